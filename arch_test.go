@@ -1,0 +1,136 @@
+package seen_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// This file is policy: what each package may reach, and why. A change that
+// fails here needs another design, or a reason good enough to be written down
+// in this list; do not loosen the list to make a build pass.
+
+// An arrow says what a package may import: packages of lower levels, its own
+// subfolders, and the modules named. Its tests may besides import what testOnly
+// and testModules name.
+type arrow struct {
+	level   int
+	pkg     string
+	modules []string
+	not     map[string]string // an import that the level would allow, or a standard one, and why not
+}
+
+// arrows lists the packages of the module from the bottom up. Those of bench are
+// not listed: they may import everything, and nothing imports them.
+var arrows = []arrow{
+	// The mathematics stands apart from the bits, so that it can be read and
+	// checked by itself.
+	{level: 0, pkg: "sizing", not: map[string]string{
+		"os":   "mathematics does no I/O",
+		"io":   "mathematics does no I/O",
+		"time": "mathematics has no clock",
+		"sync": "mathematics has no state",
+	}},
+	{level: 0, pkg: "internal/keyhash", modules: []string{"github.com/dchest/siphash", "github.com/zeebo/xxh3"}},
+	{level: 0, pkg: "internal/kernel", modules: []string{"golang.org/x/sys"}},
+	{level: 0, pkg: "internal/pages", modules: []string{"golang.org/x/sys"}},
+	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
+
+	{level: 1, pkg: "internal/frame", not: map[string]string{
+		"os":           "the codec turns bytes into values; files are the business of bloomfile",
+		"internal/vfs": "the codec turns bytes into values; files are the business of bloomfile",
+	}},
+
+	{level: 2, pkg: "bloom", modules: []string{"github.com/FastFilter/xorfilter"}, not: map[string]string{
+		"os":           "a filter lives in memory; files are the business of bloomfile",
+		"internal/vfs": "a filter lives in memory; files are the business of bloomfile",
+	}},
+	{level: 2, pkg: "sketch", modules: []string{"github.com/axiomhq/hyperloglog"}, not: map[string]string{
+		"os":           "a sketch lives in memory; files are the business of bloomfile",
+		"internal/vfs": "a sketch lives in memory; files are the business of bloomfile",
+	}},
+
+	{level: 3, pkg: "bloomfile", modules: []string{"golang.org/x/sys"}},
+
+	// The stream knows lines, keys and hashes. Whoever starts it hands it the
+	// function that answers for hashes, so that any filter serves.
+	{level: 4, pkg: "internal/stream", not: map[string]string{
+		"bloom":     "the stream is handed the question to ask; it knows no filter",
+		"bloomfile": "the stream is handed the question to ask; it knows no filter",
+		"sketch":    "the stream is handed the question to ask; it knows no filter",
+	}},
+	{level: 4, pkg: "internal/stream/input", modules: []string{
+		"github.com/klauspost/compress", "github.com/pierrec/lz4/v4", "github.com/ulikunitz/xz",
+	}},
+	{level: 4, pkg: "internal/stream/keyspec"},
+
+	{level: 5, pkg: "internal/cli", modules: []string{
+		"github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		"golang.org/x/term", "gonum.org/v1/plot",
+	}},
+	{level: 6, pkg: "cmd/seen"},
+
+	// For tests and benchmarks.
+	{level: 0, pkg: "internal/corpus"},
+	{level: 3, pkg: "internal/filtertest"},
+}
+
+// testOnly are packages that only tests and benchmarks import.
+var testOnly = []string{"internal/corpus", "internal/filtertest"}
+
+// testModules may be imported by any test.
+var testModules = []string{
+	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
+}
+
+// edge are the packages that talk to a terminal, a shell or a person: they may
+// print and exit. All others are libraries, which return what they have to say.
+var edge = []string{"cmd/", "internal/cli", "bench/"}
+
+// mayPanic lists the functions of libraries that panic, and why no input of a
+// user makes a caller see it: a panic is for a bug of the calling code or of ours.
+var mayPanic = map[string]string{
+	"bloomfile.File.touch":           "thrown to guard, which every method defers: reading memory has no other way to fail",
+	"bloomfile.File.guard":           "passes on what is not a failure of the mapping",
+	"bloom.checkAnswers":             "the caller passed slices of unequal length, as where copy or an index would panic",
+	"sketch.newDense":                "the precision was checked before, so that the library cannot refuse it",
+	"sketch.HyperLogLog.Cardinality": "the bytes given to the library are ours, so that it cannot refuse them",
+}
+
+// TestTree applies every rule to this tree.
+func TestTree(t *testing.T) {
+	tree, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			for _, violation := range r.check(tree) {
+				t.Errorf("%s\n\t(%s)", violation, r.why)
+			}
+		})
+	}
+}
+
+// TestRulesCanFail applies every rule to small trees that break it, and only
+// once: a rule that finds nothing there, or something else, would be a promise
+// that nobody keeps.
+func TestRulesCanFail(t *testing.T) {
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			if len(r.broken) == 0 {
+				t.Error("the rule has no tree that breaks it")
+			}
+			for _, b := range r.broken {
+				tree, err := load(b.fs())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := r.check(tree)
+				if len(got) != 1 || !strings.Contains(got[0], b.want) {
+					t.Errorf("%v\ngives %q\nwant one violation with %q", b.files, got, b.want)
+				}
+			}
+		})
+	}
+}

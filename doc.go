@@ -1,0 +1,27 @@
+// Package seen answers one question about a stream of keys, fast and in little
+// memory: has this key been seen before? "No" is certain; "yes" is right but
+// for an error rate that the user chose.
+//
+// This package has no API. The parts of the module:
+//
+//	sizing      how large a filter must be, how often it errs, what its bits tell
+//	bloom       the filters: classic, blocked, partitioned, counting, scalable, ...
+//	sketch      how many distinct keys there are, and how often each came
+//	bloomfile   filters in files: checksums, atomic replace, memory mapping
+//	cmd/seen    the command: de-duplicates streams, builds and asks filter files
+//
+// A program that holds a filter in memory needs bloom alone, and sizing to
+// choose its parameters. The following are the inner parts, from the bottom up:
+//
+//	internal/keyhash   the one hash that is taken of each key
+//	internal/kernel    the probes of a filter's words
+//	internal/vfs       the few file operations in use, and files that fail on purpose
+//	internal/frame     the bytes of the file format, docs/FORMAT.md
+//	internal/stream    reads, splits and hashes lines in parallel and keeps their order
+//	internal/cli       the subcommands
+//
+// docs/DESIGN.md explains why the parts are what they are, and arch_test.go holds
+// which may import which. The inputs of tests and benchmarks come from
+// internal/corpus; bench is a module of its own that compares seen with other
+// programs.
+package seen
