@@ -1,0 +1,50 @@
+//go:build unix
+
+package kernel
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// TestPageBoundary works in an array that fills a page between two that cannot
+// be touched: an access outside ends the test.
+func TestPageBoundary(t *testing.T) {
+	page := syscall.Getpagesize()
+	m, err := syscall.Mmap(-1, 0, 3*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(m)
+	for _, outside := range [][]byte{m[:page], m[2*page:]} {
+		if err := syscall.Mprotect(outside, syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := unsafe.Slice((*uint64)(unsafe.Pointer(&m[page])), page/8)
+	ends := []uint64{0, 1, ^uint64(0), ^uint64(1), 1 << 63}
+	for range 5 {
+		ends = append(ends, ends...)
+	}
+	for lines := 1; lines <= 3; lines++ {
+		for lanes := 1; lanes <= 8; lanes++ {
+			l := Layout{RegionLines: uint64(page / 64 / lines), Lines: lines, Lanes: lanes}
+			for _, words := range [][]uint64{all[:l.Words()], all[uint64(len(all))-l.Words():]} {
+				for _, impl := range implementations {
+					t.Run(fmt.Sprintf("%s/%dx%d", impl.name, lines, lanes), func(t *testing.T) {
+						clear(all)
+						l.Prefetch(words, ends)
+						if impl.addBatch(l, words, nil, ends) == 0 || impl.hasBatch(l, words, nil, ends) != len(ends) {
+							t.Error("hashes at the ends of the array are not kept")
+						}
+						if impl.add(l, words, ends[0]) || !impl.has(l, words, ends[0]) {
+							t.Error("a hash at the end of the array is not kept")
+						}
+					})
+				}
+			}
+		}
+	}
+}

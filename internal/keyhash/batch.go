@@ -1,0 +1,88 @@
+package keyhash
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Default returns what the zero Hash's Sum does. It is a call less, which counts
+// where a key is hashed in three nanoseconds.
+func Default(key []byte) uint64 { return xxh3.Hash(key) }
+
+// IsShort reports whether Short applies. Keys of 9 to 16 bytes, which most ids
+// are, take half as long without a call for each.
+func IsShort(key []byte) bool { return uint(len(key)-9) < 8 }
+
+// Short is Default for 9 to 16 bytes, in a form that compilers inline. It is XXH3
+// with seed 0 for small inputs as the specification of xxHash 0.8 has it; the
+// constants are made of the default secret there.
+func Short(key []byte) uint64 {
+	low := binary.LittleEndian.Uint64(key) ^ 0x6782737bea4239b9
+	high := binary.LittleEndian.Uint64(key[len(key)-8:]) ^ 0xaf56bc3b0996523a
+	productHigh, productLow := bits.Mul64(low, high)
+	x := uint64(len(key)) + bits.ReverseBytes64(low) + high + (productHigh ^ productLow)
+	x ^= x >> 37
+	x *= 0x165667919e3779f9
+	return x ^ x>>32
+}
+
+// SumKeys stores the hash of each key in hs, which must be at least as long as
+// keys. It takes less time than Sum for each.
+func (h *Hash) SumKeys(hs []uint64, keys [][]byte) {
+	hs = hs[:len(keys)]
+	if *h != (Hash{}) {
+		for i, key := range keys {
+			hs[i] = h.Sum(key)
+		}
+		return
+	}
+	for i, key := range keys {
+		if IsShort(key) {
+			hs[i] = Short(key)
+		} else {
+			hs[i] = xxh3.Hash(key)
+		}
+	}
+}
+
+// SumStrings is SumKeys for strings.
+func (h *Hash) SumStrings(hs []uint64, keys []string) {
+	hs = hs[:len(keys)]
+	if *h != (Hash{}) {
+		for i, key := range keys {
+			hs[i] = h.SumString(key)
+		}
+		return
+	}
+	for i, text := range keys {
+		if key := unsafe.Slice(unsafe.StringData(text), len(text)); IsShort(key) {
+			hs[i] = Short(key)
+		} else {
+			hs[i] = xxh3.Hash(key)
+		}
+	}
+}
+
+// SumFlat is SumKeys for keys that stand one after another in buf: key i ends
+// before ends[i] and begins where key i-1 ends, the first at begin.
+func (h *Hash) SumFlat(hs []uint64, buf []byte, begin int, ends []int) {
+	hs = hs[:len(ends)]
+	if *h != (Hash{}) {
+		for i, end := range ends {
+			hs[i] = h.Sum(buf[begin:end])
+			begin = end
+		}
+		return
+	}
+	for i, end := range ends {
+		if key := buf[begin:end]; IsShort(key) {
+			hs[i] = Short(key)
+		} else {
+			hs[i] = xxh3.Hash(key)
+		}
+		begin = end
+	}
+}

@@ -1,0 +1,128 @@
+// Package keyhash turns keys into the 64-bit hashes that every filter and
+// sketch of this module works on.
+//
+// There is one hash per filter and it is taken once per key; everything else
+// (lines, lanes, probe positions, registers) is derived from it. Two algorithms
+// are offered: XXH3 with a seed, for speed and for filters that are built on
+// several machines and merged, and SipHash-2-4 with a 128-bit secret, for keys
+// that come from strangers who must not be able to choose keys which collide.
+//
+// A Hash is a plain value. All its methods are safe for concurrent use.
+package keyhash
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/dchest/siphash"
+	"github.com/zeebo/xxh3"
+)
+
+// Algorithm names a key hash function. Its number is part of the file format.
+type Algorithm uint8
+
+const (
+	// XXH3 is XXH3-64 with a 64-bit seed, as specified by xxHash 0.8. It is
+	// fast and not secret: whoever knows the seed can construct collisions.
+	XXH3 Algorithm = 0
+	// SipHash is SipHash-2-4 keyed with a 128-bit secret. Without the secret
+	// nobody can construct colliding keys.
+	SipHash Algorithm = 1
+)
+
+// String returns the name used in reports and on the command line.
+func (a Algorithm) String() string {
+	switch a {
+	case XXH3:
+		return "xxh3"
+	case SipHash:
+		return "siphash"
+	}
+	return fmt.Sprintf("algorithm %d", uint8(a))
+}
+
+// SecretSize is the length of a SipHash secret in bytes.
+const SecretSize = 16
+
+// Hash is a key hash function: an algorithm with its seed or its secret.
+// The zero value is XXH3 with seed 0. Hashes are comparable with ==.
+type Hash struct {
+	Algorithm Algorithm
+	// Seed selects one of 2^64 XXH3 functions. It must be 0 for SipHash.
+	Seed uint64
+	// Secret is the SipHash key. It must be zero for XXH3.
+	Secret [SecretSize]byte `json:"-"`
+}
+
+// Keyed returns the SipHash function with the given secret.
+func Keyed(secret [SecretSize]byte) Hash {
+	return Hash{Algorithm: SipHash, Secret: secret}
+}
+
+// Validate reports whether the fields of h belong together.
+func (h Hash) Validate() error {
+	switch h.Algorithm {
+	case XXH3:
+		if h.Secret != [SecretSize]byte{} {
+			return errors.New("keyhash: a secret was given for xxh3, which has none; use siphash or leave the secret empty")
+		}
+	case SipHash:
+		if h.Seed != 0 {
+			return fmt.Errorf("keyhash: seed %d was given for siphash, which takes a secret instead of a seed", h.Seed)
+		}
+		if h.Secret == [SecretSize]byte{} {
+			return errors.New("keyhash: siphash needs a secret of 16 bytes that are not all zero")
+		}
+	default:
+		return fmt.Errorf("keyhash: unknown hash algorithm %d; known are 0 (xxh3) and 1 (siphash)", uint8(h.Algorithm))
+	}
+	return nil
+}
+
+// Sum returns the hash of key. It does not allocate and does not keep key.
+func (h *Hash) Sum(key []byte) uint64 {
+	if h.Algorithm == XXH3 {
+		return xxh3.HashSeed(key, h.Seed)
+	}
+	return h.sip(key)
+}
+
+// SumString is Sum for a string, without a copy.
+func (h *Hash) SumString(key string) uint64 {
+	if h.Algorithm == XXH3 {
+		return xxh3.HashStringSeed(key, h.Seed)
+	}
+	return h.sip(unsafe.Slice(unsafe.StringData(key), len(key)))
+}
+
+func (h *Hash) sip(key []byte) uint64 {
+	k0 := binary.LittleEndian.Uint64(h.Secret[:8])
+	k1 := binary.LittleEndian.Uint64(h.Secret[8:])
+	return siphash.Hash(k0, k1, key)
+}
+
+// KeyID identifies a secret without revealing it, so that files can say which
+// secret they need. It is 0 for XXH3; for SipHash it is the first eight bytes,
+// little-endian, of the SHA-256 of the text "seen key id" followed by the secret.
+func (h Hash) KeyID() uint64 {
+	if h.Algorithm == XXH3 {
+		return 0
+	}
+	d := sha256.Sum256(append([]byte("seen key id"), h.Secret[:]...))
+	return binary.LittleEndian.Uint64(d[:8])
+}
+
+// String describes h for people: the algorithm with its seed or the id of its
+// secret, never the secret itself.
+func (h Hash) String() string {
+	if h.Algorithm == XXH3 {
+		return fmt.Sprintf("xxh3, seed %d", h.Seed)
+	}
+	return fmt.Sprintf("%v, key id %016x", h.Algorithm, h.KeyID())
+}
+
+// GoString hides the secret from %#v.
+func (h Hash) GoString() string { return "keyhash.Hash{" + h.String() + "}" }

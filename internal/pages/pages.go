@@ -1,0 +1,133 @@
+// Package pages makes large zeroed arrays outside the Go heap, on pages of 2 MiB
+// where the system grants them. It is for the bit arrays of filters: memory that
+// is large, lives long, holds no pointers and is accessed at random, where the
+// address translation of small pages costs as much as the access itself.
+//
+// Outside the heap the arrays do not make the garbage collector wait until the
+// heap has doubled before it collects, their memory goes back to the system at
+// once when they are released, and a size that cannot be had is an error instead
+// of the end of the process.
+//
+// An Array that nobody refers to any more releases itself. Whoever works on its
+// words must therefore keep the Array itself alive until the last access, with
+// runtime.KeepAlive: the words alone do not.
+//
+// Small arrays, and all arrays on systems other than Unix, are ordinary slices.
+// Functions are safe for concurrent use; an Array is as safe as a slice.
+package pages
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// Least is the size in bytes from which an array gets pages of its own.
+	Least = 1 << 20
+
+	hugePage = 2 << 20
+	// populateLeast is the size from which the pages are made at creation, by all
+	// cores; below it that is not worth the goroutines.
+	populateLeast = 32 << 20
+)
+
+// Array is a zeroed array of 64-bit words.
+type Array struct {
+	words   []uint64
+	mapped  []byte // nil if words is an ordinary slice
+	cleanup runtime.Cleanup
+}
+
+// New returns an array of n zero words. The error says how much memory could not
+// be had.
+func New(n uint64) (*Array, error) {
+	if n > math.MaxInt/8 {
+		return nil, fmt.Errorf("pages: %d words do not fit the address space", n)
+	}
+	size := int(n) * 8
+	if size < Least || !canMap {
+		return &Array{words: make([]uint64, n)}, nil
+	}
+	collect(size)
+	words, mapped, err := mapWords(size)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %d bytes of memory cannot be had: %w", size, err)
+	}
+	if size >= populateLeast {
+		populate(words)
+	}
+	a := &Array{words: words, mapped: mapped}
+	a.cleanup = runtime.AddCleanup(a, unmap, mapped)
+	return a, nil
+}
+
+// Words returns the array. It is valid as long as a is alive and not released.
+func (a *Array) Words() []uint64 { return a.words }
+
+// Release returns the memory to the system at once. The words must not be used
+// any more; Words returns nil. Further calls do nothing.
+func (a *Array) Release() {
+	mapped := a.mapped
+	a.words, a.mapped = nil, nil
+	if mapped != nil {
+		a.cleanup.Stop()
+		unmap(mapped)
+	}
+}
+
+// populate makes the pages of words, each core a part of them.
+func populate(words []uint64) {
+	const step = 8 * hugePage / 8 // words
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				at := int(next.Add(step)) - step
+				if at >= len(words) {
+					return
+				}
+				populatePart(words[at:min(at+step, len(words))])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// The collector does not see the memory of arrays, and would let any number of
+// dead ones lie about. So a collection is started when as much has been made
+// since the last one as was alive after it.
+var (
+	live      atomic.Int64 // bytes mapped now
+	collectMu sync.Mutex
+	made      int64 // bytes since the last collection
+	alive     int64 // bytes after it
+)
+
+const leastGarbage = 256 << 20
+
+func collect(size int) {
+	collectMu.Lock()
+	defer collectMu.Unlock()
+	if made += int64(size); made <= max(leastGarbage, alive) {
+		return
+	}
+	runtime.GC()
+	// The dead are unmapped by a goroutine, soon after. What it has not come to yet
+	// must not count as alive, or each round would allow twice as much.
+	for range 100 {
+		before := live.Load()
+		time.Sleep(time.Millisecond)
+		if live.Load() == before {
+			break
+		}
+	}
+	made, alive = int64(size), live.Load()
+}
+
+// Live returns the bytes that arrays have mapped outside the heap.
+func Live() int64 { return live.Load() }
