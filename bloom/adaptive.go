@@ -1,0 +1,320 @@
+package bloom
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"seen/sizing"
+)
+
+// AdaptiveConfig says when an [Adaptive] stops being exact, and what comes then.
+type AdaptiveConfig struct {
+	// MaxBytes is the memory in which the set has to find room as long as it is
+	// exact, and while it becomes a filter: that happens as late as this limit
+	// allows, at one key for each 15 bytes if ErrorRate is 1e-6. 0 means that it
+	// never happens; the least is 4096.
+	MaxBytes uint64
+	// ErrorRate bounds the error rate of the filter, however far it grows; between
+	// 0 and 1, exclusively. It may be 0 if MaxBytes is.
+	ErrorRate float64
+	// Growth, FilterMaxBytes and Overfill say how the filter grows beyond the keys
+	// that were there when it was made: they are Growth, MaxBytes and Overfill of
+	// its [ScalableConfig]. FilterMaxBytes must be 0 or at least MaxBytes.
+	Growth         float64
+	FilterMaxBytes uint64
+	Overfill       bool
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash Hash
+}
+
+// leastBudget is the least MaxBytes. Less would make a first layer so small that
+// dozens would have to follow.
+const leastBudget = 4096
+
+// Adaptive is an exact set of keys while it is small, and a [Scalable] filter when
+// it has become too large: for a number of keys that is not known, and may be
+// small enough to make no errors at all.
+//
+// While it is exact it holds the 64-bit hashes of the keys, in about 11 bytes for
+// each. It says yes to an absent key only if the key's hash is equal to one of
+// them; among n keys n²/2^65 pairs are expected to collide (the birthday bound:
+// n²/2 pairs, each equal with probability 2^-64), which is one in a hundred
+// thousand for 20 million keys. When the memory would exceed MaxBytes, it becomes
+// a filter whose first layer is made for the keys that are there. Nothing is lost
+// by that: filters are made of hashes. The call of Add at which it happens takes
+// longer than others, by some 50 nanoseconds per key.
+//
+// The zero value is not usable; make one with [NewAdaptive] or read one. Any
+// number of goroutines may ask at the same time, as long as none adds. An Adaptive
+// must not be copied.
+type Adaptive struct {
+	keyed
+	config AdaptiveConfig
+
+	// One of these three is there: the set, the set where it lies in a mapped file
+	// (until something is added), or the filter.
+	set    *fingerprints
+	mapped *sortedFingerprints
+	filter *Scalable
+
+	err error // why there is no filter although there should be
+
+	// The memory of a filter for sized keys, since to compute it takes long.
+	sized      uint64
+	sizedBytes uint64
+}
+
+// NewAdaptive returns an empty, exact set.
+func NewAdaptive(c AdaptiveConfig) (*Adaptive, error) {
+	if err := c.Hash.Validate(); err != nil {
+		return nil, fmt.Errorf("bloom: %w", err)
+	}
+	if c.Growth == 0 && c.ErrorRate != 0 {
+		c.Growth = defaultGrowth
+	}
+	a := &Adaptive{config: c, set: newFingerprints(nil)}
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	a.bind(c.Hash, c.Hash.KeyID(), a)
+	return a, nil
+}
+
+// check returns an error if there can be no filter when there has to be one.
+func (a *Adaptive) check() error {
+	c := &a.config
+	switch {
+	case c.MaxBytes == 0 && c.ErrorRate == 0:
+		if c.Growth != 0 || c.FilterMaxBytes != 0 || c.Overfill {
+			return errors.New("bloom: the growth of a filter is configured, but MaxBytes is 0 and there will be none; set MaxBytes and ErrorRate")
+		}
+		return nil
+	case c.MaxBytes != 0 && c.MaxBytes < leastBudget:
+		return fmt.Errorf("bloom: MaxBytes is %d; it must be 0 or at least %d", c.MaxBytes, leastBudget)
+	case c.FilterMaxBytes != 0 && c.FilterMaxBytes < c.MaxBytes:
+		return fmt.Errorf("bloom: FilterMaxBytes is %d; it must be 0 or at least MaxBytes, %d", c.FilterMaxBytes, c.MaxBytes)
+	}
+	// There are never more keys than the fullest segments hold. What can be had
+	// for that many can be had for fewer.
+	const leastBytes = 9
+	n := max(1, c.MaxBytes/leastBytes)
+	if a.filter == nil {
+		n = max(n, a.Added())
+	}
+	_, err := emptyScalable(c.filter(n))
+	return err
+}
+
+// filter returns the configuration of the filter that is made for n keys.
+func (c *AdaptiveConfig) filter(n uint64) ScalableConfig {
+	return ScalableConfig{
+		Capacity: n, ErrorRate: c.ErrorRate, Growth: c.Growth, MaxBytes: c.FilterMaxBytes, Overfill: c.Overfill,
+	}
+}
+
+// Switched reports whether the set has become a filter, and so may be wrong.
+func (a *Adaptive) Switched() bool { return a.filter != nil }
+
+// Err returns nil, or why the set cannot do as it was configured: the filter is
+// full (see [Scalable.Err]), or could not be made, and the set goes on being exact
+// beyond MaxBytes.
+func (a *Adaptive) Err() error {
+	if a.filter != nil {
+		return a.filter.Err()
+	}
+	return a.err
+}
+
+// SetLimits replaces MaxBytes, FilterMaxBytes and Overfill, for instance of a set
+// that was read from a file. A lower MaxBytes takes effect when a new key needs
+// room. It fails and changes nothing if a new set could not have them.
+func (a *Adaptive) SetLimits(maxBytes, filterMaxBytes uint64, overfill bool) error {
+	before := a.config
+	a.config.MaxBytes, a.config.FilterMaxBytes, a.config.Overfill = maxBytes, filterMaxBytes, overfill
+	if err := a.check(); err != nil {
+		a.config = before
+		return err
+	}
+	a.err = nil
+	if a.filter != nil {
+		a.filter.SetLimit(filterMaxBytes, overfill)
+	}
+	return nil
+}
+
+// load takes the set out of a mapped file, before it changes.
+func (a *Adaptive) load() {
+	if a.mapped != nil {
+		a.set, a.mapped = a.mapped.load(), nil
+	}
+}
+
+// room makes room in the set for h; or it makes the filter, and reports false.
+func (a *Adaptive) room(h uint64) bool {
+	need := a.set.bytes() + a.set.growth(h)
+	// A filter takes less than twice the memory of the set, so that far from the
+	// limit there is no need to know how much.
+	if limit := a.config.MaxBytes; limit != 0 && need > limit/4 && need+a.filterBytes() > limit && a.makeFilter() {
+		return false
+	}
+	a.set.grow(h)
+	return true
+}
+
+// filterBytes returns the memory of the filter that would be made now, or of one
+// for a few keys more.
+func (a *Adaptive) filterBytes() uint64 {
+	if n := a.set.count(); n > a.sized {
+		n += n / 32
+		f, err := emptyScalable(a.config.filter(n))
+		if err != nil {
+			return 0
+		}
+		a.sized, a.sizedBytes = n, f.base.Bytes()
+	}
+	return a.sizedBytes
+}
+
+// makeFilter makes the filter from the set, segment by segment, and reports
+// whether it could.
+func (a *Adaptive) makeFilter() bool {
+	n := a.set.count()
+	f, err := newScalable(a.config.filter(max(1, n)))
+	if err != nil {
+		a.err = err
+		return false
+	}
+	first := &f.newest().Blocked
+	for hs := range a.set.batches(true) {
+		first.AddHashes(nil, hs)
+	}
+	// Also those that it takes for seen were added, and no more will be.
+	first.added = n
+	a.set, a.filter = nil, f
+	return true
+}
+
+// TryAddHash is AddHash that tells when the filter is full: isNew is then true and
+// err is matched by [ErrFull], and the key was not recorded. There is no error
+// while the set is exact.
+func (a *Adaptive) TryAddHash(h uint64) (isNew bool, err error) {
+	a.load()
+	for a.filter == nil {
+		isNew, done := a.set.add(h)
+		if done {
+			return isNew, nil
+		}
+		a.room(h)
+	}
+	return a.filter.TryAddHash(h)
+}
+
+// AddHash is Add for a key whose hash is h. A key for which a filter with a limit
+// has no room is new each time; see [Adaptive.Err].
+func (a *Adaptive) AddHash(h uint64) bool {
+	isNew, _ := a.TryAddHash(h) // Err keeps the error
+	return isNew
+}
+
+// HasHash is Has for a key whose hash is h.
+func (a *Adaptive) HasHash(h uint64) bool {
+	switch {
+	case a.filter != nil:
+		return a.filter.HasHash(h)
+	case a.mapped != nil:
+		return a.mapped.has(h)
+	}
+	return a.set.has(h)
+}
+
+// addExact adds hs as long as the set is exact. It returns how many were new and
+// how many it has dealt with.
+func (a *Adaptive) addExact(added []bool, hs []uint64) (count, n int) {
+	checkAnswers(added, len(hs))
+	if a.filter != nil {
+		return 0, 0
+	}
+	a.load()
+	return a.set.addBatch(added, hs, a.room)
+}
+
+// TryAddHashes is AddHashes that stops when the filter is full: it returns the
+// number of hashes that were dealt with, and if that is not all of them, an error
+// matched by [ErrFull]. The answers to these are in added, unless it is nil; what
+// follows in added means nothing.
+func (a *Adaptive) TryAddHashes(added []bool, hs []uint64) (n int, err error) {
+	_, n = a.addExact(added, hs)
+	if n == len(hs) {
+		return n, nil
+	}
+	more, err := a.filter.TryAddHashes(part(added, n, len(hs)-n), hs[n:])
+	return n + more, err
+}
+
+// AddHashes is AddKeys for hashes.
+func (a *Adaptive) AddHashes(added []bool, hs []uint64) int {
+	count, n := a.addExact(added, hs)
+	if n == len(hs) {
+		return count
+	}
+	return count + a.filter.AddHashes(part(added, n, len(hs)-n), hs[n:])
+}
+
+// HasHashes is HasKeys for hashes.
+func (a *Adaptive) HasHashes(found []bool, hs []uint64) int {
+	checkAnswers(found, len(hs))
+	switch {
+	case a.filter != nil:
+		return a.filter.HasHashes(found, hs)
+	case a.mapped != nil:
+		return hasEach(a, found, hs)
+	}
+	return a.set.hasBatch(found, hs)
+}
+
+// Added returns the number of keys that were recorded: the calls of Add that
+// returned true, but for those made when the filter was full.
+func (a *Adaptive) Added() uint64 {
+	switch {
+	case a.filter != nil:
+		return a.filter.Added()
+	case a.mapped != nil:
+		return a.mapped.count()
+	}
+	return a.set.count()
+}
+
+// Clear forgets all keys. The set is exact afterwards.
+func (a *Adaptive) Clear() {
+	a.set, a.mapped, a.filter, a.err = newFingerprints(nil), nil, nil, nil
+}
+
+// Stats describes the set or the filter. Of a set, Bits are the slots for hashes
+// and Ones those in use, and the capacity is the number of keys that go in before
+// it takes more memory.
+func (a *Adaptive) Stats() Stats {
+	if a.filter != nil {
+		s := a.filter.Stats()
+		s.Type = "adaptive"
+		return s
+	}
+	n := a.Added()
+	s := Stats{
+		Type: "adaptive", Bits: n, Probes: 1, Layers: 1, Bytes: n * slotBytes, Capacity: n, Added: n, Ones: n,
+		AskedErrorRate: a.config.ErrorRate, ErrorRate: hashRate(n),
+		Exact: true, ExpectedCollisions: math.Ldexp(float64(n)*float64(n), -65),
+	}
+	if a.set != nil {
+		s.Bits, s.Bytes, s.Capacity = a.set.lines*lineSlots, a.set.bytes(), max(n, uint64(mostIn(int(a.set.lines))))
+	}
+	if s.Bits > 0 {
+		s.Fill = float64(n) / float64(s.Bits)
+	}
+	s.ErrorRateAtCapacity = hashRate(s.Capacity)
+	s.Cardinality = sizing.Estimate{Value: float64(n), StdErr: math.Sqrt(s.ExpectedCollisions)}
+	return s
+}
+
+// hashRate is the probability that a hash is one of n.
+func hashRate(n uint64) float64 { return math.Ldexp(float64(n), -64) }

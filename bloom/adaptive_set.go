@@ -1,0 +1,196 @@
+package bloom
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"seen/internal/frame"
+)
+
+// exact returns the set of one that is not a filter.
+func (a *Adaptive) exact() *fingerprints {
+	if a.mapped != nil {
+		return a.mapped.load()
+	}
+	return a.set
+}
+
+// Union adds every key of g to a, which keeps its configuration. If only one of
+// them is a filter, the other's hashes are added to it, and nothing is lost. If g
+// is a filter, the two must have the same ErrorRate and Growth; two filters are
+// united as by [Scalable.Union].
+//
+// It fails with [ErrIncompatible] if they are unlike, and with [ErrFull] if
+// FilterMaxBytes of a does not leave room for all keys. It then leaves a as it is,
+// but for one case: if a is a filter and g is not, a full filter has taken some of
+// the keys.
+func (a *Adaptive) Union(g *Adaptive) error {
+	if err := a.checkHash(&g.lookup); err != nil {
+		return err
+	}
+	switch {
+	case g.filter == nil:
+		return a.addSet(g.exact())
+	case a.filter != nil:
+		return a.filter.merge(g.filter)
+	}
+	if a.config.ErrorRate != g.config.ErrorRate || a.config.Growth != g.config.Growth {
+		return fmt.Errorf("bloom: %w: error rates are %v and %v, growths %v and %v",
+			ErrIncompatible, a.config.ErrorRate, g.config.ErrorRate, a.config.Growth, g.config.Growth)
+	}
+	u := &Adaptive{filter: g.filter.clone()}
+	u.filter.SetLimit(a.config.FilterMaxBytes, a.config.Overfill)
+	if err := u.addSet(a.exact()); err != nil {
+		return err
+	}
+	a.set, a.mapped, a.filter = nil, nil, u.filter
+	return nil
+}
+
+// addSet adds all hashes of t.
+func (a *Adaptive) addSet(t *fingerprints) error {
+	for hs := range t.batches(false) {
+		if _, err := a.TryAddHashes(nil, hs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Equal reports whether a and g have the same hash and, as long as they are exact,
+// the same keys; or, as filters, the same parameters, layers and bits.
+func (a *Adaptive) Equal(g *Adaptive) bool {
+	if a.checkHash(&g.lookup) != nil || a.Switched() != g.Switched() {
+		return false
+	}
+	if a.filter != nil {
+		return a.filter.equal(g.filter)
+	}
+	return a.exact().equal(g.exact())
+}
+
+// Clone returns a copy that shares nothing with a.
+func (a *Adaptive) Clone() *Adaptive {
+	c := &Adaptive{config: a.config, err: a.err}
+	switch {
+	case a.filter != nil:
+		c.filter = a.filter.clone()
+	case a.mapped != nil:
+		c.set = a.mapped.load()
+	default:
+		c.set = a.set.clone()
+	}
+	c.bind(a.hash, a.keyID, c)
+	c.tag = a.tag
+	return c
+}
+
+func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
+	h := a.header(frame.TypeAdaptive, 0, a.config.ErrorRate)
+	// The first three are those of a Scalable.
+	h.Fields[0] = math.Float64bits(a.config.Growth)
+	h.Fields[1] = a.config.FilterMaxBytes
+	if a.config.Overfill {
+		h.Fields[2] = flagOverfill
+	}
+	h.Fields[3] = a.config.MaxBytes
+	if a.filter == nil {
+		// In order, so that the same keys make the same bytes, which can be
+		// searched where they lie.
+		body := frame.Bytes(a.exact().sorted())
+		h.Parts = []frame.Part{fingerprintsPart(len(body))}
+		return h, [][]byte{body}, nil
+	}
+	h.Capacity = a.filter.config.Capacity
+	var bodies [][]byte
+	for _, l := range a.filter.layers {
+		p, body := l.describe()
+		h.Parts = append(h.Parts, p)
+		bodies = append(bodies, body)
+	}
+	return h, bodies, nil
+}
+
+// fingerprintsPart describes hashes in a file.
+func fingerprintsPart(length int) frame.Part {
+	n := uint64(length / slotBytes)
+	return frame.Part{Kind: frame.KindFingerprints, M: n, Added: n, Length: n * slotBytes}
+}
+
+// adaptive returns the set or the filter of the frame.
+func (l *loader) adaptive() (View, error) {
+	h := l.h
+	if h.Fields[2] > flagOverfill || [tagField - 4]uint64(h.Fields[4:tagField]) != [tagField - 4]uint64{} {
+		return nil, l.bad("unknown flags %#x or fields %v", h.Fields[2], h.Fields[4:tagField])
+	}
+	a := &Adaptive{config: AdaptiveConfig{
+		MaxBytes: h.Fields[3], ErrorRate: h.ErrorRate, Hash: l.hash,
+		Growth: math.Float64frombits(h.Fields[0]), FilterMaxBytes: h.Fields[1], Overfill: h.Fields[2]&flagOverfill != 0,
+	}}
+	var err error
+	if len(h.Parts) == 1 && h.Parts[0].Kind == frame.KindFingerprints {
+		err = l.exact(a)
+	} else {
+		err = l.layers(a)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := a.check(); err != nil {
+		return nil, l.bad("%v", err)
+	}
+	a.bind(l.hash, l.keyID, a)
+	return a, nil
+}
+
+// layers makes the parts the filter of a.
+func (l *loader) layers(a *Adaptive) error {
+	f, err := emptyScalable(a.config.filter(l.h.Capacity))
+	if err != nil {
+		return l.bad("%v", err)
+	}
+	a.filter = f
+	return l.fillScalable(f, 0, len(l.h.Parts))
+}
+
+// exact makes the one part the set of a.
+func (l *loader) exact(a *Adaptive) error {
+	if p, want := l.h.Parts[0], fingerprintsPart(len(l.parts[0])); p != want || l.h.Capacity != 0 {
+		return l.bad("capacity %d and part %+v instead of 0 and %+v", l.h.Capacity, p, want)
+	}
+	if l.touch != nil {
+		a.mapped = &sortedFingerprints{bytes: l.parts[0], touch: func(off, n uint64) { l.touch(0, off, n) }}
+		return nil
+	}
+	words, _ := frame.Words(l.parts[0])
+	if i := outOfOrder(words); i >= 0 {
+		return l.bad("hash %d is not greater than the one before it", i)
+	}
+	a.set = newFingerprints(words)
+	return nil
+}
+
+// AppendBinary appends the set or filter in the format of docs/FORMAT.md to b. A
+// set takes 8 bytes per key of further memory to be put in order.
+func (a *Adaptive) AppendBinary(b []byte) ([]byte, error) { return appendBinary(a, b) }
+
+// MarshalBinary returns the set or filter in the format of docs/FORMAT.md.
+func (a *Adaptive) MarshalBinary() ([]byte, error) { return appendBinary(a, nil) }
+
+// UnmarshalBinary replaces a by the adaptive set or filter that b holds, or leaves
+// a as it is and returns an error. See [Decode] about secrets.
+func (a *Adaptive) UnmarshalBinary(b []byte) error { return decodeInto(a, b) }
+
+// WriteTo writes what AppendBinary appends. A set takes 8 bytes per key of memory
+// to be put in order.
+func (a *Adaptive) WriteTo(w io.Writer) (int64, error) { return writeTo(a, w) }
+
+// ReadFrom replaces a by the adaptive set or filter that r holds, to r's end.
+func (a *Adaptive) ReadFrom(r io.Reader) (int64, error) { return readInto(a, r) }
+
+func (a *Adaptive) replace(g *Adaptive) {
+	*a = *g
+	a.bind(g.hash, g.keyID, a)
+	a.tag = g.tag
+}

@@ -1,0 +1,298 @@
+package bloom
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"seen/internal/frame"
+	"seen/internal/keyhash"
+	"seen/sizing"
+)
+
+// CorruptError reports bytes of an encoded filter that no writer of this package
+// produces, with their offset.
+type CorruptError = frame.CorruptError
+
+// SecretError reports that a filter hashes its keys with a secret that was not
+// given, or not the right one.
+type SecretError struct {
+	KeyID uint64 // identifies the secret that is needed; see Hash.KeyID
+	Given bool   // another secret was given
+}
+
+func (e *SecretError) Error() string {
+	if e.Given {
+		return fmt.Sprintf("bloom: the filter's keys are hashed with another secret (its key id is %016x); give that one", e.KeyID)
+	}
+	return fmt.Sprintf("bloom: the filter's keys are hashed with a secret (key id %016x); give it to read the filter", e.KeyID)
+}
+
+// LoadOptions says how an encoded filter is to be read. The zero value reads
+// every filter whose keys are hashed without a secret.
+type LoadOptions struct {
+	// Secret is the secret of a SipHash filter, which its encoding does not
+	// contain. It is ignored for others.
+	Secret [keyhash.SecretSize]byte
+	// Inspect allows a SipHash filter to be read without its secret, to look at
+	// its Stats, to merge it, or to ask for hashes. Calls that take keys then
+	// answer nonsense.
+	Inspect bool
+	// Clock replaces time.Now for a Window.
+	Clock func() time.Time
+}
+
+// encoder is a filter that can describe itself as a frame.
+type encoder interface {
+	encode() (*frame.Header, [][]byte, error)
+}
+
+func appendBinary(f encoder, b []byte) ([]byte, error) {
+	h, parts, err := f.encode()
+	if err != nil {
+		return nil, err
+	}
+	b, err = frame.Append(b, h, parts)
+	runtime.KeepAlive(f) // parts are its memory
+	return b, err
+}
+
+func writeTo(f encoder, w io.Writer) (int64, error) {
+	h, parts, err := f.encode()
+	if err != nil {
+		return 0, err
+	}
+	n, err := frame.Write(w, h, parts)
+	runtime.KeepAlive(f) // parts are its memory
+	return n, err
+}
+
+// header starts the header of a filter.
+func (l *lookup) header(t frame.Type, capacity uint64, rate float64) *frame.Header {
+	h := &frame.Header{
+		Type: t, HashAlgorithm: uint8(l.hash.Algorithm), HashSeed: l.hash.Seed, HashKeyID: l.keyID,
+		Capacity: capacity, ErrorRate: rate,
+	}
+	h.Fields[tagField] = l.tag
+	return h
+}
+
+// tagField is the field of the header in which filters of all types keep their tag.
+const tagField = 15
+
+func (a *array) encodeArray(t frame.Type, k frame.Kind) (*frame.Header, [][]byte, error) {
+	h := a.header(t, a.capacity, a.rate)
+	p, body := a.part(k)
+	h.Parts = []frame.Part{p}
+	return h, [][]byte{body}, nil
+}
+
+// Decode returns the filter that b holds, of whatever type. It checks all of b:
+// damaged, truncated, foreign or newer input is an error that says which. The
+// filter does not refer to b.
+func Decode(b []byte, o LoadOptions) (View, error) {
+	h, parts, err := frame.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	for i := range parts {
+		parts[i] = bytes.Clone(parts[i])
+	}
+	return FromFrame(h, parts, o, nil)
+}
+
+// Read returns the filter that r holds, to r's end, of whatever type; see
+// [Decode]. It allocates as the bytes arrive, never what a header merely announces.
+func Read(r io.Reader, o LoadOptions) (View, error) {
+	v, _, err := readView(r, o)
+	return v, err
+}
+
+func readView(r io.Reader, o LoadOptions) (View, int64, error) {
+	h, parts, err := frame.Read(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	l, err := h.Layout()
+	if err != nil {
+		return nil, 0, err
+	}
+	var more [1]byte
+	switch n, err := io.ReadFull(r, more[:]); {
+	case n > 0:
+		return nil, 0, fmt.Errorf("%w: bytes follow its end at byte %d", frame.ErrOversized, l.Total)
+	case !errors.Is(err, io.EOF):
+		return nil, 0, err
+	}
+	v, err := FromFrame(h, parts, o, nil)
+	return v, int64(l.Total), err
+}
+
+// loader turns the parts of one frame into filters.
+type loader struct {
+	h     *frame.Header
+	parts [][]byte
+	hash  Hash
+	keyID uint64
+	clock func() time.Time
+	touch func(part int, off, n uint64)
+}
+
+// FromFrame returns the filter of a frame that was taken apart already; it is the
+// way in for mapped files. The filter lives in the memory of parts. Before bytes
+// [off, off+n) of a part are read or written touch is called, unless it is nil;
+// contents that cannot be checked without reading all of a part are then left to
+// it. Filters that are not one array at rest are read-only when mapped so.
+func FromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part int, off, n uint64)) (View, error) {
+	l := &loader{h: h, parts: parts, keyID: h.HashKeyID, clock: o.Clock, touch: touch}
+	l.hash = Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed}
+	if l.hash.Algorithm == SipHash {
+		l.hash.Secret = o.Secret
+		given := o.Secret != [keyhash.SecretSize]byte{}
+		if (given || !o.Inspect) && (!given || l.hash.KeyID() != l.keyID) {
+			return nil, &SecretError{KeyID: l.keyID, Given: given}
+		}
+	} else if err := l.hash.Validate(); err != nil {
+		return nil, fmt.Errorf("bloom: %w", err)
+	}
+	v, err := l.load()
+	if err != nil {
+		return nil, err
+	}
+	v.(interface{ SetTag(tag uint64) }).SetTag(h.Fields[tagField])
+	return v, nil
+}
+
+// load returns the filter of the frame, without its tag.
+func (l *loader) load() (View, error) {
+	switch l.h.Type {
+	case frame.TypeFilter:
+		return loadArray(l, sizing.Classic, asFilter)
+	case frame.TypeBlocked:
+		return loadArray(l, sizing.Blocked, asBlocked)
+	case frame.TypePartitioned:
+		return loadArray(l, sizing.Partitioned, asPartitioned)
+	case frame.TypeCounting:
+		return loadArray(l, sizing.Counting, asCounting)
+	case frame.TypeScalable:
+		return l.scalable()
+	case frame.TypeWindow:
+		return l.window()
+	case frame.TypeCascade:
+		return l.cascade()
+	case frame.TypeAdaptive:
+		return l.adaptive()
+	case frame.TypeStatic:
+		return l.static()
+	}
+	return nil, fmt.Errorf("bloom: the file holds a %v, which is not a filter of this package", l.h.Type)
+}
+
+func loadArray[F View](l *loader, shape sizing.Shape, as func(array, Hash, uint64) F) (View, error) {
+	if err := l.noFields(0); err != nil {
+		return nil, err
+	}
+	a, err := l.array(0, shape)
+	if err != nil {
+		return nil, err
+	}
+	a.capacity, a.rate = l.h.Capacity, l.h.ErrorRate
+	return as(a, l.hash, l.keyID), nil
+}
+
+// bad reports a header that is self-consistent but impossible for its type.
+func (l *loader) bad(format string, args ...any) error {
+	return &CorruptError{Reason: fmt.Sprintf("impossible %v filter: ", l.h.Type) + fmt.Sprintf(format, args...)}
+}
+
+// noFields refuses fields of the header, from the given one on, that the type has
+// no use for.
+func (l *loader) noFields(from int) error {
+	for i, f := range l.h.Fields[from:tagField] {
+		if f != 0 {
+			return l.bad("field %d is %#x, which means nothing", from+i, f)
+		}
+	}
+	return nil
+}
+
+var kindOf = map[sizing.Shape]frame.Kind{
+	sizing.Classic:     frame.KindClassic,
+	sizing.Blocked:     frame.KindBlocked,
+	sizing.Partitioned: frame.KindPartitioned,
+	sizing.Counting:    frame.KindCounters,
+}
+
+// array returns part i as an array of the given shape, not yet bound.
+func (l *loader) array(i int, shape sizing.Shape) (array, error) {
+	p := &l.h.Parts[i]
+	if p.Kind != kindOf[shape] {
+		return array{}, l.bad("part %d holds %v instead of %v", i, p.Kind, kindOf[shape])
+	}
+	a := array{
+		params: sizing.Params{
+			Shape: shape, M: p.M, K: int(p.K), Lines: int(p.Lines), Lanes: int(p.Lanes), CounterBits: int(p.CounterBits),
+		},
+		capacity: p.Capacity, rate: p.ErrorRate, added: p.Added,
+	}
+	if err := a.params.Validate(); err != nil {
+		return a, l.bad("part %d: %v", i, err)
+	}
+	a.words, _ = frame.Words(l.parts[i])
+	if want := (a.params.Bytes() + 7) / 8; uint64(len(a.words)) != want {
+		return a, l.bad("part %d has %d words instead of %d", i, len(a.words), want)
+	}
+	if l.touch != nil {
+		a.touch = func(off, n uint64) { l.touch(i, off, n) }
+		return a, nil
+	}
+	return a, a.checkTail(l, i)
+}
+
+// checkTail refuses bits beyond the last: they would be counted as ones.
+func (a *array) checkTail(l *loader, part int) error {
+	bits := a.params.M
+	if a.params.Shape == sizing.Counting {
+		bits *= uint64(a.params.CounterBits)
+	}
+	if used := bits % 64; used != 0 && a.words[len(a.words)-1]>>used != 0 {
+		return l.bad("part %d has bits set beyond its last, number %d", part, bits-1)
+	}
+	return nil
+}
+
+// decodable is a filter that can be replaced by a decoded one of its type.
+type decodable[F any] interface {
+	Hash() Hash
+	replace(F)
+}
+
+// decodeInto replaces f by the filter of its own type that b holds.
+func decodeInto[F View](f decodable[F], b []byte) error {
+	v, err := Decode(b, LoadOptions{Secret: f.Hash().Secret})
+	if err != nil {
+		return err
+	}
+	return replace(f, v)
+}
+
+// readInto replaces f by the filter of its own type that r holds.
+func readInto[F View](f decodable[F], r io.Reader) (int64, error) {
+	v, n, err := readView(r, LoadOptions{Secret: f.Hash().Secret})
+	if err != nil {
+		return n, err
+	}
+	return n, replace(f, v)
+}
+
+func replace[F View](f decodable[F], v View) error {
+	g, ok := v.(F)
+	if !ok {
+		return fmt.Errorf("bloom: the bytes hold a %T, not a %T; use Decode or Read for filters of any type", v, g)
+	}
+	f.replace(g)
+	return nil
+}

@@ -1,0 +1,92 @@
+package bloom
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"seen/internal/keyhash"
+	"seen/sizing"
+)
+
+// Hash is the key hash of a filter: an algorithm with its seed or its secret.
+// The zero value is XXH3 with seed 0. Two filters can be merged or compared
+// only if their hashes are equal.
+//
+// Use [SecretHash] where keys come from strangers: with a known hash anybody can
+// construct keys that collide.
+type Hash = keyhash.Hash
+
+// Algorithms for [Hash].
+const (
+	XXH3    = keyhash.XXH3    // fast, with a seed
+	SipHash = keyhash.SipHash // SipHash-2-4, with a 128-bit secret
+)
+
+// SecretHash returns the SipHash-2-4 function keyed with secret, which must not
+// be all zero.
+func SecretHash(secret [keyhash.SecretSize]byte) Hash { return keyhash.Keyed(secret) }
+
+// Config says how large a filter is to be. Give Capacity and ErrorRate, and the
+// parameters follow from package sizing; or give Params to construct it
+// explicitly, and then Capacity and ErrorRate are only recorded (either may be 0).
+type Config struct {
+	// Capacity is the number of distinct keys the filter is sized for, at least 1.
+	Capacity uint64
+	// ErrorRate is the probability, at capacity, that Has says yes to a key that
+	// was never added; between 0 and 1, exclusively.
+	ErrorRate float64
+	// Params, when its M is not zero, fixes the layout. Its Shape may be left
+	// zero and must otherwise be the constructor's.
+	Params sizing.Params
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash Hash
+}
+
+// ErrIncompatible is matched by errors about filters that cannot be combined
+// because their type, parameters or hash differ. The text names the difference.
+var ErrIncompatible = errors.New("filters are not alike")
+
+// ErrFull is matched by errors about a filter that has reached its limit of
+// memory and takes no further keys.
+var ErrFull = errors.New("filter is full")
+
+// maxWords bounds a single array: to 32 TiB, and to what the address space of a
+// 32-bit system holds.
+const maxWords = min(math.MaxInt/8, 1<<42)
+
+// resolve checks c and returns the parameters to use for shape.
+func (c Config) resolve(shape sizing.Shape) (sizing.Params, error) {
+	if err := c.Hash.Validate(); err != nil {
+		return sizing.Params{}, fmt.Errorf("bloom: %w", err)
+	}
+	p := c.Params
+	if p.M == 0 && p != (sizing.Params{Shape: p.Shape, CounterBits: p.CounterBits}) {
+		return p, fmt.Errorf("bloom: explicit parameters %+v have m = 0; give the number of bits in M", p)
+	}
+	if p.Shape != 0 && p.Shape != shape {
+		return p, fmt.Errorf("bloom: parameters are for a %v filter, not for a %v one", p.Shape, shape)
+	}
+	if p.M == 0 {
+		counterBits := p.CounterBits
+		var err error
+		if p, err = sizing.For(shape, c.Capacity, c.ErrorRate); err != nil {
+			return p, fmt.Errorf("bloom: %w", err)
+		}
+		if counterBits != 0 {
+			p.CounterBits = counterBits
+		}
+	} else {
+		p.Shape = shape
+		if math.IsNaN(c.ErrorRate) || c.ErrorRate < 0 || c.ErrorRate >= 1 {
+			return p, fmt.Errorf("bloom: error rate %v is outside [0, 1)", c.ErrorRate)
+		}
+	}
+	if err := p.Validate(); err != nil {
+		return p, fmt.Errorf("bloom: %w", err)
+	}
+	if p.Bytes()/8 > maxWords {
+		return p, fmt.Errorf("bloom: a filter of %d bytes is larger than the %d bytes that one array can have here; split the keys over several filters", p.Bytes(), uint64(maxWords)*8)
+	}
+	return p, nil
+}

@@ -1,0 +1,466 @@
+package bloom
+
+import (
+	"iter"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"unsafe"
+)
+
+// fingerprints is a set of key hashes, all 64 bits of each.
+//
+// Terms:
+//
+//   - slot: a word that holds a hash, or 0 if it is empty. Hash 0 stands apart.
+//   - line: eight slots, one cache line. Hashes fill it from its first slot on.
+//   - segment: a run of lines with its own open addressing. The leading bits of a
+//     hash choose its segment.
+//   - home: the line of its segment where a hash would like to stand. It stands
+//     in the first line from there on, around the end, that was not full.
+//   - size: the number of lines of a segment, one of a fixed ladder.
+//
+// Nearly all hashes stand in their home, and a line is searched without a branch,
+// so that the processor goes on to other hashes of a batch while it waits for one.
+//
+// Segments grow one at a time, so that the pause and the memory beyond the
+// lines in use are those of one segment, and each has its own ladder, so that
+// they do not all grow at the same time: the memory per hash hardly depends on
+// the number of hashes. How many segments there are and how large each is
+// follows from the hashes that are in, not from the order in which they came.
+type fingerprints struct {
+	segments []segment
+	shift    uint   // 63 less the number of bits that choose a segment
+	zero     bool   // hash 0 is there
+	n        uint64 // other hashes
+	most     uint64 // of them before the segments are split
+	lines    uint64 // of all segments
+}
+
+type segment struct {
+	lines []line
+	left  int // hashes that go in before it must grow
+}
+
+const (
+	slotBytes    = 8
+	lineBytes    = lineSlots * slotBytes
+	segmentBytes = uint64(unsafe.Sizeof(segment{}))
+
+	// lineGrowth makes the ladders: on rung r segment i of s has
+	// lineGrowth^(r + (i + 1/2)/s) lines, rounded down.
+	lineGrowth = 1.4
+
+	// splitBits is how many more bits choose a segment after a split. Large
+	// segments are split so that there are always many small ones, up to
+	// maxSegments, whose table of slices stays in the first-level cache.
+	splitBits   = 4
+	maxSegments = 256
+	splitAt     = 1 << 12 // hashes per segment on average
+)
+
+// mostIn returns the number of hashes that go into so many lines: six sevenths of
+// the slots, which leaves an empty one always. One hash in nine stands outside of
+// its home then, and one in eighteen on average over the growth of a segment.
+func mostIn(lines int) int { return lines * lineSlots * 6 / 7 }
+
+// homeSeed spreads hashes over the lines of a segment: it is not known outside of
+// this process, so that hashes that are alike, or were made to be, do not share
+// their home.
+var homeSeed = rand.Uint64() | 1
+
+// home returns the index of the line where h would like to stand. The order of
+// homes is that of x below, whatever the number of lines, so that growing reads
+// and writes both arrays from the start to the end.
+func home(h uint64, lines int) int {
+	x := (h ^ h>>32) * homeSeed
+	x = (x ^ x>>32) * 0x9e3779b97f4a7c15 // any odd number without a pattern
+	hi, _ := bits.Mul64(x, uint64(lines))
+	return int(hi)
+}
+
+// newSegment returns an empty segment. All memory for lines comes from here.
+func newSegment(size int) segment {
+	return segment{lines: make([]line, size), left: mostIn(size)}
+}
+
+// n returns the number of hashes in s.
+func (s *segment) n() int { return mostIn(len(s.lines)) - s.left }
+
+// newFingerprints returns an empty set, or one with the given hashes, which must
+// be in ascending order and distinct.
+func newFingerprints(sorted []uint64) *fingerprints {
+	t := &fingerprints{}
+	if len(sorted) > 0 && sorted[0] == 0 {
+		t.zero = true
+		sorted = sorted[1:]
+	}
+	t.n = uint64(len(sorted))
+	count := 1
+	for count < maxSegments && t.n > uint64(count)*splitAt {
+		count <<= splitBits
+	}
+	t.setSegments(make([]segment, count))
+	for i := range t.segments {
+		sorted = t.fill(i, sorted)
+	}
+	return t
+}
+
+// setSegments installs segments, whose lines may still be missing.
+func (t *fingerprints) setSegments(segments []segment) {
+	t.segments = segments
+	t.shift = uint(64 - bits.Len(uint(len(segments))))
+	t.most = math.MaxUint64
+	if len(segments) < maxSegments {
+		t.most = uint64(len(segments)) * splitAt
+	}
+}
+
+// segment returns the index of the segment of h.
+func (t *fingerprints) segment(h uint64) int {
+	return int(h >> 1 >> (t.shift & 63)) // in two steps, as a shift by 64 takes longer
+}
+
+// sizeFor returns the least number of lines on the ladder of segment i that hold
+// n hashes.
+func (t *fingerprints) sizeFor(i, n int) int {
+	phase := (float64(i) + 0.5) / float64(len(t.segments))
+	for rung := 0.0; ; rung++ {
+		size := int(math.Pow(lineGrowth, rung+phase))
+		if mostIn(size) >= n {
+			return size
+		}
+	}
+}
+
+// fill makes segment i and moves those hashes at the start of sorted into it that
+// belong there. It returns the rest.
+func (t *fingerprints) fill(i int, sorted []uint64) (rest []uint64) {
+	n := len(sorted)
+	if i < len(t.segments)-1 {
+		n, _ = slices.BinarySearch(sorted, uint64(i+1)<<(t.shift+1))
+	}
+	f := newFilling(t.sizeFor(i, n))
+	for _, h := range sorted[:n] {
+		f.place(h)
+	}
+	t.segments[i] = f.segment
+	t.lines += uint64(len(f.lines))
+	return sorted[n:]
+}
+
+// filling is a segment that is being filled with distinct hashes.
+type filling struct {
+	segment
+	used []uint8 // hashes in each line: to count them anew takes longer
+}
+
+func newFilling(size int) filling {
+	return filling{newSegment(size), make([]uint8, size)}
+}
+
+// place stores a hash.
+func (f *filling) place(h uint64) {
+	i := home(h, len(f.lines))
+	for f.used[i] == lineSlots {
+		if i++; i == len(f.lines) {
+			i = 0
+		}
+	}
+	f.lines[i][f.used[i]] = h
+	f.used[i]++
+	f.left--
+}
+
+// count returns the number of hashes.
+func (t *fingerprints) count() uint64 {
+	if t.zero {
+		return t.n + 1
+	}
+	return t.n
+}
+
+// has reports whether h is there.
+func (t *fingerprints) has(h uint64) bool {
+	if h == 0 {
+		return t.zero
+	}
+	lines := t.segments[t.segment(h)].lines
+	i := home(h, len(lines))
+	for {
+		l := &lines[i]
+		if l.has(h) {
+			return true
+		}
+		if l[lineSlots-1] == 0 {
+			return false
+		}
+		if i++; i == len(lines) {
+			i = 0
+		}
+	}
+}
+
+// add adds h and reports whether it is new. Where that takes room that is not
+// there, it does nothing and reports that it is not done; see grow.
+func (t *fingerprints) add(h uint64) (isNew, done bool) {
+	if h == 0 {
+		isNew = !t.zero
+		t.zero = true
+		return isNew, true
+	}
+	s := &t.segments[t.segment(h)]
+	i := home(h, len(s.lines))
+	for {
+		l := &s.lines[i]
+		if l.has(h) {
+			return false, true
+		}
+		if l[lineSlots-1] == 0 {
+			if s.left == 0 || t.n >= t.most {
+				return false, false
+			}
+			l[l.used()] = h
+			s.left--
+			t.n++
+			return true, true
+		}
+		if i++; i == len(s.lines) {
+			i = 0
+		}
+	}
+}
+
+// lookAhead is the number of hashes whose homes a batch brings into the cache and
+// searches together.
+const lookAhead = 64
+
+// homes is the scratch memory of a batch.
+type homes struct {
+	lines [lookAhead]*line
+	has   [lookAhead]bool
+}
+
+// search looks for each of at most lookAhead hashes in its home.
+func (t *fingerprints) search(b *homes, hs []uint64) {
+	for k, h := range hs {
+		lines := t.segments[t.segment(h)].lines
+		b.lines[k&(lookAhead-1)] = &lines[home(h, len(lines))]
+	}
+	touchLines(b.lines[:len(hs)])
+	for k, h := range hs {
+		b.has[k&(lookAhead-1)] = b.lines[k&(lookAhead-1)].has(h)
+	}
+}
+
+// addBatch does add for each of hs in order, stores the answers in added unless it
+// is nil, and returns the number of new ones. Where add cannot be done it calls
+// room, which makes room and says so or ends the batch; done is the number of
+// hashes dealt with.
+func (t *fingerprints) addBatch(added []bool, hs []uint64, room func(h uint64) bool) (n, done int) {
+	var b homes
+	for done < len(hs) {
+		chunk := hs[done:min(done+lookAhead, len(hs))]
+		t.search(&b, chunk)
+		for k, h := range chunk {
+			isNew := false
+			if !b.has[k] || h == 0 {
+				var ok bool
+				for isNew, ok = t.add(h); !ok; isNew, ok = t.add(h) {
+					if !room(h) {
+						return n, done
+					}
+				}
+			}
+			if added != nil {
+				added[done] = isNew
+			}
+			if isNew {
+				n++
+			}
+			done++
+		}
+	}
+	return n, done
+}
+
+// hasBatch does has for each of hs, stores the answers in found unless it is nil,
+// and returns the number of trues.
+func (t *fingerprints) hasBatch(found []bool, hs []uint64) (n int) {
+	var b homes
+	for at := 0; at < len(hs); at += lookAhead {
+		chunk := hs[at:min(at+lookAhead, len(hs))]
+		t.search(&b, chunk)
+		for k, h := range chunk {
+			has := b.has[k] && h != 0 || t.has(h)
+			if found != nil {
+				found[at+k] = has
+			}
+			if has {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// bytes returns the memory of the set.
+func (t *fingerprints) bytes() uint64 {
+	return t.lines*lineBytes + uint64(len(t.segments))*segmentBytes
+}
+
+// growth returns the memory that grow takes for h, beyond what bytes says now,
+// while it is at work.
+func (t *fingerprints) growth(h uint64) uint64 {
+	if t.n >= t.most {
+		// A copy of the largest segment, and the new ones, whose lines replace it.
+		largest := 0
+		for i := range t.segments {
+			largest = max(largest, len(t.segments[i].lines))
+		}
+		return uint64(3*largest)*(lineBytes+1) + uint64(len(t.segments))<<splitBits*(segmentBytes+lineBytes)
+	}
+	i := t.segment(h)
+	return uint64(t.sizeFor(i, t.segments[i].n()+1)) * (lineBytes + 1)
+}
+
+// grow makes room where add could not add h. It may take two calls.
+func (t *fingerprints) grow(h uint64) {
+	if t.n >= t.most {
+		t.split()
+		return
+	}
+	i := t.segment(h)
+	old := &t.segments[i]
+	f := newFilling(t.sizeFor(i, old.n()+1))
+	for j := range old.lines {
+		for _, h := range old.lines[j].hashes() {
+			f.place(h)
+		}
+	}
+	t.lines += uint64(len(f.lines) - len(old.lines))
+	*old = f.segment
+}
+
+// split divides each segment into several.
+func (t *fingerprints) split() {
+	old := t.segments
+	t.setSegments(make([]segment, len(old)<<splitBits))
+	var sorted []uint64
+	for i := range old {
+		sorted = old[i].appendSorted(sorted[:0], 63-t.shift-splitBits)
+		t.lines -= uint64(len(old[i].lines))
+		old[i] = segment{}
+		rest := sorted
+		for j := range 1 << splitBits {
+			rest = t.fill(i<<splitBits+j, rest)
+		}
+	}
+}
+
+// appendSorted appends the hashes of s to dst in ascending order. All of them
+// begin with the same common bits.
+func (s *segment) appendSorted(dst []uint64, common uint) []uint64 {
+	n := s.n()
+	dst = slices.Grow(dst, n)
+	out := dst[len(dst) : len(dst)+n]
+	// One distribution by the leading bits leaves runs that are short unless the
+	// hashes are no good.
+	const perRun = 8
+	width := max(1, uint(bits.Len(uint(n/perRun))))
+	ends := make([]int, 1<<width)
+	run := func(h uint64) uint64 { return h << common >> (64 - width) }
+	for i := range s.lines {
+		for _, h := range s.lines[i].hashes() {
+			ends[run(h)]++
+		}
+	}
+	end := 0
+	for i, count := range ends {
+		ends[i] = end
+		end += count
+	}
+	for i := range s.lines {
+		for _, h := range s.lines[i].hashes() {
+			r := run(h)
+			out[ends[r]] = h
+			ends[r]++
+		}
+	}
+	begin := 0
+	for _, end := range ends {
+		slices.Sort(out[begin:end])
+		begin = end
+	}
+	return dst[:len(dst)+n]
+}
+
+// common returns the number of leading bits that the hashes of a segment share.
+func (t *fingerprints) common() uint { return 63 - t.shift }
+
+// sorted returns all hashes in ascending order.
+func (t *fingerprints) sorted() []uint64 {
+	all := make([]uint64, 0, t.count())
+	if t.zero {
+		all = append(all, 0)
+	}
+	for i := range t.segments {
+		all = t.segments[i].appendSorted(all, t.common())
+	}
+	return all
+}
+
+// batches returns all hashes, some at a time and in no particular order. With drain
+// it gives up the memory of each segment when it is through with it; the set is of
+// no use afterwards.
+func (t *fingerprints) batches(drain bool) iter.Seq[[]uint64] {
+	return func(yield func([]uint64) bool) {
+		batch := make([]uint64, 0, keyBatch)
+		if t.zero {
+			batch = append(batch, 0)
+		}
+		for i := range t.segments {
+			lines := t.segments[i].lines
+			for j := range lines {
+				if len(batch) > keyBatch-lineSlots {
+					if !yield(batch) {
+						return
+					}
+					batch = batch[:0]
+				}
+				batch = append(batch, lines[j].hashes()...)
+			}
+			if drain {
+				t.segments[i] = segment{}
+			}
+		}
+		yield(batch)
+	}
+}
+
+// clone returns a copy that shares nothing with t.
+func (t *fingerprints) clone() *fingerprints {
+	c := *t
+	c.segments = slices.Clone(t.segments)
+	for i := range c.segments {
+		c.segments[i] = newSegment(len(t.segments[i].lines))
+		c.segments[i].left = t.segments[i].left
+		copy(c.segments[i].lines, t.segments[i].lines)
+	}
+	return &c
+}
+
+// equal reports whether both sets hold the same hashes.
+func (t *fingerprints) equal(u *fingerprints) bool {
+	if t.count() != u.count() {
+		return false
+	}
+	for hs := range t.batches(false) {
+		if u.hasBatch(nil, hs) != len(hs) {
+			return false
+		}
+	}
+	return true
+}

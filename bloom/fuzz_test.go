@@ -1,0 +1,179 @@
+package bloom_test
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"runtime/metrics"
+	"slices"
+	"testing"
+	"time"
+
+	"seen/bloom"
+	"seen/internal/filtertest"
+	"seen/internal/frame"
+)
+
+// encodings returns an encoded filter of every type and state, with few keys.
+func encodings(t testing.TB) (all [][]byte) {
+	t.Helper()
+	hs := filtertest.RandomHashes(1, 300)
+	c := bloom.Config{Capacity: 40, ErrorRate: 0.1}
+	later := time.Unix(2e9, 0)
+	shortBudget := bloom.AdaptiveConfig{MaxBytes: 4096, ErrorRate: 0.1}
+	secret := bloom.SecretHash([16]byte{1})
+	views := []bloom.View{
+		must(bloom.New(c)),
+		must(bloom.New(bloom.Config{Capacity: 40, ErrorRate: 0.1, Hash: secret})),
+		must(bloom.NewBlocked(c)),
+		must(bloom.NewPartitioned(c)),
+		must(bloom.NewCounting(c)),
+		must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 10, ErrorRate: 0.1})),
+		must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 10, ErrorRate: 0.1, MaxBytes: 1000, Overfill: true})),
+		must(bloom.NewWindow(bloom.WindowConfig{SpanKeys: 50, ErrorRate: 0.1, Generations: 3})),
+		must(bloom.NewWindow(bloom.WindowConfig{Span: time.Hour, Capacity: 30, ErrorRate: 0.1, Generations: 2, Clock: func() time.Time {
+			later = later.Add(time.Minute)
+			return later
+		}})),
+		must(bloom.NewCascade(bloom.CascadeConfig{Capacity: 10, ErrorRate: 0.1, Levels: 2})),
+		must(bloom.NewAdaptive(bloom.AdaptiveConfig{})),
+		must(bloom.NewAdaptive(shortBudget)),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 8}, nil)),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 8}, hs[:30])),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, hs[:30])),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 32}, hs[:30])),
+	}
+	for _, v := range views {
+		b := must(v.AppendBinary(nil))
+		all = append(all, b)
+		if s, ok := v.(bloom.Set); ok {
+			s.AddHashes(nil, hs)
+			all = append(all, must(v.AppendBinary(nil)))
+		}
+	}
+	return all
+}
+
+// seal makes the checksums of a frame right, as far as its lengths are.
+func seal(b []byte) {
+	const state, stateEnd, chunk = frame.StateOffset, frame.StateOffset + frame.StateSize, frame.ChunkSize
+	le := binary.LittleEndian
+	n, err := frame.HeaderLength(b)
+	if err != nil || len(b) < n {
+		return
+	}
+	crc := crc32.Update(crc32.ChecksumIEEE(b[:state]), crc32.IEEETable, make([]byte, frame.StateSize))
+	le.PutUint32(b[n-4:], crc32.Update(crc, crc32.IEEETable, b[stateEnd:n-4]))
+	h, err := frame.ParseHeader(b)
+	if err != nil {
+		return
+	}
+	l, err := h.Layout()
+	if err != nil || l.Total != uint64(len(b)) {
+		return
+	}
+	table := b[l.BodyEnd:]
+	for i := 0; n < int(l.BodyEnd); i++ {
+		end := min(n+chunk, int(l.BodyEnd))
+		le.PutUint32(table[4*i:], crc32.ChecksumIEEE(b[n:end]))
+		n = end
+	}
+	le.PutUint32(table[len(table)-4:], crc32.ChecksumIEEE(table[:len(table)-4]))
+}
+
+func heapAllocs() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// FuzzDecode decodes bytes, as they are and with their checksums made right: the
+// result is a filter or an error that says what is wrong, at the price of some
+// memory for each byte. A filter answers, takes keys, and is written as a frame
+// that makes the same filter.
+func FuzzDecode(f *testing.F) {
+	for _, b := range encodings(f) {
+		f.Add(b, false)
+		f.Add(b, true)
+		f.Add(b[:len(b)-3], true)
+	}
+	f.Add([]byte("not a frame"), false)
+	hs := filtertest.RandomHashes(1, 100)
+	hs = append(hs, 0, 1, 1<<63, 1<<64-1)
+	options := bloom.LoadOptions{Inspect: true, Clock: func() time.Time { return time.Unix(2e9, 0) }}
+	f.Fuzz(func(t *testing.T, b []byte, sealed bool) {
+		if sealed {
+			b = bytes.Clone(b)
+			seal(b)
+		}
+		before := heapAllocs()
+		v, err := bloom.Decode(b, options)
+		if n := heapAllocs() - before; n > 2<<20+8*uint64(len(b)) {
+			t.Fatalf("decoding %d bytes allocated %d", len(b), n)
+		}
+		again, errAgain := bloom.Read(bytes.NewReader(b), options)
+		if (err == nil) != (errAgain == nil) {
+			t.Fatalf("Decode says %v, Read says %v", err, errAgain)
+		}
+		if err != nil {
+			if v != nil || again != nil {
+				t.Fatalf("a filter and an error, %v", err)
+			}
+			var corrupt *bloom.CorruptError
+			if !errors.As(err, &corrupt) && err.Error() == "" {
+				t.Fatal("an error without a text")
+			}
+			return
+		}
+		exercise(t, v, hs, options)
+	})
+}
+
+// exercise uses a decoded filter in every way that must not fail.
+func exercise(t *testing.T, v bloom.View, hs []uint64, o bloom.LoadOptions) {
+	v.Stats()
+	found := make([]bool, len(hs))
+	v.HasHashes(found, hs)
+	if i := slices.IndexFunc(hs, v.HasHash); i >= 0 && !found[i] {
+		t.Fatalf("HasHash and HasHashes differ for %x", hs[i])
+	}
+	b, err := v.AppendBinary(nil)
+	if err != nil {
+		t.Fatalf("a decoded filter cannot be encoded: %v", err)
+	}
+	w, err := bloom.Decode(b, o)
+	if err != nil {
+		t.Fatalf("an encoded filter cannot be decoded: %v", err)
+	}
+	if c := must(w.AppendBinary(nil)); !bytes.Equal(b, c) {
+		t.Fatal("decoding and encoding again changes the bytes")
+	}
+	if s, ok := v.(bloom.Set); ok {
+		for i, h := range hs {
+			if found[i] && s.AddHash(h) {
+				t.Fatalf("hash %x was there and is new", h)
+			}
+		}
+		s.AddHashes(found, hs)
+	}
+}
+
+// TestDecodeIntoOtherTypes feeds every type the encodings of all others.
+func TestDecodeIntoOtherTypes(t *testing.T) {
+	for _, b := range encodings(t) {
+		taken := 0
+		for _, f := range []encoding.BinaryUnmarshaler{
+			new(bloom.Filter), new(bloom.Blocked), new(bloom.Partitioned), new(bloom.Counting), new(bloom.Scalable),
+			new(bloom.Window), new(bloom.Cascade), new(bloom.Adaptive), new(bloom.Static),
+		} {
+			if f.UnmarshalBinary(b) == nil {
+				taken++
+			}
+		}
+		if h, _ := frame.ParseHeader(b); h.HashAlgorithm == 0 && taken != 1 || h.HashAlgorithm != 0 && taken != 0 {
+			t.Errorf("%v: %d types take it", h.Type, taken)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package bloom
+
+import (
+	"fmt"
+	"sync"
+)
+
+// keyBatch is the number of keys that the batch calls on keys hash before they
+// ask the filter.
+const keyBatch = 256
+
+// scratch keeps the batch calls free of allocation; the hashes cannot stand on
+// the stack because they are passed through an interface.
+var scratch = sync.Pool{New: func() any { return new([keyBatch]uint64) }}
+
+// hashView is what the calls that take keys need from a filter.
+type hashView interface {
+	HasHash(h uint64) bool
+	HasHashes(found []bool, hs []uint64) int
+}
+
+// hashSet is hashView with additions.
+type hashSet interface {
+	hashView
+	AddHash(h uint64) bool
+	AddHashes(added []bool, hs []uint64) int
+}
+
+// lookup gives a filter the calls that ask for keys instead of hashes.
+type lookup struct {
+	hash  Hash
+	keyID uint64 // of hash, also where the secret itself is not known
+	tag   uint64
+	view  hashView
+}
+
+func (l *lookup) bindView(h Hash, keyID uint64, v hashView) {
+	l.hash, l.keyID, l.view = h, keyID, v
+}
+
+// Hash returns the key hash of the filter.
+func (l *lookup) Hash() Hash { return l.hash }
+
+// Tag returns the number that SetTag gave the filter, 0 if it has none.
+func (l *lookup) Tag() uint64 { return l.tag }
+
+// SetTag gives the filter a number that means something to its owner, such as what
+// its keys are, and is kept with it in files. Set operations ignore it.
+func (l *lookup) SetTag(tag uint64) { l.tag = tag }
+
+// Has reports whether key may have been added. No is certain; yes is wrong with
+// the filter's error rate. It does not allocate.
+func (l *lookup) Has(key []byte) bool { return l.view.HasHash(l.hash.Sum(key)) }
+
+// HasString is Has for a string, without a copy.
+func (l *lookup) HasString(key string) bool { return l.view.HasHash(l.hash.SumString(key)) }
+
+// HasKeys does Has for each key, stores the answers in found unless it is nil,
+// and returns the number of keys that may have been added. It panics if found is
+// neither nil nor as long as keys. For filters larger than the caches it is
+// several times faster than single calls, since cache misses overlap.
+func (l *lookup) HasKeys(found []bool, keys [][]byte) int {
+	return inBatches(found, len(keys), func(hs []uint64, at int) { l.hash.SumKeys(hs, keys[at:at+len(hs)]) }, l.view.HasHashes)
+}
+
+// HasStrings is HasKeys for strings.
+func (l *lookup) HasStrings(found []bool, keys []string) int {
+	return inBatches(found, len(keys), func(hs []uint64, at int) { l.hash.SumStrings(hs, keys[at:at+len(hs)]) }, l.view.HasHashes)
+}
+
+// HasFlat is HasKeys for keys that stand one after another in buf: key i ends
+// before ends[i], and begins where key i-1 ends.
+func (l *lookup) HasFlat(found []bool, buf []byte, ends []int) int {
+	return inBatches(found, len(ends), func(hs []uint64, at int) { l.hash.SumFlat(hs, buf, begin(ends, at), ends[at:at+len(hs)]) }, l.view.HasHashes)
+}
+
+// keyed gives a filter the calls that take keys instead of hashes.
+type keyed struct {
+	lookup
+	set hashSet
+}
+
+func (k *keyed) bind(h Hash, keyID uint64, s hashSet) {
+	k.bindView(h, keyID, s)
+	k.set = s
+}
+
+// Add adds key and reports whether it was certainly not there before: a false
+// means that it was, or that the filter takes it for seen, with the filter's
+// error rate. It does not allocate and does not keep key.
+func (k *keyed) Add(key []byte) bool { return k.set.AddHash(k.hash.Sum(key)) }
+
+// AddString is Add for a string, without a copy.
+func (k *keyed) AddString(key string) bool { return k.set.AddHash(k.hash.SumString(key)) }
+
+// AddKeys does Add for each key in order, stores the answers in added unless it
+// is nil, and returns the number of keys that were new; of two equal keys in one
+// call only the first is. It panics if added is neither nil nor as long as keys.
+func (k *keyed) AddKeys(added []bool, keys [][]byte) int {
+	return inBatches(added, len(keys), func(hs []uint64, at int) { k.hash.SumKeys(hs, keys[at:at+len(hs)]) }, k.set.AddHashes)
+}
+
+// AddStrings is AddKeys for strings.
+func (k *keyed) AddStrings(added []bool, keys []string) int {
+	return inBatches(added, len(keys), func(hs []uint64, at int) { k.hash.SumStrings(hs, keys[at:at+len(hs)]) }, k.set.AddHashes)
+}
+
+// AddFlat is AddKeys for keys that stand one after another in buf: key i ends
+// before ends[i], and begins where key i-1 ends.
+func (k *keyed) AddFlat(added []bool, buf []byte, ends []int) int {
+	return inBatches(added, len(ends), func(hs []uint64, at int) { k.hash.SumFlat(hs, buf, begin(ends, at), ends[at:at+len(hs)]) }, k.set.AddHashes)
+}
+
+// begin returns where key i of a flat buffer begins.
+func begin(ends []int, i int) int {
+	if i == 0 {
+		return 0
+	}
+	return ends[i-1]
+}
+
+// inBatches passes the hashes of n keys to ask, a batch at a time. sum stores those
+// of the keys from index at on in hs.
+func inBatches(answers []bool, n int, sum func(hs []uint64, at int), ask func([]bool, []uint64) int) int {
+	checkAnswers(answers, n)
+	hs := scratch.Get().(*[keyBatch]uint64)
+	total := 0
+	for at := 0; at < n; at += keyBatch {
+		m := min(keyBatch, n-at)
+		sum(hs[:m], at)
+		if answers == nil {
+			total += ask(nil, hs[:m])
+		} else {
+			total += ask(answers[at:at+m], hs[:m])
+		}
+	}
+	scratch.Put(hs)
+	return total
+}
+
+// checkAnswers panics when a caller of a batch call passes a slice of the wrong
+// length, as an index out of range would.
+func checkAnswers(answers []bool, n int) {
+	if answers != nil && len(answers) != n {
+		panic(fmt.Sprintf("bloom: %d answers were asked for %d keys; pass nil or a slice of equal length", len(answers), n))
+	}
+}

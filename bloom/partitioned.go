@@ -1,0 +1,115 @@
+package bloom
+
+import (
+	"io"
+	"runtime"
+
+	"seen/internal/frame"
+	"seen/sizing"
+)
+
+// Partitioned is a Bloom filter whose array is divided into k slices of m/k bits,
+// with one probe in each: the textbook's separate arrays. Its error rate is a
+// little above the classic filter's when filled from few keys, and each probe
+// stays in its own part of memory.
+//
+// The zero value is not usable; make one with [NewPartitioned] or read one. Any
+// number of goroutines may ask at the same time, as long as none adds. A
+// Partitioned must not be copied.
+type Partitioned struct {
+	array
+	slice uint64 // bits in a slice
+}
+
+// NewPartitioned returns an empty partitioned filter.
+func NewPartitioned(c Config) (*Partitioned, error) {
+	a, err := newArray(c, sizing.Partitioned)
+	if err != nil {
+		return nil, err
+	}
+	return asPartitioned(a, c.Hash, c.Hash.KeyID()), nil
+}
+
+func asPartitioned(a array, h Hash, keyID uint64) *Partitioned {
+	f := &Partitioned{a, a.params.M / uint64(a.params.K)}
+	f.bind(h, keyID, f)
+	return f
+}
+
+// AddHash is Add for a key whose hash is h.
+func (f *Partitioned) AddHash(h uint64) bool {
+	zero := uint64(0)
+	x := h
+	for first := uint64(0); first < f.params.M; first += f.slice {
+		i := first + position(x, f.slice)
+		f.touchWord(i / 64)
+		w := &f.words[i/64]
+		zero |= ^*w >> (i % 64)
+		*w |= 1 << (i % 64)
+		x = probeStep(x)
+	}
+	runtime.KeepAlive(f)
+	f.added += zero & 1
+	return zero&1 != 0
+}
+
+// HasHash is Has for a key whose hash is h.
+func (f *Partitioned) HasHash(h uint64) bool {
+	x := h
+	for first := uint64(0); first < f.params.M; first += f.slice {
+		i := first + position(x, f.slice)
+		f.touchWord(i / 64)
+		if f.words[i/64]>>(i%64)&1 == 0 {
+			return false
+		}
+		x = probeStep(x)
+	}
+	runtime.KeepAlive(f)
+	return true
+}
+
+// AddHashes is AddKeys for hashes.
+func (f *Partitioned) AddHashes(added []bool, hs []uint64) int { return addEach(f, added, hs) }
+
+// HasHashes is HasKeys for hashes.
+func (f *Partitioned) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
+
+// Union adds every key of g to f, as [Filter.Union] does.
+func (f *Partitioned) Union(g *Partitioned) error { return f.union(&g.array) }
+
+// LossyAnd keeps in f the bits that g has too; see [Filter.LossyAnd].
+func (f *Partitioned) LossyAnd(g *Partitioned) error { return f.lossyAnd(&g.array) }
+
+// Equal reports whether f and g have the same parameters, hash and bits.
+func (f *Partitioned) Equal(g *Partitioned) bool { return f.equal(&g.array) }
+
+// Clone returns a copy that shares nothing with f.
+func (f *Partitioned) Clone() *Partitioned { return asPartitioned(f.clone(), f.hash, f.keyID) }
+
+// Stats describes the filter; it reads the whole array.
+func (f *Partitioned) Stats() Stats { return f.stats("partitioned") }
+
+func (f *Partitioned) encode() (*frame.Header, [][]byte, error) {
+	return f.encodeArray(frame.TypePartitioned, frame.KindPartitioned)
+}
+
+// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
+func (f *Partitioned) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
+
+// MarshalBinary returns the filter in the format of docs/FORMAT.md.
+func (f *Partitioned) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
+
+// UnmarshalBinary replaces f by the partitioned filter that b holds, or leaves f
+// as it is and returns an error. See [Decode] about secrets.
+func (f *Partitioned) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own.
+func (f *Partitioned) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
+
+// ReadFrom replaces f by the partitioned filter that r holds, to r's end.
+func (f *Partitioned) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
+
+func (f *Partitioned) replace(g *Partitioned) {
+	f.array, f.slice = g.array, g.slice
+	f.bind(g.hash, g.keyID, f)
+}

@@ -1,0 +1,379 @@
+package bloom
+
+import (
+	"fmt"
+	"math"
+
+	"seen/internal/pages"
+	"seen/sizing"
+)
+
+// ScalableConfig says how a [Scalable] begins and how it grows.
+type ScalableConfig struct {
+	// Capacity is the number of distinct keys of the first layer, at least 1. It
+	// is no limit; the closer it is to the true number, the fewer layers there are.
+	Capacity uint64
+	// ErrorRate bounds the error rate of all layers together, however many there
+	// will be; between 0 and 1, exclusively.
+	ErrorRate float64
+	// Growth is the capacity of a layer relative to the one before it, above 1 and
+	// at most 16; 0 stands for 2.
+	Growth float64
+	// MaxBytes ends growth: the layers together never take more bytes; 0 means no
+	// limit.
+	MaxBytes uint64
+	// Overfill says what happens to new keys after growth has ended. Without it
+	// they are not recorded, and the error rate stays what it is. With it the last
+	// layer goes on taking keys, and the error rate rises above ErrorRate.
+	Overfill bool
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash Hash
+}
+
+const (
+	defaultGrowth = 2
+	maxGrowth     = 16
+)
+
+// Scalable is a filter for a number of keys that is not known beforehand. It is
+// a series of layers, each a [Blocked] of greater capacity than the one before: a
+// key is added to the newest and looked for in all.
+//
+// Errors of the layers add up, so layer i, counted from 0, is made for the error
+// rate ErrorRate * 6/(π²(i+1)²): the sum of these stays below ErrorRate for ever.
+// The scheme is that of Almeida, Baquero, Preguiça and Hutchison, "Scalable Bloom
+// Filters", 2007, but for the series: their geometric one asks late layers for
+// rates that 64-bit hashes cannot deliver.
+//
+// A question costs as many cache misses as there are layers, times the one to
+// three of a Blocked. The memory, relative to a Blocked of the right size, is least
+// when the newest layer is full and greatest when it has just begun. With growth 2
+// and up to eight layers it is at most 1.9 and 4 times that for an error rate of
+// 0.01, 1.3 and 3.3 times for 1e-6, and 3 and 6.3 times for 0.1. The nearer the
+// first capacity is to the true number of keys, the less.
+//
+// Growth ends at MaxBytes, and where the hash or the address space ends. A key
+// that would need another layer is then not recorded: TryAddHash and TryAddHashes
+// return [ErrFull]; Add and its kin answer true, since the key is certainly not
+// there, and [Scalable.Err] tells. Overfill chooses otherwise.
+//
+// The zero value is not usable; make one with [NewScalable] or read one. Any
+// number of goroutines may ask at the same time, as long as none adds. A Scalable
+// must not be copied.
+type Scalable struct {
+	keyed
+	config ScalableConfig
+	base   sizing.Params // of the first layer
+	layers []*layer      // by ascending index; the last one takes new keys
+	full   error         // why there is no further layer, once that is known
+}
+
+// layer is one array of a growing filter. Its Blocked is not bound to a hash: it
+// is asked by hashes only.
+type layer struct {
+	Blocked
+	index int // decides its share of the error rate
+}
+
+// NewScalable returns an empty filter with its first layer.
+func NewScalable(c ScalableConfig) (*Scalable, error) {
+	if err := c.Hash.Validate(); err != nil {
+		return nil, fmt.Errorf("bloom: %w", err)
+	}
+	s, err := newScalable(c)
+	if err != nil {
+		return nil, err
+	}
+	s.bind(c.Hash, c.Hash.KeyID(), s)
+	return s, nil
+}
+
+// newScalable returns a Scalable that is not bound yet.
+func newScalable(c ScalableConfig) (*Scalable, error) {
+	s, err := emptyScalable(c)
+	if err != nil {
+		return nil, err
+	}
+	if need := s.base.Bytes(); c.MaxBytes != 0 && need > c.MaxBytes {
+		return nil, fmt.Errorf("bloom: the first layer takes %d bytes, more than the limit of %d; raise the limit or the error rate, or lower the capacity", need, c.MaxBytes)
+	}
+	return s.fresh()
+}
+
+func badRate(p float64) error {
+	return fmt.Errorf("bloom: error rate is %v; it must be above 0 and below 1, for example 0.01", p)
+}
+
+// fresh returns an empty filter of the same parameters as s, or an error if there
+// is no memory for its first layer.
+func (s *Scalable) fresh() (*Scalable, error) {
+	f := &Scalable{config: s.config, base: s.base}
+	a, err := newArray(Config{Capacity: s.config.Capacity, ErrorRate: s.rateOf(0), Params: s.base}, sizing.Blocked)
+	if err != nil {
+		return nil, err
+	}
+	f.layers = []*layer{asLayer(a, 0)}
+	return f, nil
+}
+
+// firstLayer makes the first layer in the given memory, which must be zero.
+func (s *Scalable) firstLayer(words []uint64, mem *pages.Array) *layer {
+	return asLayer(array{params: s.base, capacity: s.config.Capacity, rate: s.rateOf(0), words: words, mem: mem}, 0)
+}
+
+// emptyScalable checks c and returns a Scalable without layers.
+func emptyScalable(c ScalableConfig) (*Scalable, error) {
+	if !(c.ErrorRate > 0 && c.ErrorRate < 1) {
+		return nil, badRate(c.ErrorRate)
+	}
+	if c.Growth == 0 {
+		c.Growth = defaultGrowth
+	}
+	if !(c.Growth > 1 && c.Growth <= maxGrowth) {
+		return nil, fmt.Errorf("bloom: growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)
+	}
+	s := &Scalable{config: c}
+	var err error
+	if s.base, err = (Config{Capacity: c.Capacity, ErrorRate: s.rateOf(0)}).resolve(sizing.Blocked); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func asLayer(a array, index int) *layer {
+	return &layer{*unbound(a), index}
+}
+
+// rateOf returns the error rate of the layer with the given index. The rates of
+// all layers sum up to ErrorRate, since the sum of 1/i² is π²/6.
+func (s *Scalable) rateOf(index int) float64 {
+	i := float64(index) + 1
+	return s.config.ErrorRate * 6 / (math.Pi * math.Pi * i * i)
+}
+
+func (s *Scalable) newest() *layer { return s.layers[len(s.layers)-1] }
+
+// room returns the number of keys that the newest layer takes.
+func (s *Scalable) room() uint64 {
+	l := s.newest()
+	switch {
+	case l.added < l.capacity:
+		return l.capacity - l.added
+	case s.full != nil && s.config.Overfill:
+		return math.MaxUint64
+	}
+	return 0
+}
+
+// makeRoom sees to it that the newest layer takes a key, or tells why it does not.
+func (s *Scalable) makeRoom() error {
+	if s.room() > 0 {
+		return nil
+	}
+	if s.full == nil {
+		l, err := s.nextLayer()
+		if err == nil {
+			s.layers = append(s.layers, l)
+			return nil
+		}
+		s.full = err
+	}
+	if s.config.Overfill {
+		return nil
+	}
+	return s.full
+}
+
+// nextLayer makes the layer that follows the newest: as large as growth wants it,
+// or as the limit of memory leaves room for.
+func (s *Scalable) nextLayer() (*layer, error) {
+	index := s.newest().index + 1
+	rate := s.rateOf(index)
+	var largest, total, bytes uint64
+	for _, l := range s.layers {
+		largest = max(largest, l.capacity)
+		total += l.capacity
+		bytes += l.params.Bytes()
+	}
+	want := uint64(math.MaxUint64)
+	if f := math.Ceil(float64(largest) * s.config.Growth); f < math.MaxUint64 {
+		want = uint64(f)
+	}
+	p, err := sizing.For(sizing.Blocked, want, rate)
+	if limit := s.config.MaxBytes; limit != 0 && (err != nil || bytes+p.Bytes() > limit) {
+		// A last, smaller one, if it makes a difference.
+		want, p, err = sizing.CapacityWithin(sizing.Blocked, limit-min(limit, bytes), rate)
+		if err != nil || want < total/lastShare {
+			return nil, fmt.Errorf("bloom: %w: %d layers take %d bytes of at most %d, which leaves too little for another; raise the limit or begin with a larger capacity",
+				ErrFull, len(s.layers), bytes, limit)
+		}
+	}
+	if err == nil {
+		var a array
+		if a, err = newArray(Config{Capacity: want, ErrorRate: rate, Params: p}, sizing.Blocked); err == nil {
+			return asLayer(a, index), nil
+		}
+	}
+	return nil, fmt.Errorf("bloom: %w: layer %d for %d keys at error rate %.3g cannot be had: %w; begin with a larger capacity or a higher error rate",
+		ErrFull, index+1, want, rate, err)
+}
+
+// lastShare is the largest ratio of the keys that a filter holds to those that a
+// last layer, which the limit of memory makes smaller than growth wants it, must
+// add to be worth a further layer in every question.
+const lastShare = 20
+
+// Err returns nil, or the reason, matched by [ErrFull], why the filter cannot
+// grow any more although a new key needed it: since then new keys are not
+// recorded, or, with Overfill, recorded at the price of a rising error rate. It
+// stays until Clear, and is not written to files.
+func (s *Scalable) Err() error { return s.full }
+
+// SetLimit replaces MaxBytes and Overfill, for instance of a filter that was read
+// from a file, and lets a filter that has reached its limit try again. Layers
+// that are there stay even if they exceed the limit.
+func (s *Scalable) SetLimit(maxBytes uint64, overfill bool) {
+	s.config.MaxBytes, s.config.Overfill = maxBytes, overfill
+	s.full = nil
+}
+
+// TryAddHash is AddHash that tells when the filter is full: isNew is then true
+// and err is matched by [ErrFull], and the key was not recorded. With Overfill
+// there is no error.
+func (s *Scalable) TryAddHash(h uint64) (isNew bool, err error) {
+	if s.HasHash(h) {
+		return false, nil
+	}
+	return true, s.addNew(h)
+}
+
+// addNew is AddHash for a key that is known not to be in any layer.
+func (s *Scalable) addNew(h uint64) error {
+	if err := s.makeRoom(); err != nil {
+		return err
+	}
+	s.newest().AddHash(h)
+	return nil
+}
+
+// AddHash is Add for a key whose hash is h.
+func (s *Scalable) AddHash(h uint64) bool {
+	isNew, _ := s.TryAddHash(h) // Err keeps the error
+	return isNew
+}
+
+// HasHash is Has for a key whose hash is h.
+func (s *Scalable) HasHash(h uint64) bool {
+	// The newest layer first: it is the largest and the likeliest to have it.
+	for i := len(s.layers) - 1; i >= 0; i-- {
+		if s.layers[i].HasHash(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// TryAddHashes is AddHashes that stops when the filter is full: it returns the
+// number of hashes that were dealt with, and if that is not all of them, an error
+// matched by [ErrFull]. The answers to these are in added, unless it is nil; what
+// follows in added means nothing.
+func (s *Scalable) TryAddHashes(added []bool, hs []uint64) (n int, err error) {
+	checkAnswers(added, len(hs))
+	_, n, err = s.addBatches(added, hs)
+	return n, err
+}
+
+// AddHashes is AddKeys for hashes.
+func (s *Scalable) AddHashes(added []bool, hs []uint64) int {
+	checkAnswers(added, len(hs))
+	count, n, err := s.addBatches(added, hs)
+	if err == nil {
+		return count
+	}
+	// Full: the rest is only looked up, and what is not there is new.
+	rest := hs[n:]
+	if added == nil {
+		return count + len(rest) - s.HasHashes(nil, rest)
+	}
+	added = added[n:]
+	count += len(rest) - s.HasHashes(added, rest)
+	for i, had := range added {
+		added[i] = !had
+	}
+	return count
+}
+
+// addBatches adds hs a batch at a time. It returns how many were new and how many
+// it has dealt with, which is all unless there is an error.
+func (s *Scalable) addBatches(added []bool, hs []uint64) (count, n int, err error) {
+	if len(s.layers) == 1 && uint64(len(hs)) <= s.room() {
+		return s.newest().AddHashes(added, hs), len(hs), nil
+	}
+	p := getPending()
+	defer p.release()
+	for n < len(hs) {
+		m := min(keyBatch, len(hs)-n)
+		p.start(part(added, n, m), hs[n:n+m])
+		c, done, err := s.addPending(p)
+		count += c
+		n += done
+		if err != nil {
+			return count, n, err
+		}
+	}
+	return count, n, nil
+}
+
+// addPending adds a batch. All older layers are asked about all of it, from the
+// oldest on: that one is the smallest, and has the keys that come most often.
+func (s *Scalable) addPending(p *pending) (count, n int, err error) {
+	n = p.n
+	for _, l := range s.layers[:len(s.layers)-1] {
+		p.ask(&l.Blocked, false)
+	}
+	for p.n > 0 {
+		if room := s.room(); room > 0 {
+			count += p.add(&s.newest().Blocked, int(min(room, keyBatch)))
+			continue
+		}
+		// The newest layer has become full within the batch, and is from now on
+		// an older one. There is a next one only if a key is left that needs it.
+		p.ask(&s.newest().Blocked, false)
+		if p.n == 0 {
+			break
+		}
+		if err := s.makeRoom(); err != nil {
+			return count, int(p.at[0]), err
+		}
+	}
+	return count, n, nil
+}
+
+// HasHashes is HasKeys for hashes.
+func (s *Scalable) HasHashes(found []bool, hs []uint64) int {
+	checkAnswers(found, len(hs))
+	if len(s.layers) == 1 {
+		return s.layers[0].HasHashes(found, hs)
+	}
+	return hasBatches(found, hs, func(p *pending) { s.askPending(p, true) })
+}
+
+// askPending asks all layers about a batch, and answers with the given answer
+// those that one of them has.
+func (s *Scalable) askPending(p *pending, answer bool) {
+	for i := len(s.layers) - 1; i >= 0 && p.n > 0; i-- {
+		p.ask(&s.layers[i].Blocked, answer)
+	}
+}
+
+// addRemaining adds what is left of a batch, and answers false to those that were
+// there; the new ones are left.
+func (s *Scalable) addRemaining(p *pending) {
+	if s.AddHashes(p.hit[:p.n], p.hs[:p.n]) == p.n {
+		return
+	}
+	for i, isNew := range p.hit[:p.n] {
+		p.hit[i] = !isNew
+	}
+	p.settle(false)
+}

@@ -1,0 +1,75 @@
+package bloom
+
+// StaticBuilder collects the keys of a [Static] filter. It is an exact set of
+// their hashes, so that repetitions cost nothing and Add and Has answer as those
+// of an [Adaptive] do.
+//
+// It takes about 11 bytes per distinct key, and three times as many while Build is
+// at work. The zero value is not usable; make one with [NewStaticBuilder]. Any
+// number of goroutines may ask at the same time, as long as none adds. A
+// StaticBuilder must not be copied.
+type StaticBuilder struct {
+	keyed
+	config StaticConfig
+	hashes *fingerprints
+}
+
+// NewStaticBuilder returns a builder without keys. It fails if no number of keys
+// can have the configuration.
+func NewStaticBuilder(c StaticConfig) (*StaticBuilder, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	b := &StaticBuilder{config: c, hashes: newFingerprints(nil)}
+	b.bind(c.Hash, c.Hash.KeyID(), b)
+	return b, nil
+}
+
+// room makes room for h.
+func (b *StaticBuilder) room(h uint64) bool {
+	b.hashes.grow(h)
+	return true
+}
+
+// AddHash is Add for a key whose hash is h.
+func (b *StaticBuilder) AddHash(h uint64) bool {
+	for {
+		if isNew, done := b.hashes.add(h); done {
+			return isNew
+		}
+		b.hashes.grow(h)
+	}
+}
+
+// HasHash is Has for a key whose hash is h.
+func (b *StaticBuilder) HasHash(h uint64) bool { return b.hashes.has(h) }
+
+// AddHashes is AddKeys for hashes.
+func (b *StaticBuilder) AddHashes(added []bool, hs []uint64) int {
+	checkAnswers(added, len(hs))
+	n, _ := b.hashes.addBatch(added, hs, b.room)
+	return n
+}
+
+// HasHashes is HasKeys for hashes.
+func (b *StaticBuilder) HasHashes(found []bool, hs []uint64) int {
+	checkAnswers(found, len(hs))
+	return b.hashes.hasBatch(found, hs)
+}
+
+// Len returns the number of distinct keys collected so far.
+func (b *StaticBuilder) Len() uint64 { return b.hashes.count() }
+
+// Build returns the filter of the keys that were added, for which the builder's
+// memory is used: it has no keys afterwards. It fails as [NewStatic] does and
+// then keeps the keys.
+func (b *StaticBuilder) Build() (*Static, error) {
+	sorted := b.hashes.sorted()
+	b.hashes = newFingerprints(nil)
+	f, err := newStatic(b.config, sorted)
+	if err != nil {
+		b.hashes = newFingerprints(sorted)
+		return nil, err
+	}
+	return f, nil
+}

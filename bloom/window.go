@@ -1,0 +1,280 @@
+package bloom
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// WindowConfig says what a [Window] remembers and for how long. Give exactly one
+// of Span and SpanKeys.
+type WindowConfig struct {
+	// Span is the time for which a key is remembered.
+	Span time.Duration
+	// SpanKeys, instead of Span, is the number of calls of Add for which a key is
+	// remembered, whatever they answer.
+	SpanKeys uint64
+	// CountNew counts, for SpanKeys, only the calls that record a key in the
+	// present generation: the window is full before it forgets anything, never
+	// grows, and repetitions do not make it forget.
+	CountNew bool
+	// Generations is the number of parts in which the window forgets, from 2 to
+	// 64; 0 stands for 8. The more there are, the more exact is the span, and the
+	// more arrays a question has to ask.
+	Generations int
+	// Capacity is the number of distinct keys within one span. It is no limit: a
+	// burst makes the window grow. It may be 0 if SpanKeys is given, which is then
+	// taken.
+	Capacity uint64
+	// ErrorRate bounds the error rate of the whole window; between 0 and 1,
+	// exclusively.
+	ErrorRate float64
+	// NoRefresh says that a key is forgotten a span after it was new, even if it
+	// was added again since.
+	NoRefresh bool
+	// NoClock says that time is what AddHashAt and AddHashesAt were told: the
+	// latest time counts, and the system's clock is never asked.
+	NoClock bool
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash Hash
+	// Clock is asked for the time, once per call; nil stands for time.Now.
+	Clock func() time.Time
+}
+
+const (
+	defaultGenerations = 8
+	maxGenerations     = 64
+)
+
+// Window is a filter that forgets: it answers whether a key was seen within the
+// last span, of time or of calls of Add.
+//
+// It consists of G generations, each a [Scalable] that takes new keys for a step
+// of span/(G-1) and is dropped as a whole when G-1 more have begun. So a key is
+// forgotten no sooner than a span and no later than G/(G-1) spans after it was
+// added for the last time (the first time, with NoRefresh). The error rate holds
+// over all generations together.
+//
+// Add of a key that is remembered answers false and, unless NoRefresh is set,
+// records it again in the present generation. With NoRefresh a key that comes
+// every day is new again after each span.
+//
+// Generations begin at multiples of their step on an absolute scale, Unix time or
+// the number of calls, so that windows of equal span that were filled on several
+// machines can be merged; those that count calls cannot, having no common time.
+//
+// Time never runs backwards: if the clock jumps back, the latest time that an Add
+// has seen is taken until the clock is past that again. A clock that jumps far ahead by
+// mistake cannot be told from a long idle time: the window forgets everything,
+// and stays at that time until Clear.
+//
+// The zero value is not usable; make one with [NewWindow] or read one. Any number
+// of goroutines may ask at the same time, as long as none adds. A Window must not
+// be copied.
+type Window struct {
+	keyed
+	config  WindowConfig
+	step    int64     // length of a generation, in nanoseconds or calls
+	model   *Scalable // an empty generation without layers
+	current int64     // the newest generation that was reached
+	calls   uint64    // of Add, as far as they count
+	// gens are the generations that have keys and are live at current, the newest
+	// first.
+	gens  []generation
+	spare *Scalable // memory for the next one
+}
+
+// generation number n takes the keys of the n-th step.
+type generation struct {
+	number int64
+	set    *Scalable
+}
+
+// noTime is the generation of a window by time that was never added to.
+const noTime = math.MinInt64
+
+// NewWindow returns an empty window.
+func NewWindow(c WindowConfig) (*Window, error) {
+	if err := c.Hash.Validate(); err != nil {
+		return nil, fmt.Errorf("bloom: %w", err)
+	}
+	w, err := newWindow(c)
+	if err != nil {
+		return nil, err
+	}
+	// The first generation's memory, so that there is an error if it cannot be had.
+	if w.spare, err = w.model.fresh(); err != nil {
+		return nil, err
+	}
+	w.bind(c.Hash, c.Hash.KeyID(), w)
+	return w, nil
+}
+
+// newWindow returns a Window that is not bound yet.
+func newWindow(c WindowConfig) (*Window, error) {
+	if c.Generations == 0 {
+		c.Generations = defaultGenerations
+	}
+	if c.Generations < 2 || c.Generations > maxGenerations {
+		return nil, fmt.Errorf("bloom: a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	w := &Window{config: c, current: noTime, gens: make([]generation, 0, c.Generations)}
+	span := int64(c.Span)
+	switch {
+	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
+		return nil, badRate(c.ErrorRate)
+	case c.Span != 0 && c.SpanKeys != 0:
+		return nil, fmt.Errorf("bloom: a window of %v and of %d keys; give one of the two", c.Span, c.SpanKeys)
+	case c.Span < 0:
+		return nil, fmt.Errorf("bloom: a window of %v; the span must be above 0", c.Span)
+	case c.SpanKeys > math.MaxInt64:
+		return nil, fmt.Errorf("bloom: a window of %d keys; give at most %d", c.SpanKeys, int64(math.MaxInt64))
+	case c.SpanKeys != 0:
+		span = int64(c.SpanKeys)
+		w.current = 0
+		if w.config.Capacity == 0 {
+			w.config.Capacity = c.SpanKeys
+		}
+	case c.CountNew && c.Span != 0:
+		return nil, errors.New("bloom: CountNew is for windows that count keys; give SpanKeys")
+	case c.Span == 0:
+		return nil, errors.New("bloom: a window needs a span; give Span or SpanKeys")
+	}
+	w.step = ceilDiv(span, int64(c.Generations-1))
+	model, err := emptyScalable(ScalableConfig{
+		Capacity:  uint64(ceilDiv(int64(min(w.config.Capacity, math.MaxInt64)), int64(c.Generations-1))),
+		ErrorRate: c.ErrorRate / float64(c.Generations),
+		// Past the end of growth the rate rises rather than that keys get lost.
+		Overfill: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.model = model
+	return w, nil
+}
+
+func ceilDiv(a, b int64) int64 {
+	q := a / b
+	if a%b > 0 {
+		q++
+	}
+	return q
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// nanos returns t in Unix nanoseconds, the nearest that an int64 holds.
+func nanos(t time.Time) int64 {
+	const limit = math.MaxInt64/int64(time.Second) - 1
+	switch s := t.Unix(); {
+	case s > limit:
+		return math.MaxInt64
+	case s < -limit:
+		return math.MinInt64
+	}
+	return t.UnixNano()
+}
+
+func (w *Window) byKeys() bool { return w.config.SpanKeys != 0 }
+
+// now returns the present generation.
+func (w *Window) now() int64 {
+	switch {
+	case w.byKeys():
+		return int64(w.calls / uint64(w.step))
+	case w.config.NoClock:
+		return w.current
+	}
+	return max(w.current, floorDiv(nanos(w.config.Clock()), w.step))
+}
+
+// live reports whether a generation is remembered at a time that is not before it.
+func (w *Window) live(number, now int64) bool {
+	return uint64(now)-uint64(number) < uint64(w.config.Generations)
+}
+
+// liveGens returns those of gens that are still remembered now.
+func (w *Window) liveGens(now int64) []generation {
+	n := len(w.gens)
+	for n > 0 && !w.live(w.gens[n-1].number, now) {
+		n--
+	}
+	return w.gens[:n]
+}
+
+// advance makes the given generation the current one, if it is newer, and drops
+// those that are no longer live.
+func (w *Window) advance(to int64) {
+	if to <= w.current {
+		return
+	}
+	w.current = to
+	for n := len(w.liveGens(to)); len(w.gens) > n; {
+		last := len(w.gens) - 1
+		if w.spare != nil {
+			w.spare.Release()
+		}
+		w.spare = w.gens[last].set
+		w.gens[last] = generation{}
+		w.gens = w.gens[:last]
+	}
+}
+
+// set returns the given live generation, which it makes if it is not there.
+func (w *Window) set(number int64) *Scalable {
+	i := w.index(number)
+	if i < len(w.gens) && w.gens[i].number == number {
+		return w.gens[i].set
+	}
+	s := w.spare
+	if w.spare = nil; s == nil {
+		s = w.newSet()
+	} else {
+		s.Clear()
+	}
+	w.insert(i, generation{number, s})
+	return s
+}
+
+// newSet makes the filter of a generation. If there is not enough memory for the
+// capacity it begins with less, and grows.
+func (w *Window) newSet() *Scalable {
+	if s, err := w.model.fresh(); err == nil {
+		return s
+	}
+	const few = 1 << 12
+	c := w.model.config
+	c.Capacity = min(c.Capacity, few)
+	s, err := emptyScalable(c)
+	if err != nil {
+		s = w.model // what is possible for more keys is possible for few
+	}
+	return &Scalable{config: s.config, base: s.base, layers: []*layer{s.firstLayer(newWords(int(s.base.Bytes() / 8)))}}
+}
+
+// index returns where the generation with the given number stands in gens, or
+// has to be inserted.
+func (w *Window) index(number int64) int {
+	i := 0
+	for i < len(w.gens) && w.gens[i].number > number {
+		i++
+	}
+	return i
+}
+
+func (w *Window) insert(i int, g generation) {
+	w.gens = append(w.gens, generation{})
+	copy(w.gens[i+1:], w.gens[i:])
+	w.gens[i] = g
+}

@@ -1,0 +1,165 @@
+package bloom
+
+import "time"
+
+// AddHash is Add for a key whose hash is h.
+func (w *Window) AddHash(h uint64) bool {
+	now := w.now()
+	w.advance(now)
+	isNew, recorded := w.add(now, h)
+	if w.byKeys() && (recorded || !w.config.CountNew) {
+		w.calls++
+	}
+	return isNew
+}
+
+// AddHashAt is AddHash at time t instead of now, for times that come from the
+// data. A t that is later than now becomes the present time of the window. Of an
+// earlier t, the key is recorded in the generation that t belongs to, or not at
+// all if that is forgotten already; the answer is whether any generation has it.
+// In a window that counts keys t is ignored.
+func (w *Window) AddHashAt(t time.Time, h uint64) bool {
+	if w.byKeys() {
+		return w.AddHash(h)
+	}
+	number := floorDiv(nanos(t), w.step)
+	w.advance(max(number, w.now()))
+	isNew, _ := w.add(number, h)
+	return isNew
+}
+
+// add adds h to the given generation, which is not newer than the current one.
+func (w *Window) add(number int64, h uint64) (isNew, recorded bool) {
+	isNew = true
+	for i := range w.gens {
+		if w.gens[i].set.HasHash(h) {
+			if w.config.NoRefresh || w.gens[i].number >= number {
+				return false, false
+			}
+			isNew = false
+			break
+		}
+	}
+	if !w.live(number, w.current) {
+		return isNew, false
+	}
+	// Overfill: there is no error, and Err tells of trouble.
+	_ = w.set(number).addNew(h)
+	return isNew, true
+}
+
+// HasHash is Has for a key whose hash is h.
+func (w *Window) HasHash(h uint64) bool {
+	gens := w.liveGens(w.now())
+	for i := range gens {
+		if gens[i].set.HasHash(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// AddHashes is AddKeys for hashes.
+func (w *Window) AddHashes(added []bool, hs []uint64) int {
+	checkAnswers(added, len(hs))
+	if !w.byKeys() {
+		now := w.now()
+		w.advance(now)
+		count, _ := w.addBatches(now, added, hs)
+		return count
+	}
+	count := 0
+	for at := 0; at < len(hs); {
+		now := w.now()
+		w.advance(now)
+		m := int(min(uint64(len(hs)-at), uint64(w.step)-w.calls%uint64(w.step)))
+		c, recorded := w.addBatches(now, part(added, at, m), hs[at:at+m])
+		count += c
+		if w.config.CountNew {
+			w.calls += uint64(recorded)
+		} else {
+			w.calls += uint64(m)
+		}
+		at += m
+	}
+	return count
+}
+
+// AddHashesAt is AddHashAt for each of hs in order, at the time ts[i] in Unix
+// nanoseconds; ts must be as long as hs. The answers go to added, which must be
+// nil or as long as hs, and the number of trues is returned.
+func (w *Window) AddHashesAt(added []bool, ts []int64, hs []uint64) int {
+	checkAnswers(added, len(hs))
+	ts = ts[:len(hs)]
+	if w.byKeys() {
+		return w.AddHashes(added, hs)
+	}
+	w.advance(w.now())
+	count := 0
+	for at := 0; at < len(hs); {
+		number := floorDiv(ts[at], w.step)
+		end := at + 1
+		for end < len(hs) && floorDiv(ts[end], w.step) == number {
+			end++
+		}
+		w.advance(number)
+		c, _ := w.addBatches(number, part(added, at, end-at), hs[at:end])
+		count += c
+		at = end
+	}
+	return count
+}
+
+// addBatches adds hs to the given generation. It returns how many were new and how
+// many were recorded, which with refreshing are more.
+func (w *Window) addBatches(number int64, added []bool, hs []uint64) (count, recorded int) {
+	p := getPending()
+	defer p.release()
+	for at := 0; at < len(hs); at += keyBatch {
+		m := min(keyBatch, len(hs)-at)
+		p.start(part(added, at, m), hs[at:at+m])
+		recorded += w.addPending(number, p)
+		count += p.n
+	}
+	return count, recorded
+}
+
+// addPending adds a batch, of which it leaves the new ones, and returns how many
+// were recorded.
+func (w *Window) addPending(number int64, p *pending) (recorded int) {
+	// Keys of newer generations are there only where times come late.
+	w.askOthers(p, func(n int64) bool { return n > number })
+	older := func(n int64) bool { return n < number }
+	if w.config.NoRefresh {
+		w.askOthers(p, older)
+	}
+	if p.n > 0 && w.live(number, w.current) {
+		w.set(number).addRemaining(p)
+		recorded = p.n
+	}
+	if !w.config.NoRefresh {
+		w.askOthers(p, older)
+	}
+	p.rest(true)
+	return recorded
+}
+
+// askOthers answers false to those that one of the chosen generations has.
+func (w *Window) askOthers(p *pending, chosen func(number int64) bool) {
+	for i := range w.gens {
+		if chosen(w.gens[i].number) {
+			w.gens[i].set.askPending(p, false)
+		}
+	}
+}
+
+// HasHashes is HasKeys for hashes.
+func (w *Window) HasHashes(found []bool, hs []uint64) int {
+	checkAnswers(found, len(hs))
+	gens := w.liveGens(w.now())
+	return hasBatches(found, hs, func(p *pending) {
+		for i := range gens {
+			gens[i].set.askPending(p, true)
+		}
+	})
+}

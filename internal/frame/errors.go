@@ -1,0 +1,40 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that callers tell apart with errors.Is. The errors returned wrap them
+// and carry the sizes.
+var (
+	// ErrNotFrame says that the bytes are no frame at all: something foreign.
+	ErrNotFrame = errors.New("frame: not a seen file")
+	// ErrTruncated says that the frame ends before the length in its header.
+	ErrTruncated = errors.New("frame: truncated")
+	// ErrOversized says that bytes follow the end of the frame.
+	ErrOversized = errors.New("frame: oversized")
+	// ErrVersion says that the frame was written in a newer format version.
+	ErrVersion = errors.New("frame: newer format version")
+	// ErrDirty says that the frame is being changed in place, or was when its
+	// writer died, so that its checksums do not hold.
+	ErrDirty = errors.New("frame: marked dirty")
+)
+
+// CorruptError reports bytes that cannot be what a writer wrote.
+type CorruptError struct {
+	Offset int64 // of the damaged field, chunk or byte in the frame
+	Reason string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("frame: damaged at byte %d: %s", e.Offset, e.Reason)
+}
+
+func corrupt(offset uint64, format string, args ...any) *CorruptError {
+	return &CorruptError{Offset: int64(offset), Reason: fmt.Sprintf(format, args...)}
+}
+
+func truncated(have, want uint64) error {
+	return fmt.Errorf("%w: %d bytes of %d are there; the rest was lost, restore the file", ErrTruncated, have, want)
+}

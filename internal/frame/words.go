@@ -1,0 +1,62 @@
+package frame
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// Bytes returns words as little-endian bytes. On little-endian machines the
+// result shares the memory of words; on others it is a copy.
+func Bytes(words []uint64) []byte {
+	if len(words) == 0 {
+		return nil
+	}
+	if nativeLittle {
+		return bytesOf(words)
+	}
+	return copyBytes(words)
+}
+
+// bytesOf returns the memory of words, in the order of the machine.
+func bytesOf(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+}
+
+func copyBytes(words []uint64) []byte {
+	b := make([]byte, 8*len(words))
+	for i, w := range words {
+		binary.LittleEndian.PutUint64(b[8*i:], w)
+	}
+	return b
+}
+
+// Words returns b, little-endian, as words, and whether the result shares the
+// memory of b. It does on little-endian machines when b is aligned to eight bytes
+// and a whole number of words; otherwise it is a copy, in which zero bytes
+// complete the last word.
+func Words(b []byte) ([]uint64, bool) {
+	if len(b) == 0 {
+		return nil, true
+	}
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if nativeLittle && len(b)%8 == 0 && uintptr(p)%8 == 0 {
+		return unsafe.Slice((*uint64)(p), len(b)/8), true
+	}
+	return copyWords(b), false
+}
+
+func copyWords(b []byte) []uint64 {
+	words := make([]uint64, (len(b)+7)/8)
+	n := len(b) / 8
+	for i := range n {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	if rest := b[8*n:]; len(rest) > 0 {
+		var last [8]byte
+		copy(last[:], rest)
+		words[n] = binary.LittleEndian.Uint64(last[:])
+	}
+	return words
+}

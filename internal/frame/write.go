@@ -1,0 +1,141 @@
+package frame
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"slices"
+)
+
+// Append appends the frame of h and its parts to dst. The parts must have the
+// lengths that h gives them.
+func Append(dst []byte, h *Header, parts [][]byte) ([]byte, error) {
+	l, err := h.Layout()
+	if err != nil {
+		return nil, err
+	}
+	if l.Total > math.MaxInt-uint64(len(dst)) {
+		return nil, fmt.Errorf("frame: %d bytes do not fit in memory; write to a file", l.Total)
+	}
+	// Before growing, so that a wrong length costs nothing.
+	if err := checkParts(h, parts); err != nil {
+		return nil, err
+	}
+	a := appender{slices.Grow(dst, int(l.Total))}
+	if _, err := Write(&a, h, parts); err != nil {
+		return nil, err
+	}
+	return a.b, nil
+}
+
+type appender struct{ b []byte }
+
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
+	return len(p), nil
+}
+
+// Write writes the frame of h and its parts to w and returns the number of bytes
+// written. The parts must have the lengths that h gives them; they are not
+// copied. Beside them it needs four bytes for each 64 KiB.
+func Write(w io.Writer, h *Header, parts [][]byte) (int64, error) {
+	if err := checkParts(h, parts); err != nil {
+		return 0, err
+	}
+	head, l, err := encodeHeader(h)
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Write(head)
+	written := int64(n)
+	if err != nil {
+		return written, err
+	}
+	var zero [PageSize]byte
+	var sums chunkSums
+	for _, p := range parts {
+		pad := zero[:roundUp(uint64(len(p)))-uint64(len(p))]
+		for _, b := range [][]byte{p, pad} {
+			// In pieces, so that the checksum reads what the write will read again
+			// from the cache.
+			for piece := range slices.Chunk(b, ChunkSize) {
+				sums.add(piece)
+				n, err := w.Write(piece)
+				written += int64(n)
+				if err != nil {
+					return written, err
+				}
+			}
+		}
+	}
+	n, err = w.Write(appendTable(nil, sums.finish()))
+	written += int64(n)
+	if err == nil && uint64(written) != l.Total {
+		err = io.ErrShortWrite
+	}
+	return written, err
+}
+
+func checkParts(h *Header, parts [][]byte) error {
+	if len(parts) != len(h.Parts) {
+		return fmt.Errorf("frame: %d arrays for %d parts", len(parts), len(h.Parts))
+	}
+	for i, p := range parts {
+		if uint64(len(p)) != h.Parts[i].Length {
+			return fmt.Errorf("frame: part %d has %d bytes, its header says %d", i, len(p), h.Parts[i].Length)
+		}
+	}
+	return nil
+}
+
+// appendTable appends the checksum table of a frame with the given chunk
+// checksums to dst.
+func appendTable(dst []byte, sums []uint32) []byte {
+	start := len(dst)
+	dst = slices.Grow(dst, crcSize*(len(sums)+1))
+	for _, s := range sums {
+		dst = binary.LittleEndian.AppendUint32(dst, s)
+	}
+	dst = dst[:len(dst)+crcSize]
+	SealTable(dst[start:])
+	return dst
+}
+
+// SealTable puts the checksum of a checksum table into its last four bytes.
+func SealTable(table []byte) {
+	n := len(table) - crcSize
+	binary.LittleEndian.PutUint32(table[n:], crc32.ChecksumIEEE(table[:n]))
+}
+
+// chunkSums computes the checksum of each ChunkSize bytes of what is added.
+type chunkSums struct {
+	sums []uint32
+	crc  uint32
+	n    int // bytes in crc
+}
+
+func (c *chunkSums) add(b []byte) {
+	for len(b) > 0 {
+		piece := b[:min(len(b), ChunkSize-c.n)]
+		c.crc = crc32.Update(c.crc, crc32.IEEETable, piece)
+		c.n += len(piece)
+		b = b[len(piece):]
+		if c.n == ChunkSize {
+			c.flush()
+		}
+	}
+}
+
+func (c *chunkSums) flush() {
+	c.sums = append(c.sums, c.crc)
+	c.crc, c.n = 0, 0
+}
+
+func (c *chunkSums) finish() []uint32 {
+	if c.n > 0 {
+		c.flush()
+	}
+	return c.sums
+}
