@@ -1,0 +1,349 @@
+package sketch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"seen/internal/frame"
+	"seen/internal/keyhash"
+)
+
+// CorruptError reports bytes of an encoded sketch that no writer of this package
+// produces, with their offset.
+type CorruptError = frame.CorruptError
+
+// ErrSecret is matched by the error for a sketch whose keys are hashed with a
+// secret that the receiver does not have. The encoding does not contain the
+// secret: read such a sketch into one that was made with [SecretHash].
+var ErrSecret = errors.New("the secret is missing")
+
+// encoder is a sketch that can describe itself as a frame of one part.
+type encoder interface {
+	encode() (h frame.Header, body []byte)
+}
+
+func appendBinary(s encoder, b []byte) ([]byte, error) {
+	h, body := s.encode()
+	return frame.Append(b, &h, [][]byte{body})
+}
+
+func writeTo(s encoder, w io.Writer) (int64, error) {
+	h, body := s.encode()
+	return frame.Write(w, &h, [][]byte{body})
+}
+
+// header makes the frame header of a sketch.
+func header(t frame.Type, h Hash, p frame.Part, fields ...uint64) frame.Header {
+	f := frame.Header{
+		Type: t, HashAlgorithm: uint8(h.Algorithm), HashSeed: h.Seed, HashKeyID: h.KeyID(),
+		Parts: []frame.Part{p},
+	}
+	copy(f.Fields[:], fields)
+	return f
+}
+
+// decoder is a pointer to a sketch of type S.
+type decoder[S any] interface {
+	*S
+	encoder
+	Hash() Hash
+	frameType() frame.Type
+	// decode sets the sketch, which is a zero value before, and may be left in any
+	// state when it returns an error. The sketch may live in the memory of body.
+	decode(h *frame.Header, body []byte, hash Hash) error
+}
+
+func unmarshal[S any, P decoder[S]](s P, b []byte) error {
+	h, parts, err := frame.Parse(b)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		parts[i] = slices.Clone(parts[i])
+	}
+	return replace(s, h, parts)
+}
+
+func readFrom[S any, P decoder[S]](s P, r io.Reader) (int64, error) {
+	h, parts, err := frame.Read(r)
+	if err != nil {
+		return 0, err
+	}
+	l, err := h.Layout()
+	if err != nil {
+		return 0, err
+	}
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return 0, fmt.Errorf("%w: bytes follow its end at byte %d", frame.ErrOversized, l.Total)
+	case err != io.EOF:
+		return 0, err
+	}
+	return int64(l.Total), replace(s, h, parts)
+}
+
+// replace puts the sketch that a frame holds in the place of s.
+func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
+	if h.Type != s.frameType() {
+		return fmt.Errorf("sketch: the bytes hold a %v, not a %v", h.Type, s.frameType())
+	}
+	if len(parts) != 1 {
+		return bad(h, "%d parts instead of one", len(parts))
+	}
+	hash := Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed}
+	if hash.Algorithm == SipHash {
+		hash = s.Hash()
+		if hash.Algorithm != SipHash || hash.KeyID() != h.HashKeyID {
+			return fmt.Errorf("sketch: %w: keys are hashed with the one of key id %016x; read into a sketch made with it", ErrSecret, h.HashKeyID)
+		}
+	}
+	var d S
+	if err := P(&d).decode(h, parts[0], hash); err != nil {
+		return err
+	}
+	if !sameHeader(h, P(&d)) {
+		return bad(h, "a field that is not in use is not zero, or two that must agree do not")
+	}
+	*s = d
+	return nil
+}
+
+// sameHeader reports whether h is what s itself would write.
+func sameHeader(h *frame.Header, s encoder) bool {
+	again, _ := s.encode()
+	a, errA := frame.AppendHeader(nil, h)
+	b, errB := frame.AppendHeader(nil, &again)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// bad reports a header or body that is well formed but impossible for its type.
+func bad(h *frame.Header, format string, args ...any) error {
+	return &CorruptError{Reason: fmt.Sprintf("impossible %v: ", h.Type) + fmt.Sprintf(format, args...)}
+}
+
+// A count-min sketch is a frame of type 10 with one part of kind 4, counters, of
+// 64 bits: k is the number of rows, m the number of all counters. Row after row
+// they stand in the part, in each row column after column.
+//
+//	field 0  width, the counters of a row
+//	field 1  depth, the number of rows, 1 to 32
+//	field 2  1 for conservative update, 0 for plain
+//	field 3  sum of all counts added; 2^64-1 means that or more
+//
+// The column of a key with hash h in row i, from 0, is the high half of the
+// 128-bit product of the width and x, where
+//
+//	x = h + (i+1) * 0x9e3779b97f4a7c15 mod 2^64
+//	x = (x xor (x >> 30)) * 0xbf58476d1ce4e5b9 mod 2^64
+//	x = (x xor (x >> 27)) * 0x94d049bb133111eb mod 2^64
+//	x = x xor (x >> 31)
+//
+// The count of a key is the least of its counters. A counter of 2^64-1 means that
+// or more. The counters of a row add up to field 3, or with conservative update to
+// at most that (sums above 2^64-1 count as 2^64-1).
+func (c *CountMin) encode() (frame.Header, []byte) {
+	body := frame.Bytes(c.counters)
+	update := uint64(0)
+	if c.conservative {
+		update = 1
+	}
+	p := frame.Part{
+		Kind: frame.KindCounters, CounterBits: 64, K: uint32(c.depth),
+		M: uint64(len(c.counters)), Length: uint64(len(body)),
+	}
+	return header(frame.TypeCountMin, c.hash, p, c.width, uint64(c.depth), update, c.total), body
+}
+
+func (c *CountMin) frameType() frame.Type { return frame.TypeCountMin }
+
+func (c *CountMin) decode(h *frame.Header, body []byte, hash Hash) error {
+	p := &h.Parts[0]
+	if p.Kind != frame.KindCounters || p.CounterBits != 64 {
+		return bad(h, "part of %v with %d bits instead of 64-bit counters", p.Kind, p.CounterBits)
+	}
+	width, depth, update, total := h.Fields[0], h.Fields[1], h.Fields[2], h.Fields[3]
+	// Divided, since the product may overflow.
+	if depth < 1 || depth > maxDepth || width < 1 || p.M/width != depth || p.M%width != 0 {
+		return bad(h, "%d counters with width %d and depth %d", p.M, width, depth)
+	}
+	if update > 1 {
+		return bad(h, "update %d", update)
+	}
+	c.width, c.depth, c.conservative, c.hash, c.total = width, int(depth), update == 1, hash, total
+	c.counters, _ = frame.Words(body)
+	for row := range slices.Chunk(c.counters, int(width)) {
+		sum := uint64(0)
+		for _, n := range row {
+			sum = addSaturating(sum, n)
+		}
+		if sum > total || !c.conservative && sum < total {
+			return bad(h, "a row of counters adds up to %d, the total is %d", sum, total)
+		}
+	}
+	return nil
+}
+
+// AppendBinary appends the sketch in the format of docs/FORMAT.md to b.
+func (c *CountMin) AppendBinary(b []byte) ([]byte, error) { return appendBinary(c, b) }
+
+// MarshalBinary returns the sketch in the format of docs/FORMAT.md.
+func (c *CountMin) MarshalBinary() ([]byte, error) { return appendBinary(c, nil) }
+
+// UnmarshalBinary replaces c by the count-min sketch that b holds, or leaves c as
+// it is and returns an error. A sketch whose keys are hashed with a secret can
+// only be read into one with that secret; see [ErrSecret].
+func (c *CountMin) UnmarshalBinary(b []byte) error { return unmarshal(c, b) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own.
+func (c *CountMin) WriteTo(w io.Writer) (int64, error) { return writeTo(c, w) }
+
+// ReadFrom replaces c by the count-min sketch that r holds, to r's end; see
+// UnmarshalBinary. It allocates as the bytes arrive.
+func (c *CountMin) ReadFrom(r io.Reader) (int64, error) { return readFrom(c, r) }
+
+// A HyperLogLog sketch is a frame of type 11 with one part.
+//
+//	field 0  precision p, 4 to 18
+//
+// With up to 2^p / 8 distinct keys the part is of kind 6, fingerprints: their
+// hashes as 64-bit numbers in ascending order without duplicates; m is their
+// number, which may be 0. The cardinality is m.
+//
+// With more it is of kind 7, registers: 2^p of one byte each; m is 2^p. A key with
+// hash h belongs to register h >> (64-p); it raises it to at least the number of
+// zeros before the first one bit in the other 64-p bits of h, read from the
+// highest, plus 1, or to 64-p+1 if they are all zero.
+func (s *HyperLogLog) encode() (frame.Header, []byte) {
+	p := frame.Part{Kind: frame.KindRegisters, M: 1 << s.precision}
+	var body []byte
+	if s.exact != nil {
+		hashes := slices.Sorted(maps.Keys(s.exact))
+		p.Kind, p.M = frame.KindFingerprints, uint64(len(hashes))
+		body = frame.Bytes(hashes)
+	} else {
+		body = s.registers()
+	}
+	p.Length = uint64(len(body))
+	return header(frame.TypeHyperLogLog, s.hash, p, uint64(s.precision)), body
+}
+
+func (s *HyperLogLog) frameType() frame.Type { return frame.TypeHyperLogLog }
+
+func (s *HyperLogLog) decode(h *frame.Header, body []byte, hash Hash) error {
+	if h.Fields[0] < minPrecision || h.Fields[0] > maxPrecision {
+		return bad(h, "precision %d", h.Fields[0])
+	}
+	s.hash, s.precision = hash, int(h.Fields[0])
+	switch h.Parts[0].Kind {
+	case frame.KindFingerprints:
+		return s.decodeExact(h, body)
+	case frame.KindRegisters:
+		return s.decodeDense(h, body)
+	}
+	return bad(h, "part of %v", h.Parts[0].Kind)
+}
+
+func (s *HyperLogLog) decodeExact(h *frame.Header, body []byte) error {
+	hashes, _ := frame.Words(body)
+	if len(body)%8 != 0 || len(hashes) > s.maxExact() {
+		return bad(h, "%d bytes of hashes with precision %d", len(body), s.precision)
+	}
+	s.exact = make(map[uint64]struct{}, len(hashes))
+	for i, x := range hashes {
+		if i > 0 && x <= hashes[i-1] {
+			return bad(h, "hash %d does not follow the one before it in order", i)
+		}
+		s.exact[x] = struct{}{}
+	}
+	return nil
+}
+
+func (s *HyperLogLog) decodeDense(h *frame.Header, body []byte) error {
+	if len(body) != 1<<s.precision {
+		return bad(h, "%d registers with precision %d", len(body), s.precision)
+	}
+	highest := byte(64 - s.precision + 1)
+	for i, r := range body {
+		if r > highest {
+			return bad(h, "register %d is %d, above the highest possible, %d", i, r, highest)
+		}
+	}
+	s.dense = newDense(s.precision)
+	copy(s.registers(), body)
+	return nil
+}
+
+// AppendBinary appends the sketch in the format of docs/FORMAT.md to b.
+func (s *HyperLogLog) AppendBinary(b []byte) ([]byte, error) { return appendBinary(s, b) }
+
+// MarshalBinary returns the sketch in the format of docs/FORMAT.md.
+func (s *HyperLogLog) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
+
+// UnmarshalBinary replaces s by the HyperLogLog sketch that b holds, or leaves s
+// as it is and returns an error. A sketch whose keys are hashed with a secret can
+// only be read into one with that secret; see [ErrSecret].
+func (s *HyperLogLog) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own.
+func (s *HyperLogLog) WriteTo(w io.Writer) (int64, error) { return writeTo(s, w) }
+
+// ReadFrom replaces s by the HyperLogLog sketch that r holds, to r's end; see
+// UnmarshalBinary. It allocates as the bytes arrive.
+func (s *HyperLogLog) ReadFrom(r io.Reader) (int64, error) { return readFrom(s, r) }
+
+// A Flajolet-Martin sketch is a frame of type 12 with one part of kind 7,
+// registers: 2^b bitmaps of 64 bits, 0 <= b <= 16; m is 2^b.
+//
+//	field 0  2^b, the number of bitmaps
+//
+// A key with hash h belongs to bitmap h mod 2^b, and sets there the bit whose
+// number is that of zeros below the lowest one bit of h >> b. If h >> b is zero
+// the number is 64-b, or 63 if b is 0. The estimate of the cardinality follows in
+// the documentation of FlajoletMartin.
+func (s *FlajoletMartin) encode() (frame.Header, []byte) {
+	body := frame.Bytes(s.maps)
+	n := uint64(len(s.maps))
+	p := frame.Part{Kind: frame.KindRegisters, M: n, Length: uint64(len(body))}
+	return header(frame.TypeFlajoletMartin, s.hash, p, n), body
+}
+
+func (s *FlajoletMartin) frameType() frame.Type { return frame.TypeFlajoletMartin }
+
+func (s *FlajoletMartin) decode(h *frame.Header, body []byte, hash Hash) error {
+	if kind := h.Parts[0].Kind; kind != frame.KindRegisters {
+		return bad(h, "part of %v", kind)
+	}
+	if len(body)%8 != 0 || !validMaps(len(body)/8) {
+		return bad(h, "%d bytes of bitmaps", len(body))
+	}
+	s.hash = hash
+	s.maps, _ = frame.Words(body)
+	for i, m := range s.maps {
+		if m>>s.topBit()>>1 != 0 {
+			return bad(h, "bitmap %d has a bit above the highest possible, %d", i, s.topBit())
+		}
+	}
+	return nil
+}
+
+// AppendBinary appends the sketch in the format of docs/FORMAT.md to b.
+func (s *FlajoletMartin) AppendBinary(b []byte) ([]byte, error) { return appendBinary(s, b) }
+
+// MarshalBinary returns the sketch in the format of docs/FORMAT.md.
+func (s *FlajoletMartin) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
+
+// UnmarshalBinary replaces s by the Flajolet-Martin sketch that b holds, or leaves
+// s as it is and returns an error. A sketch whose keys are hashed with a secret
+// can only be read into one with that secret; see [ErrSecret].
+func (s *FlajoletMartin) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own.
+func (s *FlajoletMartin) WriteTo(w io.Writer) (int64, error) { return writeTo(s, w) }
+
+// ReadFrom replaces s by the Flajolet-Martin sketch that r holds, to r's end; see
+// UnmarshalBinary. It allocates as the bytes arrive.
+func (s *FlajoletMartin) ReadFrom(r io.Reader) (int64, error) { return readFrom(s, r) }

@@ -1,0 +1,71 @@
+package sketch_test
+
+import (
+	"fmt"
+	"log"
+	"strings"
+
+	"seen/sketch"
+)
+
+func ExampleCountMin() {
+	// Counts that exceed the truth by more than 0.1 % of all words in one case of a
+	// thousand at most.
+	words, err := sketch.NewCountMin(sketch.CountMinConfig{Epsilon: 0.001, Delta: 0.001})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, w := range strings.Fields("the cat and the dog and the bird") {
+		words.AddString(w, 1)
+	}
+	excess, delta := words.ErrorBound()
+	fmt.Println(words.CountString("the"), words.CountString("and"), words.CountString("fish"), "of", words.Total())
+	fmt.Printf("at most %.3f too high, but for a probability of %.4f\n", excess, delta)
+	// Output:
+	// 3 2 0 of 8
+	// at most 0.008 too high, but for a probability of 0.0009
+}
+
+func ExampleHyperLogLog() {
+	visitors, err := sketch.NewHyperLogLog(14, sketch.Hash{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range 300000 {
+		visitors.AddString(fmt.Sprintf("user-%d", i%100000))
+	}
+	fmt.Printf("%.0f visitors, give or take %.2f %%\n", visitors.Cardinality(), 100*visitors.StdErr())
+	// Output:
+	// 100268 visitors, give or take 0.81 %
+}
+
+func ExampleHyperLogLog_Merge() {
+	monday, err := sketch.NewHyperLogLog(14, sketch.Hash{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	tuesday := monday.Clone()
+	for i := range 800 {
+		monday.AddString(fmt.Sprintf("user-%d", i))
+		tuesday.AddString(fmt.Sprintf("user-%d", i+200))
+	}
+	if err := monday.Merge(tuesday); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(monday.Cardinality(), "on either day")
+	// Output:
+	// 1000 on either day
+}
+
+func ExampleFlajoletMartin() {
+	visitors, err := sketch.NewFlajoletMartin(1024, sketch.Hash{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range 300000 {
+		visitors.AddString(fmt.Sprintf("user-%d", i%100000))
+	}
+	fmt.Printf("%.0f visitors, give or take %.1f %%\n", visitors.Cardinality(), 100*visitors.StdErr())
+	// Output:
+	// 101891 visitors, give or take 2.4 %
+}

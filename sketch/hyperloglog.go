@@ -1,0 +1,208 @@
+package sketch
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"math/bits"
+
+	"github.com/axiomhq/hyperloglog"
+)
+
+// HyperLogLog estimates the number of distinct keys with 2^precision registers of
+// one byte (Flajolet, Fusy, Gandouet and Meunier, "HyperLogLog: the analysis of a
+// near-optimal cardinality estimation algorithm", 2007). The standard error is
+// 1.04 / sqrt(2^precision), 0.81 % in 16 KiB at precision 14.
+//
+// Up to 2^precision / 8 distinct keys it keeps their hashes instead, and the
+// cardinality is exact but for keys with equal hashes. Its state depends only on
+// the set of keys that were added, not on their order nor on merges between.
+//
+// The registers and the estimate from them are those of
+// github.com/axiomhq/hyperloglog (LogLog-Beta by Qin, Kim and Tung 2016, which
+// needs no correction for small or large numbers).
+//
+// The zero value is not usable; make one with [NewHyperLogLog].
+type HyperLogLog struct {
+	hash      Hash
+	precision int
+	// exact holds the hashes added so far; it is nil once registers are in use.
+	exact map[uint64]struct{}
+	// dense is the library's encoding of a sketch with registers: a head of
+	// eight bytes, then the registers. They are kept outside the library because
+	// it does not say whether a hash changed them, and because its own form for few
+	// keys depends on the order of additions and allocates all the time.
+	dense []byte
+}
+
+const (
+	minPrecision = 4
+	maxPrecision = 18
+	denseHead    = 8
+	// exactShare makes the hashes take as much room in a file as the registers.
+	exactShare = 8
+)
+
+// NewHyperLogLog returns an empty sketch. The precision is 4 to 18; 14 is usual.
+func NewHyperLogLog(precision int, hash Hash) (*HyperLogLog, error) {
+	if precision < minPrecision || precision > maxPrecision {
+		return nil, fmt.Errorf("sketch: precision %d is not between %d and %d", precision, minPrecision, maxPrecision)
+	}
+	if err := checkHash(hash); err != nil {
+		return nil, err
+	}
+	return &HyperLogLog{hash: hash, precision: precision, exact: map[uint64]struct{}{}}, nil
+}
+
+// Hash returns the key hash of the sketch.
+func (s *HyperLogLog) Hash() Hash { return s.hash }
+
+// Precision returns the binary logarithm of the number of registers.
+func (s *HyperLogLog) Precision() int { return s.precision }
+
+// Add adds key and reports whether that changed the sketch. If it did the key was
+// certainly not there before; if not it was, or makes no difference. Once
+// registers are in use it does not allocate. It does not keep key.
+func (s *HyperLogLog) Add(key []byte) bool { return s.AddHash(s.hash.Sum(key)) }
+
+// AddString is Add for a string, without a copy.
+func (s *HyperLogLog) AddString(key string) bool { return s.AddHash(s.hash.SumString(key)) }
+
+// AddHash is Add for a key whose hash is h. The hash must be well mixed in all of
+// its bits, as those of the sketch's own Hash are: the estimate is taken from how
+// many zeros they begin with.
+func (s *HyperLogLog) AddHash(h uint64) bool {
+	if s.exact != nil {
+		return s.addExact(h)
+	}
+	// The register is chosen by the high bits; its value is the position of the
+	// first one bit in the rest, or one more than the rest has bits.
+	i := h >> (64 - s.precision)
+	rank := byte(bits.LeadingZeros64(h<<s.precision|1<<(s.precision-1)) + 1)
+	r := &s.dense[denseHead+i]
+	if rank <= *r {
+		return false
+	}
+	*r = rank
+	return true
+}
+
+func (s *HyperLogLog) addExact(h uint64) bool {
+	if _, ok := s.exact[h]; ok {
+		return false
+	}
+	s.exact[h] = struct{}{}
+	if len(s.exact) > s.maxExact() {
+		s.useRegisters()
+	}
+	return true
+}
+
+func (s *HyperLogLog) maxExact() int { return 1 << s.precision / exactShare }
+
+// useRegisters moves the hashes into registers.
+func (s *HyperLogLog) useRegisters() {
+	hashes := s.exact
+	s.dense, s.exact = newDense(s.precision), nil
+	for h := range hashes {
+		s.AddHash(h)
+	}
+}
+
+// newDense returns the library's encoding of an empty sketch with registers.
+func newDense(precision int) []byte {
+	empty, err := hyperloglog.NewSketch(uint8(precision), false)
+	if err != nil {
+		panic(err)
+	}
+	b, err := empty.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// registers returns the registers in use.
+func (s *HyperLogLog) registers() []byte { return s.dense[denseHead:] }
+
+// Cardinality estimates the number of distinct keys that were added. It reads all
+// registers, into a copy of them.
+func (s *HyperLogLog) Cardinality() float64 {
+	if s.exact != nil {
+		return float64(len(s.exact))
+	}
+	var lib hyperloglog.Sketch
+	if err := lib.UnmarshalBinary(s.dense); err != nil {
+		panic(err)
+	}
+	return float64(lib.Estimate())
+}
+
+// stdErrs holds the constants of the standard error for the lowest precisions,
+// from theorem 1 of the paper; for higher ones it is near 1.04.
+var stdErrs = [...]float64{4: 1.106, 5: 1.070, 6: 1.054, 7: 1.046}
+
+// StdErr returns the relative standard error of Cardinality: 0 while the hashes
+// are kept, then 1.04 / sqrt(2^precision), with 1.106, 1.070, 1.054 and 1.046 in
+// the place of 1.04 for precisions 4 to 7. Two estimates of three lie within one
+// standard error of the truth, 997 of 1000 within three.
+func (s *HyperLogLog) StdErr() float64 {
+	if s.exact != nil {
+		return 0
+	}
+	c := 1.04
+	if s.precision < len(stdErrs) {
+		c = stdErrs[s.precision]
+	}
+	return c / math.Sqrt(float64(uint64(1)<<s.precision))
+}
+
+// Merge adds the keys of other to s: afterwards s is the sketch that was fed with
+// both streams. It fails with [ErrIncompatible], and leaves s as it is, if
+// precision or hash differ.
+func (s *HyperLogLog) Merge(other *HyperLogLog) error {
+	if err := s.checkAlike(other); err != nil {
+		return err
+	}
+	if other.exact != nil {
+		for h := range other.exact {
+			s.AddHash(h)
+		}
+		return nil
+	}
+	if s.exact != nil {
+		s.useRegisters()
+	}
+	mine := s.registers()
+	for i, r := range other.registers() {
+		mine[i] = max(mine[i], r)
+	}
+	return nil
+}
+
+func (s *HyperLogLog) checkAlike(other *HyperLogLog) error {
+	if s.precision != other.precision {
+		return differ("precision", s.precision, other.precision)
+	}
+	if s.hash != other.hash {
+		return differ("key hash", s.hash, other.hash)
+	}
+	return nil
+}
+
+// Clear forgets all keys.
+func (s *HyperLogLog) Clear() { s.exact, s.dense = map[uint64]struct{}{}, nil }
+
+// Clone returns a copy that shares nothing with s.
+func (s *HyperLogLog) Clone() *HyperLogLog {
+	c := *s
+	c.exact, c.dense = maps.Clone(s.exact), bytes.Clone(s.dense)
+	return &c
+}
+
+// Equal reports whether s and other have the same precision, hash and state.
+func (s *HyperLogLog) Equal(other *HyperLogLog) bool {
+	return s.checkAlike(other) == nil && (s.exact == nil) == (other.exact == nil) &&
+		maps.Equal(s.exact, other.exact) && bytes.Equal(s.dense, other.dense)
+}
