@@ -1,0 +1,99 @@
+package bloomfile
+
+import (
+	"seen/bloom"
+)
+
+// keyView is what every filter of package bloom has besides bloom.View.
+type keyView interface {
+	HasKeys(found []bool, keys [][]byte) int
+	HasStrings(found []bool, keys []string) int
+	HasFlat(found []bool, buf []byte, ends []int) int
+}
+
+// Has reports whether key may have been added. No is certain; yes is wrong with
+// the filter's error rate. An error says that the answer is not known: what the
+// key touches is damaged (a *CorruptError, from then on for every key that touches
+// it), cannot be read, or the hash's secret is missing.
+func (f *File) Has(key []byte) (bool, error) {
+	if err := f.checkKeys(); err != nil {
+		return false, err
+	}
+	h := f.view.Hash()
+	return f.HasHash(h.Sum(key))
+}
+
+// HasString is Has for a string.
+func (f *File) HasString(key string) (bool, error) {
+	if err := f.checkKeys(); err != nil {
+		return false, err
+	}
+	h := f.view.Hash()
+	return f.HasHash(h.SumString(key))
+}
+
+// HasHash is Has for a key whose hash is h.
+func (f *File) HasHash(h uint64) (found bool, err error) {
+	if f.view == nil {
+		return false, f.whyNot
+	}
+	defer f.guard(setPanicOnFault(), &err)
+	return f.asked().HasHash(h), nil
+}
+
+// HasKeys does Has for each key, stores the answers in found, which must be nil
+// or as long as keys, and returns the number of keys that may have been added. An
+// error holds for the whole call: none of the answers is to be used.
+func (f *File) HasKeys(found []bool, keys [][]byte) (n int, err error) {
+	if err := f.checkKeys(); err != nil {
+		return 0, err
+	}
+	defer f.guard(setPanicOnFault(), &err)
+	return f.asked().(keyView).HasKeys(found, keys), nil
+}
+
+// HasStrings is HasKeys for strings.
+func (f *File) HasStrings(found []bool, keys []string) (n int, err error) {
+	if err := f.checkKeys(); err != nil {
+		return 0, err
+	}
+	defer f.guard(setPanicOnFault(), &err)
+	return f.asked().(keyView).HasStrings(found, keys), nil
+}
+
+// HasFlat is HasKeys for keys that stand one after another in buf: key i ends
+// before ends[i], and begins where key i-1 ends.
+func (f *File) HasFlat(found []bool, buf []byte, ends []int) (n int, err error) {
+	if err := f.checkKeys(); err != nil {
+		return 0, err
+	}
+	defer f.guard(setPanicOnFault(), &err)
+	return f.asked().(keyView).HasFlat(found, buf, ends), nil
+}
+
+// HasHashes is HasKeys for hashes.
+func (f *File) HasHashes(found []bool, hs []uint64) (n int, err error) {
+	if f.view == nil {
+		return 0, f.whyNot
+	}
+	defer f.guard(setPanicOnFault(), &err)
+	return f.asked().HasHashes(found, hs), nil
+}
+
+// checkKeys returns why keys cannot be hashed or asked for.
+func (f *File) checkKeys() error {
+	if f.view == nil {
+		return f.whyNot
+	}
+	return f.keyErr
+}
+
+// Stats describes the filter. It reads, and so verifies, the whole file; an error
+// is the first damage it met.
+func (f *File) Stats() (s bloom.Stats, err error) {
+	if f.view == nil {
+		return s, f.whyNot
+	}
+	defer f.guard(setPanicOnFault(), &err)
+	return f.view.Stats(), nil
+}

@@ -1,0 +1,323 @@
+package bloomfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"seen/bloom"
+	"seen/internal/frame"
+	"seen/internal/keyhash"
+	"seen/internal/vfs"
+)
+
+// Options says how a file is opened. The zero value opens it for reading.
+type Options struct {
+	// Secret is the secret of a SipHash filter, which its file does not contain.
+	// Without it the file can be opened and looked at, and hashes can be asked
+	// for, but calls that take keys return an error.
+	Secret [keyhash.SecretSize]byte
+	// Writable opens the file for adding too, and takes its lock until Close.
+	// Only filters that are one array of bits can be changed in place: classic,
+	// blocked and partitioned ones.
+	Writable bool
+}
+
+// File is an open filter file, mapped into memory. Any number of goroutines may
+// ask it at the same time, as long as none adds, syncs or closes. A File must not
+// be copied.
+type File struct {
+	path        string
+	file        vfs.File
+	mapped      vfs.Mapping
+	bytes       []byte // of mapped: the whole frame; nil once closed
+	header      *frame.Header
+	layout      frame.Layout
+	view        bloom.View // nil if there is a reason not to ask
+	loadOptions bloom.LoadOptions
+	whyNot      error
+	keyErr      error // what calls with keys return, such as a missing secret
+
+	verified   bitmap // chunks that matched their checksum
+	unverified atomic.Uint64
+	plain      atomic.Pointer[bloom.View] // view without touch, once all are verified
+	mu         sync.Mutex                 // for damaged
+	damaged    map[uint64]error
+
+	*writer // nil for reading
+}
+
+// Open maps the filter file path. It reads the header only, however large the
+// file is; what is touched later is verified then.
+//
+// A file that a killed process left in the middle of changes is repaired first,
+// which reads all of it and needs the right to write; see Options.Writable. One
+// that a machine left so is refused with ErrDirty, see Rebuild. One that a process
+// is changing at this moment is refused with ErrDirty and ErrLocked.
+//
+// What is no filter of package bloom, such as a sketch, can be opened, described
+// and checked; questions are answered with an error.
+func Open(path string, o Options) (*File, error) { return open(vfs.OS, path, o) }
+
+func open(fsys vfs.FS, path string, o Options) (*File, error) {
+	if o.Writable {
+		return openWritable(fsys, path, o)
+	}
+	f, err := openMapped(fsys, path, o)
+	if isDirty(err) {
+		if err := repair(fsys, path, false); err != nil {
+			return nil, named(path, err)
+		}
+		f, err = openMapped(fsys, path, o)
+	}
+	if err != nil {
+		return nil, named(path, err)
+	}
+	return f, nil
+}
+
+func isDirty(err error) bool { return errors.Is(err, frame.ErrDirty) }
+
+// named adds the file to an error, unless it says it already.
+func named(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("bloomfile: %w", err)
+	}
+	return fmt.Errorf("bloomfile: %s: %w", path, err)
+}
+
+// openMapped opens a clean file.
+func openMapped(fsys vfs.FS, path string, o Options) (*File, error) {
+	flag := os.O_RDONLY
+	if o.Writable {
+		flag = os.O_RDWR
+	}
+	file, err := fsys.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{path: path, file: file}
+	if err := f.load(o); err != nil {
+		f.release()
+		return nil, err
+	}
+	return f, nil
+}
+
+// load reads the header and maps the file. While a writer comes or goes the
+// journal behind the frame does too, so that the mark and the size may not be of
+// the same moment; an excess is therefore looked at again.
+func (f *File) load(o Options) error {
+	for attempt := 1; ; attempt++ {
+		head, size, err := readHead(f.file)
+		if err != nil {
+			return err
+		}
+		if err := f.parse(head); err != nil {
+			return err
+		}
+		state, err := frame.ParseState(head)
+		if err == nil {
+			err = f.header.Apply(state)
+		}
+		if err != nil {
+			return err
+		}
+		err = f.layout.CheckSize(size)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrOversized) || attempt == attempts {
+			return err
+		}
+	}
+	if err := f.mapAll(o.Writable); err != nil {
+		return err
+	}
+	return f.makeView(o)
+}
+
+// readHead reads the header of a file, which may be damaged, and the file's size.
+func readHead(file vfs.File) (head []byte, size uint64, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("not a regular file (%v), which cannot be mapped; use bloom.Read", info.Mode())
+	}
+	size = uint64(info.Size())
+	head = make([]byte, min(size, frame.PageSize))
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return nil, 0, err
+	}
+	n, err := frame.HeaderLength(head)
+	if err != nil {
+		return nil, 0, err
+	}
+	if uint64(n) > size {
+		return nil, 0, fmt.Errorf("%w: %d bytes of a header of %d are there; restore the file", frame.ErrTruncated, size, n)
+	}
+	if n > len(head) {
+		head = append(head, make([]byte, n-len(head))...)
+		_, err = file.ReadAt(head[frame.PageSize:], frame.PageSize)
+	}
+	return head, size, err
+}
+
+// parse decodes the header, but not the state.
+func (f *File) parse(head []byte) error {
+	h, err := frame.ParseHeader(head)
+	if err != nil {
+		return err
+	}
+	l, err := h.Layout()
+	if err != nil {
+		return err
+	}
+	if l.Total > math.MaxInt {
+		return fmt.Errorf("%d bytes are more than this machine can map", l.Total)
+	}
+	f.header, f.layout = h, l
+	f.verified = newBitmap(l.Chunks)
+	f.unverified.Store(l.Chunks)
+	return nil
+}
+
+func (f *File) mapAll(writable bool) error {
+	m, err := mapFile(f.file, int(f.layout.Total), writable)
+	if err != nil {
+		return err
+	}
+	f.mapped, f.bytes = m, m.Bytes()
+	return nil
+}
+
+// parts returns the arrays in the mapping.
+func (f *File) parts() [][]byte {
+	parts := make([][]byte, len(f.header.Parts))
+	for i, off := range f.layout.Offsets {
+		end := off + f.header.Parts[i].Length
+		parts[i] = f.bytes[off:end:end]
+	}
+	return parts
+}
+
+func (f *File) makeView(o Options) error {
+	touch := f.touch
+	// On big-endian machines a filter cannot live in the mapping: package bloom
+	// makes a copy, which must be verified before.
+	if _, shared := frame.Words(f.bytes[:8]); !shared {
+		if o.Writable {
+			return fmt.Errorf("files cannot be changed in place on big-endian machines: %w", errors.ErrUnsupported)
+		}
+		for err := range f.Check() {
+			return err
+		}
+		touch = nil
+	}
+	f.loadOptions.Secret = o.Secret
+	secret := o.Secret != [keyhash.SecretSize]byte{}
+	if keyhash.Algorithm(f.header.HashAlgorithm) == keyhash.SipHash && !secret {
+		f.loadOptions.Inspect = true
+		f.keyErr = &bloom.SecretError{KeyID: f.header.HashKeyID}
+	}
+	switch f.header.Type {
+	case frame.TypeCountMin, frame.TypeHyperLogLog, frame.TypeFlajoletMartin:
+		f.whyNot = fmt.Errorf("bloomfile: %s: the file holds a %v sketch, not a filter; read it with package sketch", f.path, f.header.Type)
+		return nil
+	}
+	var err error
+	guarded := func() (err error) {
+		defer f.guard(setPanicOnFault(), &err)
+		f.view, err = bloom.FromFrame(f.header, f.parts(), f.loadOptions, touch)
+		return err
+	}
+	if err = guarded(); err != nil {
+		f.view = nil
+	}
+	return err
+}
+
+// Close ends the use of f. Of a writable file it syncs the changes first, see
+// Sync, and releases the lock in any case. A second Close returns fs.ErrClosed.
+func (f *File) Close() error {
+	if f.bytes == nil {
+		return fmt.Errorf("bloomfile: %s: %w", f.path, fs.ErrClosed)
+	}
+	var err error
+	if f.writer != nil {
+		err = f.Sync()
+	}
+	f.plain.Store(nil)
+	f.view, f.whyNot = nil, fmt.Errorf("bloomfile: %s: %w", f.path, fs.ErrClosed)
+	return errors.Join(err, f.release())
+}
+
+// release gives back what was taken, as far as it was.
+func (f *File) release() error {
+	var errs []error
+	if f.mapped != nil {
+		errs = append(errs, f.mapped.Close())
+	}
+	f.bytes = nil
+	errs = append(errs, f.file.Close())
+	if f.writer != nil && f.lock != nil {
+		errs = append(errs, f.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Info is what a file's header says.
+type Info struct {
+	Type      string  // such as "blocked"
+	Size      int64   // of the file in bytes
+	Parts     int     // number of arrays
+	Capacity  uint64  // distinct keys it was made for; 0 with explicit parameters
+	ErrorRate float64 // rate it was made for; 0 likewise
+	Added     uint64  // calls to Add that returned true, in all arrays
+	Hash      bloom.Hash
+	KeyID     uint64 // which secret the keys are hashed with; 0 for XXH3
+	Writable  bool
+}
+
+// Info describes the file. It reads nothing but the header, unlike Stats.
+// Info.Hash is without its secret unless that was given to Open.
+func (f *File) Info() Info {
+	h := f.header
+	i := Info{
+		Type: h.Type.String(), Size: int64(f.layout.Total), Parts: len(h.Parts),
+		Capacity: h.Capacity, ErrorRate: h.ErrorRate,
+		Hash:  bloom.Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed},
+		KeyID: h.HashKeyID, Writable: f.writer != nil,
+	}
+	if f.view != nil {
+		i.Hash = f.view.Hash()
+	}
+	for _, p := range h.Parts {
+		i.Added += p.Added
+	}
+	if c, ok := f.view.(counter); ok {
+		i.Added = c.Added()
+	}
+	return i
+}
+
+// counter is what filters that are one array have.
+type counter interface{ Added() uint64 }
+
+// bitmap is a set of chunk numbers that goroutines may grow together.
+type bitmap []atomic.Uint64
+
+func newBitmap(n uint64) bitmap { return make(bitmap, (n+63)/64) }
+
+func (b bitmap) has(i uint64) bool { return b[i/64].Load()>>(i%64)&1 != 0 }
+func (b bitmap) unset(i uint64)    { b[i/64].And(^(uint64(1) << (i % 64))) }
+
+// set reports whether it was this call that put i in.
+func (b bitmap) set(i uint64) bool { return b[i/64].Or(1<<(i%64))>>(i%64)&1 == 0 }

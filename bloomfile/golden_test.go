@@ -1,0 +1,266 @@
+package bloomfile_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"seen/bloom"
+	"seen/bloomfile"
+	"seen/sketch"
+)
+
+// The files in testdata/v1 were written in format version 1 and are read for
+// ever. Those of a released version are never changed; -update is for new ones.
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	goldenDir  = "testdata/v1"
+	goldenKeys = 500  // "golden 0" and on were added to each
+	goldenAsks = 2000 // "golden 0" and on are asked of each
+)
+
+func goldenKey(i int) string { return fmt.Sprintf("golden %d", i) }
+
+// goldenTime is the clock of the windows.
+func goldenTime() time.Time { return time.Unix(1_700_000_000, 0) }
+
+// goldens makes what the golden files hold, with the keys added.
+func goldens(t testing.TB) map[string]io.WriterTo {
+	t.Helper()
+	all := map[string]io.WriterTo{}
+	put := func(name string, s io.WriterTo, err error) {
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if a, ok := s.(interface{ AddString(string) bool }); ok {
+			for i := range goldenKeys {
+				a.AddString(goldenKey(i))
+			}
+		}
+		all[name] = s
+	}
+	c := bloom.Config{Capacity: goldenKeys, ErrorRate: 0.01}
+	seeded, secret, tight, tiny := c, c, c, c
+	seeded.Hash = bloom.Hash{Seed: 0xfedcba9876543210}
+	secret.Hash = goldenSecret()
+	tight.ErrorRate = 1e-6
+	tiny.Capacity = 20 // overfull: most answers are wrong
+	{
+		f, err := bloom.New(c)
+		put("classic", f, err)
+		f, err = bloom.New(seeded)
+		put("classic-seeded", f, err)
+		f, err = bloom.New(secret)
+		put("classic-secret", f, err)
+	}
+	{
+		f, err := bloom.NewBlocked(c)
+		put("blocked", f, err)
+		f, err = bloom.NewBlocked(tight)
+		put("blocked-tight", f, err)
+		f, err = bloom.NewBlocked(tiny)
+		put("blocked-overfull", f, err)
+	}
+	{
+		f, err := bloom.NewPartitioned(c)
+		put("partitioned", f, err)
+	}
+	for _, bits := range []int{4, 8, 16} {
+		k := c
+		k.Params.CounterBits = bits
+		f, err := newCounting(k)
+		put(fmt.Sprintf("counting-%d", bits), f, err)
+	}
+	{
+		f, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.01})
+		put("scalable", f, err)
+	}
+	{
+		f, err := bloom.NewWindow(bloom.WindowConfig{Span: time.Hour, Generations: 3, Capacity: 300, ErrorRate: 0.01, Clock: goldenTime})
+		put("window-time", f, err)
+		f, err = bloom.NewWindow(bloom.WindowConfig{SpanKeys: 600, Generations: 3, ErrorRate: 0.01, NoRefresh: true})
+		put("window-calls", f, err)
+	}
+	{
+		f, err := bloom.NewCascade(bloom.CascadeConfig{Capacity: 100, ErrorRate: 0.05, Levels: 3})
+		put("cascade", f, err)
+	}
+	{
+		f, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
+		put("adaptive-exact", f, err)
+		f, err = bloom.NewAdaptive(bloom.AdaptiveConfig{MaxBytes: 4096, ErrorRate: 0.01})
+		put("adaptive-filter", f, err)
+	}
+	for _, bits := range []int{8, 16, 32} {
+		var hs []uint64
+		for i := range goldenKeys {
+			hs = append(hs, c.Hash.SumString(goldenKey(i)))
+		}
+		f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits}, hs)
+		put(fmt.Sprintf("static-%d", bits), f, err)
+	}
+	{
+		f, err := sketch.NewHyperLogLog(8, sketch.Hash{})
+		put("hyperloglog", f, err)
+		f, err = sketch.NewHyperLogLog(14, sketch.Hash{})
+		put("hyperloglog-few", f, err)
+	}
+	{
+		f, err := sketch.NewFlajoletMartin(64, sketch.Hash{})
+		put("flajolet-martin", f, err)
+	}
+	for name, conservative := range map[string]bool{"count-min-plain": false, "count-min-conservative": true} {
+		f, err := sketch.NewCountMin(sketch.CountMinConfig{Width: 300, Depth: 4, Conservative: conservative})
+		put(name, f, err)
+		for i := range goldenKeys {
+			f.AddString(goldenKey(i), uint64(i))
+		}
+	}
+	return all
+}
+
+func goldenSecret() bloom.Hash {
+	return bloom.Hash{Algorithm: bloom.SipHash, Secret: [16]byte([]byte("sixteen secrets!"))}
+}
+
+// newCounting makes a counting filter of the given width, sized for c's capacity.
+func newCounting(c bloom.Config) (*bloom.Counting, error) {
+	bits := c.Params.CounterBits
+	c.Params.CounterBits = 0
+	f, err := bloom.NewCounting(c)
+	if err != nil || bits == 4 {
+		return f, err
+	}
+	p := f.Params()
+	p.CounterBits = bits
+	return bloom.NewCounting(bloom.Config{Params: p})
+}
+
+// goldenAnswers writes down what v says to each key: Y or n, or a number.
+func goldenAnswers(t testing.TB, path string) string {
+	t.Helper()
+	f, err := bloomfile.Open(path, bloomfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for err := range f.Check() {
+		t.Error(err)
+	}
+	var b strings.Builder
+	switch f.Info().Type {
+	case "count-min":
+		s := readSketch(t, path, new(sketch.CountMin))
+		for i := range goldenAsks {
+			fmt.Fprintf(&b, "%d ", s.CountString(goldenKey(i)))
+		}
+	case "hyperloglog":
+		fmt.Fprintf(&b, "%.6f", readSketch(t, path, new(sketch.HyperLogLog)).Cardinality())
+	case "flajolet-martin":
+		fmt.Fprintf(&b, "%.6f", readSketch(t, path, new(sketch.FlajoletMartin)).Cardinality())
+	default:
+		o := bloom.LoadOptions{Clock: goldenTime}
+		if f.Info().KeyID != 0 {
+			o.Secret = goldenSecret().Secret
+		}
+		v, err := bloomfile.Read(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := v.Hash()
+		for i := range goldenAsks {
+			b.WriteByte("nY"[b2i(v.HasHash(h.SumString(goldenKey(i))))])
+		}
+	}
+	return b.String()
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func readSketch[S io.ReaderFrom](t testing.TB, path string, s S) S {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := s.ReadFrom(f); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestGoldenFiles(t *testing.T) {
+	all := goldens(t)
+	if *update {
+		if err := os.MkdirAll(goldenDir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range all {
+			path := filepath.Join(goldenDir, name+".seen")
+			if err := bloomfile.Write(path, s); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(goldenDir, name+".answers"), []byte(goldenAnswers(t, path)+"\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	paths, err := filepath.Glob(filepath.Join(goldenDir, "*.seen"))
+	if err != nil || len(paths) != len(all) {
+		t.Fatalf("%d golden files for %d values, %v", len(paths), len(all), err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".seen")
+		t.Run(name, func(t *testing.T) {
+			answers := goldenAnswers(t, path)
+			want, err := os.ReadFile(strings.TrimSuffix(path, ".seen") + ".answers")
+			if err != nil || answers+"\n" != string(want) {
+				t.Errorf("answers differ from the recorded ones, %v", err)
+			}
+			if first := strings.TrimRight(answers[:min(goldenKeys, len(answers))], "Y"); len(answers) == goldenAsks && first != "" && name != "window-calls" {
+				t.Errorf("a key is missing: %s", first)
+			}
+			// Today's writer: were its bytes others, so should be the version, or
+			// the file's name.
+			var b bytes.Buffer
+			if _, err := all[name].WriteTo(&b); err != nil {
+				t.Fatal(err)
+			}
+			file, err := os.ReadFile(path)
+			if err != nil || !bytes.Equal(b.Bytes(), file) {
+				t.Errorf("the same keys now make %d bytes that differ from the file's %d, %v", b.Len(), len(file), err)
+			}
+		})
+	}
+}
+
+// TestGoldenErrorRates makes sure that the recorded answers test something: some
+// absent keys are taken for seen, about as many as the formula says.
+func TestGoldenErrorRates(t *testing.T) {
+	const asks = goldenAsks - goldenKeys
+	for name, p := range map[string]float64{"classic": 0.01, "classic-seeded": 0.01, "blocked": 0.01, "partitioned": 0.01, "counting-8": 0.01} {
+		answers, err := os.ReadFile(filepath.Join(goldenDir, name+".answers"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := float64(bytes.Count(answers[goldenKeys:], []byte("Y")))
+		// Fixed keys: this cannot flake. Four standard deviations of the binomial.
+		if limit := 4 * math.Sqrt(asks*p); wrong == 0 || math.Abs(wrong-asks*p) > limit {
+			t.Errorf("%s: %v of %d absent keys are taken for seen, want %v ± %.0f", name, wrong, asks, asks*p, limit)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package bloomfile
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"seen/bloom"
+	"seen/internal/frame"
+	"seen/internal/vfs"
+)
+
+// Write makes s, a filter of package bloom or a sketch of package sketch, the
+// contents of the file path, atomically and durably: after a crash at any time
+// the file holds what it held before, or s. It takes the file's lock for that
+// time; ErrLocked says that another writer has it.
+//
+// A file that is replaced gives its permissions to the new one; without write
+// permission it is not replaced. If path is a symbolic link the file it leads to
+// is replaced. Those who have the former file open keep it.
+func Write(path string, s io.WriterTo) error {
+	l, err := Lock(path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return l.Write(s)
+}
+
+// FileLock is the lock of a filter file, for programs that read a file, change
+// the filter in memory and write it back. It ends with the process at the latest.
+type FileLock struct {
+	path string
+	fsys vfs.FS
+	lock io.Closer
+}
+
+// Lock takes the lock of the file path, which need not exist, without waiting;
+// ErrLocked says that another process, or another part of this one, has it. The
+// lock is the file path + ".lock", which is removed by Close.
+func Lock(path string) (*FileLock, error) { return lock(vfs.OS, path) }
+
+func lock(fsys vfs.FS, path string) (*FileLock, error) {
+	l, err := vfs.Lock(fsys, path)
+	if err != nil {
+		return nil, named(path, err)
+	}
+	return &FileLock{path: path, fsys: fsys, lock: l}, nil
+}
+
+// Write is the function Write, under the lock that l already is.
+func (l *FileLock) Write(s io.WriterTo) error {
+	err := vfs.WriteAtomic(l.fsys, l.path, func(w io.Writer) error {
+		_, err := s.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return named(l.path, err)
+	}
+	return nil
+}
+
+// Read is the function Read, under the lock that l already is.
+func (l *FileLock) Read(o bloom.LoadOptions) (bloom.View, error) {
+	v, err := read(l.fsys, l.path, o, repairLocked)
+	if err != nil {
+		return nil, named(l.path, err)
+	}
+	return v, nil
+}
+
+// Close releases the lock.
+func (l *FileLock) Close() error { return l.lock.Close() }
+
+// Read reads the filter file path into memory, of whatever type it is, and
+// verifies all of it. The result does not depend on the file any more. Where Open
+// would repair the file, Read does too.
+func Read(path string, o bloom.LoadOptions) (bloom.View, error) {
+	v, err := read(vfs.OS, path, o, repair)
+	if err != nil {
+		return nil, named(path, err)
+	}
+	return v, nil
+}
+
+func read(fsys vfs.FS, path string, o bloom.LoadOptions, repair func(fsys vfs.FS, path string, force bool) error) (bloom.View, error) {
+	h, parts, err := readParts(fsys, path)
+	// As in File.load, a writer's journal may have come or gone.
+	for attempt := 1; errors.Is(err, ErrOversized) && attempt < attempts; attempt++ {
+		h, parts, err = readParts(fsys, path)
+	}
+	if isDirty(err) {
+		if err := repair(fsys, path, false); err != nil {
+			return nil, err
+		}
+		h, parts, err = readParts(fsys, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bloom.FromFrame(h, parts, o, nil)
+}
+
+func readParts(fsys vfs.FS, path string) (*frame.Header, [][]byte, error) {
+	file, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return frame.Read(file)
+	}
+	return frame.ReadSized(file, info.Size())
+}

@@ -1,0 +1,134 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteAtomic makes write's output the contents of the file path. A reader, or
+// whoever looks after a crash, sees the former file or the new one, never a part.
+// Where it returns nil the new file is durable; where it returns an error before
+// the replacement, the former file is untouched and the temporary one removed.
+//
+// The new file keeps the permissions of the one it replaces (its owner becomes
+// the writer). A file without write permission is refused, though a rename could
+// replace it. If path is a symbolic link, the file it leads to is replaced. What
+// is not a regular file is refused.
+func WriteAtomic(fsys FS, path string, write func(io.Writer) error) error {
+	r, err := Replace(fsys, path)
+	if err != nil {
+		return err
+	}
+	defer r.Abort()
+	if err := write(r); err != nil {
+		return err
+	}
+	return r.Commit()
+}
+
+// Replacement is a new file on its way to replace another, for writers that take
+// their time; see WriteAtomic. One goroutine uses it at a time.
+type Replacement struct {
+	fsys   FS
+	target string
+	temp   File
+	open   bool
+}
+
+// Replace begins the replacement of the file path. The caller writes and then
+// calls Commit, or Abort, or both in this order.
+func Replace(fsys FS, path string) (*Replacement, error) {
+	target, err := Resolve(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	former, err := fsys.Stat(target)
+	exists := !errors.Is(err, fs.ErrNotExist)
+	if exists {
+		if err != nil {
+			return nil, err
+		}
+		if err := checkReplaceable(fsys, target, former); err != nil {
+			return nil, err
+		}
+	}
+	temp, err := fsys.CreateTemp(target)
+	if err != nil {
+		return nil, err
+	}
+	r := &Replacement{fsys: fsys, target: target, temp: temp, open: true}
+	if exists {
+		if err := temp.Chmod(former.Mode().Perm()); err != nil {
+			r.Abort()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func checkReplaceable(fsys FS, path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("vfs: %s is not a regular file (%v) and cannot be replaced; name another", path, info.Mode())
+	}
+	f, err := fsys.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// Write writes to the new file, without buffering.
+func (r *Replacement) Write(p []byte) (int, error) { return r.temp.Write(p) }
+
+// Commit makes the new file durable and puts it in its place. After an error
+// before that the former file is still there and the new one is removed. A second
+// Commit, or one after Abort, returns fs.ErrClosed.
+func (r *Replacement) Commit() error {
+	if !r.open {
+		return fs.ErrClosed
+	}
+	defer r.Abort()
+	if err := r.temp.Sync(); err != nil {
+		return err
+	}
+	if closeBeforeRename {
+		if err := r.temp.Close(); err != nil {
+			return err
+		}
+	}
+	// Elsewhere renamed while open: the temporary file's lock must hold until its
+	// name is gone, or another writer would take it for an orphan.
+	if err := r.fsys.Rename(r.temp.Name(), r.target); err != nil {
+		return err
+	}
+	r.open = false
+	if !closeBeforeRename {
+		r.temp.Close() // the contents are durable since Sync: nothing can be lost
+	}
+	if err := r.fsys.SyncDir(filepath.Dir(r.target)); err != nil {
+		return fmt.Errorf("vfs: %s is replaced, but a power failure may bring the former file back: %w", r.target, err)
+	}
+	return nil
+}
+
+// Abort gives the replacement up unless it is committed. It is harmless after
+// Commit and may be deferred.
+func (r *Replacement) Abort() {
+	if !r.open {
+		return
+	}
+	r.open = false
+	if closeBeforeRename {
+		r.temp.Close()
+	}
+	// Errors change nothing: what cannot be removed now is removed as an orphan
+	// by the next writer.
+	r.fsys.Remove(r.temp.Name())
+	if !closeBeforeRename {
+		r.temp.Close()
+	}
+}

@@ -1,0 +1,61 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// ErrLocked says that another holder has the lock. Locks return a *LockedError,
+// for which errors.Is(err, ErrLocked) holds.
+var ErrLocked = errors.New("vfs: locked")
+
+// LockedError tells who holds a lock.
+type LockedError struct {
+	Path string // of the lock file
+	PID  int    // of the holder, 0 if it is not known
+}
+
+func (e *LockedError) Error() string {
+	who := "another process"
+	if e.PID != 0 {
+		who = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("vfs: locked by %s (%s); wait until it has ended", who, e.Path)
+}
+
+// Is makes errors.Is(err, ErrLocked) true.
+func (e *LockedError) Is(target error) bool { return target == ErrLocked }
+
+// LockName returns the name of the lock file of path: the file itself, with
+// symbolic links resolved, and ".lock". The lock lies beside the file because a
+// lock on the file would not survive its replacement.
+func LockName(fsys FS, path string) (string, error) {
+	target, err := Resolve(fsys, path)
+	if err != nil {
+		return "", err
+	}
+	return target + ".lock", nil
+}
+
+// Lock takes the lock of path, without waiting: where another holder has it, in
+// this process or in another, the error is a *LockedError. The lock ends with the
+// process however that ends. Closing the result releases it.
+func Lock(fsys FS, path string) (io.Closer, error) {
+	name, err := LockName(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	return fsys.Lock(name)
+}
+
+// parsePID reads what a holder wrote into its lock file, 0 if that is no pid.
+func parsePID(b []byte) int {
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || pid < 0 {
+		return 0
+	}
+	return pid
+}

@@ -1,0 +1,160 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// The locks here are flock(2) locks: they belong to the open file and end when
+// the kernel closes it, whatever happened to the process. Lock files and
+// temporary files are removed by who holds their lock, while holding it. So that
+// nobody relies on a lock on a file that has lost its name (opened before the
+// removal, locked after it), everybody looks, once locked, whether the name still
+// leads to the locked file; tryFlock does it.
+
+// tryFlock locks f without waiting. It reports false where another holder has
+// the lock, or had it and removed the file.
+func tryFlock(f *os.File) (bool, error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == unix.EINTR {
+			continue
+		}
+		if err == unix.EWOULDBLOCK {
+			return false, nil
+		}
+		if err != nil {
+			return false, &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+		break
+	}
+	locked, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(locked, named), nil
+}
+
+// closeBeforeRename is for systems where open files cannot be renamed.
+const closeBeforeRename = false
+
+// attempts bounds the loops in which others may remove a file between its
+// opening and its locking.
+const attempts = 100
+
+func (osFS) Lock(name string) (io.Closer, error) {
+	for range attempts {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := tryFlock(f)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		if ok {
+			// Only for the message to others, so an error may be ignored.
+			f.Truncate(0)
+			f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+			return lockFile{f}, nil
+		}
+		b := make([]byte, 32)
+		n, _ := f.ReadAt(b, 0)
+		f.Close()
+		// A holder that ended meanwhile has removed the file: try again.
+		if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return nil, &LockedError{Path: name, PID: parsePID(b[:n])}
+		}
+	}
+	return nil, &LockedError{Path: name}
+}
+
+type lockFile struct{ *os.File }
+
+func (l lockFile) Close() error {
+	err := os.Remove(l.Name())
+	return errors.Join(err, l.File.Close())
+}
+
+// maxTemps is how many writers can write one file at the same time.
+const maxTemps = 100
+
+func (osFS) CreateTemp(name string) (File, error) {
+	for i := range maxTemps {
+		temp := tempName(name, i)
+		for range attempts {
+			f, err := createLocked(temp)
+			if err != nil {
+				return nil, err
+			}
+			if f != nil {
+				return f, nil
+			}
+			if !removeOrphan(temp) {
+				break
+			}
+		}
+	}
+	return nil, &fs.PathError{Op: "create", Path: name, Err: fmt.Errorf("%d temporary files, %s and on, are in use or cannot be removed", maxTemps, tempName(name, 0))}
+}
+
+// tempName is hidden, and unlikely to be the name of something else: whatever
+// has it and no lock is removed.
+func tempName(name string, i int) string {
+	return filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.seen-tmp%d", filepath.Base(name), i))
+}
+
+// createLocked creates and locks a new file; nil if somebody has this name.
+func createLocked(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ok, err := tryFlock(f)
+	if ok {
+		return f, nil
+	}
+	if err != nil {
+		// A file system without locks: work without the removal of orphans.
+		return f, nil
+	}
+	f.Close()
+	return nil, nil
+}
+
+// removeOrphan removes a temporary file whose creator no longer holds its lock.
+// It reports whether the name is, or was just now, free.
+func removeOrphan(name string) bool {
+	f, err := os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	ok, err := tryFlock(f)
+	if err != nil {
+		return false
+	}
+	if ok {
+		return os.Remove(name) == nil
+	}
+	_, err = os.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
