@@ -1,0 +1,215 @@
+package stream
+
+import (
+	"iter"
+	"slices"
+
+	"seen/internal/keyhash"
+	"seen/internal/stream/keyspec"
+)
+
+// Block is a run of whole records of one input. It is valid until the function
+// that Run calls with it returns; nothing in it may be kept or changed.
+type Block struct {
+	// Data holds the records with their terminators, the last one included.
+	Data []byte
+	// Offsets tells records apart: record i is Data[Offsets[i]:Offsets[i+1]].
+	// There is one more of them than records.
+	Offsets []uint32
+	// Hashes holds the hash of the key of each record; that of a record in
+	// Missing means nothing. It is nil for a header.
+	Hashes []uint64
+	// Times holds the time of each record in Unix nanoseconds, or NoTime. It is
+	// nil without Config.Time and for a header.
+	Times []int64
+	// Missing lists the records without a key or without a time, each once and
+	// in ascending order: those that no filter can be asked about. Those without
+	// a key are listed if the key was compiled with keyspec.MissingMark, those
+	// without a time if the time was.
+	Missing []uint32
+	// File is the name of the input.
+	File string
+	// First is the number of the first record within its file, from 1.
+	First uint64
+	// Header says that the block is the header line of a CSV file, alone: it
+	// comes when the key or the time names a column, once per file.
+	Header bool
+
+	framing *framing
+	key     *keyspec.Key
+	time    *keyspec.Time
+	scratch keyspec.Scratch
+	split   bool  // Offsets is complete
+	fresh   bool  // the first block of its file
+	failure error // what ends the run behind the records of this block
+	inner   bool  // failure lies in the record behind them
+	ready   chan struct{}
+}
+
+// Len returns the number of records.
+func (b *Block) Len() int { return len(b.Offsets) - 1 }
+
+// Line returns record i with its terminator, as it is printed.
+func (b *Block) Line(i int) []byte { return b.Data[b.Offsets[i]:b.Offsets[i+1]] }
+
+// Record returns record i without its terminator.
+func (b *Block) Record(i int) []byte { return b.framing.trim(b.Line(i)) }
+
+// Key returns the key of record i, nil if it has none. It is taken out of the
+// record again, which costs nothing for whole records, and stays valid until
+// the next call.
+func (b *Block) Key(i int) []byte {
+	if b.key == nil {
+		return b.Record(i)
+	}
+	key, err := b.key.Extract(b.Record(i), &b.scratch)
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// Keyed yields the longest runs [from, to) of records that are not in Missing, in
+// order. It is how a filter is asked about a block: for each run with a slice
+// of Hashes.
+func (b *Block) Keyed() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		from := 0
+		for _, m := range b.Missing {
+			if int(m) > from && !yield(from, int(m)) {
+				return
+			}
+			from = int(m) + 1
+		}
+		if n := len(b.Hashes); n > from {
+			yield(from, n)
+		}
+	}
+}
+
+// generous is how many times the size of a block a buffer may have that is kept
+// for later; a very long record makes larger ones, which are given up.
+const generous = 16
+
+// reset empties b for a new use.
+func (b *Block) reset(blockSize int) {
+	if cap(b.Data) > generous*blockSize {
+		*b = Block{ready: b.ready}
+	}
+	*b = Block{
+		Data:    b.Data[:0],
+		Offsets: append(b.Offsets[:0], 0),
+		Hashes:  b.Hashes[:0],
+		Times:   b.Times[:0],
+		Missing: b.Missing[:0],
+		scratch: b.scratch,
+		ready:   b.ready,
+	}
+}
+
+// process splits the block if the reader has not done so, and extracts and
+// hashes the keys.
+func (b *Block) process(hash *keyhash.Hash) {
+	if !b.split {
+		b.Offsets = appendEnds(b.Offsets, b.Data, b.framing.delimiter[0])
+	}
+	if b.Header {
+		b.Hashes, b.Times = nil, nil
+		return
+	}
+	n := b.Len()
+	b.Hashes = resize(b.Hashes, n)
+	if b.time == nil {
+		b.Times = nil
+	} else {
+		b.Times = resize(b.Times, n)
+	}
+	if b.time != nil {
+		b.extractTimes()
+	}
+	if b.key == nil {
+		b.hashRecords(hash)
+	} else {
+		b.hashKeys(hash)
+	}
+}
+
+// hashRecords is process for keys that are whole records.
+func (b *Block) hashRecords(hash *keyhash.Hash) {
+	if b.framing.crlf {
+		for i := range b.Hashes {
+			b.Hashes[i] = hash.Sum(b.Record(i))
+		}
+		return
+	}
+	tail := uint32(len(b.framing.delimiter))
+	start := uint32(0)
+	hashes := b.Hashes
+	for i, end := range b.Offsets[1:] {
+		hashes[i] = hash.Sum(b.Data[start : end-tail])
+		start = end
+	}
+}
+
+// hashKeys is process for keys that are taken out of records.
+func (b *Block) hashKeys(hash *keyhash.Hash) {
+	fail := b.key.Missing() == keyspec.MissingFail
+	timeless := len(b.Missing)
+	for i := range b.Hashes {
+		key, err := b.key.Extract(b.Record(i), &b.scratch)
+		switch {
+		case err == nil:
+			b.Hashes[i] = hash.Sum(key)
+		case fail:
+			b.fail(i, err)
+			return
+		default:
+			b.Missing = append(b.Missing, uint32(i))
+		}
+	}
+	if timeless > 0 && len(b.Missing) > timeless {
+		slices.Sort(b.Missing)
+		b.Missing = slices.Compact(b.Missing)
+	}
+}
+
+// extractTimes fills in Times and begins Missing, which hashKeys completes.
+func (b *Block) extractTimes() {
+	missing := b.time.Missing()
+	for i := range b.Times {
+		t, err := b.time.Extract(b.Record(i), &b.scratch)
+		if err != nil {
+			t = NoTime
+			switch missing {
+			case keyspec.MissingFail:
+				b.fail(i, err)
+				return
+			case keyspec.MissingMark:
+				b.Missing = append(b.Missing, uint32(i))
+			}
+		}
+		b.Times[i] = t
+	}
+}
+
+// fail drops record n, in which err was found, and all behind it.
+func (b *Block) fail(n int, err error) {
+	b.failure, b.inner = err, true
+	b.Data = b.Data[:b.Offsets[n]]
+	b.Offsets = b.Offsets[:n+1]
+	b.Hashes = b.Hashes[:n]
+	if b.Times != nil {
+		b.Times = b.Times[:n]
+	}
+	// Records behind n may have been found to have no time before n to have no key.
+	kept, _ := slices.BinarySearch(b.Missing, uint32(n))
+	b.Missing = b.Missing[:kept]
+}
+
+// resize returns s with length n; its elements mean nothing.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}

@@ -1,0 +1,62 @@
+package keyspec
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// ParseBytes decodes a separator or a delimiter from the command line, where
+// some bytes are hard to type: \t, \n, \r, \0, \\ and \xHH stand for one byte
+// each, everything else for itself.
+func ParseBytes(s string) ([]byte, error) {
+	var b []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b = append(b, s[i])
+			continue
+		}
+		i++
+		if i == len(s) {
+			return nil, fmt.Errorf("keyspec: %q ends with a lone backslash; write \\\\ for a backslash", s)
+		}
+		switch s[i] {
+		case 't':
+			b = append(b, '\t')
+		case 'n':
+			b = append(b, '\n')
+		case 'r':
+			b = append(b, '\r')
+		case '0':
+			b = append(b, 0)
+		case '\\':
+			b = append(b, '\\')
+		case 'x':
+			if i+2 >= len(s) {
+				return nil, fmt.Errorf("keyspec: \\x in %q needs two hexadecimal digits", s)
+			}
+			v, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+			if err != nil {
+				return nil, fmt.Errorf("keyspec: \\x in %q needs two hexadecimal digits", s)
+			}
+			b = append(b, byte(v))
+			i += 2
+		default:
+			return nil, fmt.Errorf("keyspec: unknown escape \\%c in %q; known are \\t \\n \\r \\0 \\\\ \\xHH", s[i], s)
+		}
+	}
+	return b, nil
+}
+
+// oneByte returns the byte that CSV columns are separated by.
+func oneByte(sep []byte) (byte, error) {
+	switch {
+	case len(sep) == 0:
+		return ',', nil
+	case len(sep) > 1:
+		return 0, fmt.Errorf("csv columns are separated by one byte, not by the %d of %q", len(sep), sep)
+	case sep[0] == '"' || sep[0] == '\n' || sep[0] == '\r':
+		return 0, errors.New("csv columns cannot be separated by a quote or a line end")
+	}
+	return sep[0], nil
+}

@@ -1,0 +1,255 @@
+// Package keyspec takes the key and the time out of a record, as the options of
+// the command describe them: fields as in sort and uniq, CSV columns, JSON
+// pointers, regular expressions, and the normalisations of a key (case, white
+// space, mail addresses). It is for internal/stream, which calls it once per
+// record, and for the command line, which compiles the options.
+//
+// It never changes a record: a key is either a part of the record or a copy in
+// a Scratch. It knows nothing of files, hashes or filters. Whole records and
+// fields cost no allocation; nor do CSV and JSON once the Scratch has grown; a
+// regular expression with a group costs one per record.
+//
+// Key and Time are immutable and safe for concurrent use; each goroutine needs
+// a Scratch of its own.
+package keyspec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Missing says what happens to a record that has no key: a field, a CSV column or
+// a JSON value that is not there, a regular expression that does not match, a
+// record that is no JSON. With several parts a record has no key if it lacks one
+// of them. A field or column that is there and empty is a key, the empty one.
+type Missing uint8
+
+const (
+	// MissingFail ends the run with an error that names the file and the record.
+	MissingFail Missing = iota
+	// MissingMark reports the record as having no key and goes on.
+	MissingMark
+	// MissingEmpty takes an empty part for one that is missing, so that records
+	// that lack the same are equal if the rest of their keys is.
+	MissingEmpty
+)
+
+// Options describes a key. The zero value is the whole record.
+type Options struct {
+	// Keys are the parts of the key, each one of
+	//
+	//	F[.C][OPTS][,F[.C][OPTS]]  fields and characters as in sort -k; OPTS: b, f
+	//	csv:NAME  csv:NUMBER       column of a CSV record (RFC 4180)
+	//	json:/pointer              value in a JSON document (RFC 6901)
+	//	re:REGEX                   first group, or the whole match without one
+	//
+	// A record must have the field in which a range of fields starts; what the
+	// range counts beyond the end of the record is empty, as in sort. A range
+	// that ends before it starts is refused.
+	//
+	// Several parts are joined with their lengths, so that ("ab", "c") and
+	// ("a", "bc") are different keys. A single part is the key as it stands.
+	Keys []string
+	// Separator stands between fields and between CSV columns; see ParseBytes.
+	// Empty means the border between blanks and others for fields, as in sort,
+	// and a comma for CSV.
+	Separator string
+	// SkipFields, SkipChars and Width are -f, -s and -w of uniq in the C locale:
+	// fields begin with blanks, characters are bytes, a Width of 0 is no limit,
+	// and what a record has too little of is empty, not missing. They cannot be
+	// combined with Keys.
+	SkipFields, SkipChars, Width int
+	// FoldCase ignores the case of the letters a to z, as uniq -i does.
+	FoldCase bool
+	// Lower maps the key to lower case by Unicode. Bytes that are not UTF-8 stay.
+	Lower bool
+	// Trim removes white space (by Unicode) at both ends.
+	Trim bool
+	// Email takes the canonical form of a mail address. White space around the
+	// address goes, and of "Name <user@host>" only the address stays. All of it
+	// becomes lower case (by Unicode) and the domain loses a final dot. At
+	// providers known to deliver user+tag to user (the list is taggedDomains)
+	// the tag goes; at Gmail the dots before the @ go too, and googlemail.com
+	// becomes gmail.com. Elsewhere dots and tags stay, since there they can
+	// tell two people apart. Text without an @ is trimmed and in lower case.
+	Email bool
+	// Missing says what happens to a record without a key.
+	Missing Missing
+}
+
+// Key extracts keys. Nil stands for the whole record.
+type Key struct {
+	parts   []part
+	missing Missing
+}
+
+// part is one element of a key.
+type part struct {
+	find finder
+	norm normaliser
+}
+
+// finder takes one part out of a record. The result aliases the record or s.
+// Its error says that the record has no such part.
+type finder interface {
+	find(record []byte, s *Scratch) ([]byte, error)
+}
+
+// Scratch is the memory in which keys are built. The zero value is ready.
+type Scratch struct {
+	value   []byte   // a decoded part
+	norm    []byte   // a normalised part
+	address []byte   // a mail address put together
+	joined  []byte   // several parts
+	members []member // of JSON objects being put in order
+}
+
+// Compile checks o and returns its key, which is nil when o means the whole record.
+func Compile(o Options) (*Key, error) {
+	uniq := o.SkipFields != 0 || o.SkipChars != 0 || o.Width != 0
+	switch {
+	case o.SkipFields < 0 || o.SkipChars < 0 || o.Width < 0:
+		return nil, fmt.Errorf("keyspec: negative number of fields or characters (%d, %d, %d)", o.SkipFields, o.SkipChars, o.Width)
+	case uniq && len(o.Keys) > 0:
+		return nil, fmt.Errorf("keyspec: skipping fields and characters as in uniq cannot be combined with the key %q; write it as F.C,F.C", o.Keys[0])
+	case o.Separator != "" && len(o.Keys) == 0:
+		return nil, fmt.Errorf("keyspec: the separator %q has no use without a key", o.Separator)
+	case o.Missing > MissingEmpty:
+		return nil, fmt.Errorf("keyspec: unknown treatment %d of records without a key", o.Missing)
+	}
+	k := &Key{missing: o.Missing}
+	norm := newNormaliser(o)
+	for _, spec := range o.Keys {
+		p, fold, err := compilePart(spec, o.Separator)
+		if err != nil {
+			return nil, err
+		}
+		n := norm
+		if fold && n == asIs {
+			n = foldCase
+		} else if fold && n == trim {
+			n = trimFold
+		}
+		k.parts = append(k.parts, part{p, n})
+	}
+	if len(k.parts) == 0 {
+		if !uniq && norm == asIs {
+			return nil, nil
+		}
+		k.parts = []part{{uniqFields{o.SkipFields, o.SkipChars, o.Width}, norm}}
+	}
+	return k, nil
+}
+
+// compilePart compiles one -k option. fold reports that it asks to ignore case.
+func compilePart(spec, separator string) (find finder, fold bool, err error) {
+	sep, err := ParseBytes(separator)
+	if err != nil {
+		return nil, false, err
+	}
+	kind, rest, _ := strings.Cut(spec, ":")
+	switch {
+	case kind == "csv" && len(spec) > len(kind):
+		find, err = compileCSV(rest, sep)
+	case kind == "json" && len(spec) > len(kind):
+		find, err = compileJSON(rest)
+	case kind == "re" && len(spec) > len(kind):
+		find, err = compileRegex(rest)
+	case spec != "" && '0' <= spec[0] && spec[0] <= '9':
+		find, fold, err = compileFields(spec, sep)
+	default:
+		err = errors.New("want F[.C][,F[.C]] as in sort, csv:COLUMN, json:/POINTER or re:REGEX")
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("keyspec: bad key %q: %w", spec, err)
+	}
+	return find, fold, nil
+}
+
+// Missing returns what is to be done with a record that has no key.
+func (k *Key) Missing() Missing { return k.missing }
+
+// CSV reports whether records are those of a CSV file, which can span lines
+// inside quotes, and the byte that stands between their columns.
+func (k *Key) CSV() (separator byte, ok bool) {
+	if k != nil {
+		for _, p := range k.parts {
+			switch c := p.find.(type) {
+			case csvColumn:
+				return c.separator, true
+			case csvName:
+				return c.separator, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// NeedsHeader reports whether k names CSV columns. Extract then needs the key
+// that WithHeader returns for the first record of each file.
+func (k *Key) NeedsHeader() bool {
+	if k != nil {
+		for _, p := range k.parts {
+			if _, ok := p.find.(csvName); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// WithHeader returns k for a file whose first record is header. It is k itself
+// when k names no columns.
+func (k *Key) WithHeader(header []byte) (*Key, error) {
+	if !k.NeedsHeader() {
+		return k, nil
+	}
+	resolved := *k
+	resolved.parts = make([]part, len(k.parts))
+	for i, p := range k.parts {
+		if c, ok := p.find.(csvName); ok {
+			column, err := c.resolve(header)
+			if err != nil {
+				return nil, err
+			}
+			p.find = column
+		}
+		resolved.parts[i] = p
+	}
+	return &resolved, nil
+}
+
+// Extract returns the key of a record, which comes without its terminator. The
+// key is valid until the next call with s and until record changes. The error
+// says that the record has no key; with MissingEmpty there is none.
+func (k *Key) Extract(record []byte, s *Scratch) ([]byte, error) {
+	if len(k.parts) == 1 {
+		return k.extractPart(&k.parts[0], record, s)
+	}
+	s.joined = s.joined[:0]
+	for i := range k.parts {
+		b, err := k.extractPart(&k.parts[i], record, s)
+		if err != nil {
+			return nil, err
+		}
+		s.joined = binary.AppendUvarint(s.joined, uint64(len(b)))
+		s.joined = append(s.joined, b...)
+	}
+	return s.joined, nil
+}
+
+func (k *Key) extractPart(p *part, record []byte, s *Scratch) ([]byte, error) {
+	b, err := p.find.find(record, s)
+	if err != nil {
+		if k.missing != MissingEmpty {
+			return nil, err
+		}
+		b = nil
+	}
+	if p.norm == asIs {
+		return b, nil
+	}
+	return p.norm.apply(b, s), nil
+}

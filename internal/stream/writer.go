@@ -1,0 +1,128 @@
+package stream
+
+import (
+	"errors"
+	"io"
+	"syscall"
+)
+
+const (
+	// gatherSize is how many bytes of small runs are gathered into one write.
+	gatherSize = 128 << 10
+	// directSize is the length from which a run of records is written from the
+	// block itself, without being copied.
+	directSize = 32 << 10
+)
+
+// WriterOptions says how records are written.
+type WriterOptions struct {
+	// LineBuffered writes everything out at the end of each call, so that with
+	// an input that is a pipe a record comes out as soon as it came in.
+	LineBuffered bool
+	// Counters, when not nil, has its Kept and Dropped kept up to date.
+	Counters *Counters
+}
+
+// Writer writes the kept records of blocks. Adjacent ones are written as one
+// run: long runs straight from the block, short ones gathered. An error stays;
+// later calls return it and write nothing. Of a block it uses Data, Offsets and
+// Header, so that held copies of records can be written too. A Writer is for one
+// goroutine.
+type Writer struct {
+	w       io.Writer
+	options WriterOptions
+	pending []byte
+	err     error
+}
+
+// NewWriter returns a Writer to w. Flush must be called at the end.
+func NewWriter(w io.Writer, o WriterOptions) *Writer {
+	return &Writer{w: w, options: o, pending: make([]byte, 0, gatherSize)}
+}
+
+// Write writes the records of b for which keep is true, all of them if keep is
+// nil. keep has one element per record.
+func (w *Writer) Write(b *Block, keep []bool) error {
+	n := b.Len()
+	kept := 0
+	if keep == nil {
+		w.put(b.Data)
+		kept = n
+	} else {
+		for i := 0; i < n; {
+			if !keep[i] {
+				i++
+				continue
+			}
+			from := i
+			for i < n && keep[i] {
+				i++
+			}
+			kept += i - from
+			w.put(b.Data[b.Offsets[from]:b.Offsets[i]])
+		}
+	}
+	return w.done(b, kept)
+}
+
+// WritePrefixed is Write with something before each record, such as a mark or a
+// tag; prefix returns it for record i and may reuse its memory.
+func (w *Writer) WritePrefixed(b *Block, keep []bool, prefix func(i int) []byte) error {
+	kept := 0
+	for i := range b.Len() {
+		if keep == nil || keep[i] {
+			kept++
+			w.put(prefix(i))
+			w.put(b.Line(i))
+		}
+	}
+	return w.done(b, kept)
+}
+
+// done ends a call: it counts, and flushes if that is due.
+func (w *Writer) done(b *Block, kept int) error {
+	if c := w.options.Counters; c != nil && !b.Header {
+		c.Kept.Add(uint64(kept))
+		c.Dropped.Add(uint64(b.Len() - kept))
+	}
+	if w.options.LineBuffered {
+		return w.Flush()
+	}
+	return w.err
+}
+
+// put writes p or gathers it.
+func (w *Writer) put(p []byte) {
+	if len(p) >= directSize {
+		if w.Flush() == nil {
+			w.write(p)
+		}
+		return
+	}
+	if len(w.pending)+len(p) > cap(w.pending) {
+		w.Flush()
+	}
+	w.pending = append(w.pending, p...)
+}
+
+// Flush writes out what was gathered.
+func (w *Writer) Flush() error {
+	if len(w.pending) > 0 {
+		w.write(w.pending)
+		w.pending = w.pending[:0]
+	}
+	return w.err
+}
+
+func (w *Writer) write(p []byte) {
+	if w.err == nil {
+		_, w.err = w.w.Write(p)
+	}
+}
+
+// IsBrokenPipe reports whether err says that nobody reads the output any more.
+// For standard output the system sends SIGPIPE instead, which ends the program
+// unless it ignores that signal.
+func IsBrokenPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}
