@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/bloomfile"
+	"seen/sizing"
+)
+
+// buildFlags are the flags of "seen build".
+type buildFlags struct {
+	records     recordFlags
+	hashing     hashFlags
+	output      string
+	kind        choiceValue
+	capacity    countValue
+	rate        rateValue
+	bits        countValue
+	probes      int
+	lines       int
+	counterBits int
+	memory      sizeValue
+	window      spanValue
+	timeKey     string
+	json        bool
+}
+
+func (a *app) buildCommand() *cobra.Command {
+	var b buildFlags
+	cmd := &cobra.Command{
+		Use:   "build -o SET [FILE...]",
+		Short: "make a filter file from keys, one a line",
+		Long: `Make a filter file from keys, one a line. Without -n the keys are counted first:
+their hashes are held in memory (up to --memory), and the filter fits them
+exactly. With -n it is filled as the input arrives, in constant memory.
+
+Types: blocked (the default: fast, small), classic (smallest that can grow old),
+partitioned (k slices), counting (keys can be removed), scalable (grows),
+static (smallest, read-only), window (forgets, with --window).`,
+		Example: `  seen build -o members.seen members.txt
+  seen build -o urls.seen -n 1G -p 1e-4 urls-*.gz
+  seen build -o stock.seen --type counting -n 5M ids.txt      keys can be removed
+  seen build -o known.seen --type static hashes.txt           smallest
+  seen build -o f.seen --type classic --bits 1M --probes 7 keys.txt`,
+		RunE: func(cmd *cobra.Command, files []string) error { return a.build(cmd, &b, files) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&b.output, "output", "o", "", "write the filter to `SET`, which is replaced as a whole")
+	b.kind = choiceValue{"blocked", []string{"blocked", "classic", "partitioned", "counting", "scalable", "static", "window"}}
+	f.Var(&b.kind, "type", "blocked, classic, partitioned, counting, scalable, static or window")
+	f.VarP(&b.capacity, "capacity", "n", "size for N distinct keys")
+	b.rate = defaultRate
+	f.VarP(&b.rate, "error-rate", "p", "error rate at capacity")
+	f.Var(&b.bits, "bits", "explicit layout: m, the number of bits (of counters for counting)")
+	f.IntVar(&b.probes, "probes", 0, "explicit layout: `K`, the bits a key sets")
+	f.IntVar(&b.lines, "lines", 1, "explicit blocked layout: lines `T` a key, 1 to 3")
+	f.IntVar(&b.counterBits, "counter-bits", 4, "width of a counter: 4, 8 or 16 `BITS`")
+	b.memory = defaultMemory
+	f.VarP(&b.memory, "memory", "m", "without -n: memory for the hashes of all keys")
+	f.Var(&b.window, "window", "for --type window: forget after SPAN (7d, 12h; 10M keys)")
+	f.StringVar(&b.timeKey, "time-key", "", "for --type window: take the time from the line, `SPEC` as for -k")
+	f.BoolVar(&b.json, "json", false, "report as JSON on standard output")
+	b.records.register(cmd)
+	b.hashing.register(cmd)
+	return cmd
+}
+
+func (b *buildFlags) check(cmd *cobra.Command) error {
+	set := cmd.Flags().Changed
+	explicit := set("bits") || set("probes")
+	single := b.kind.value == "blocked" || b.kind.value == "classic" || b.kind.value == "partitioned" || b.kind.value == "counting"
+	switch {
+	case b.output == "":
+		return usagef("-o SET is missing: the file to write the filter to")
+	case b.kind.value == "static" && set("capacity"):
+		return usagef("-n is not for static filters, which are made for the keys there are")
+	case explicit && !(set("bits") && set("probes")):
+		return usagef("--bits and --probes go together")
+	case explicit && !single:
+		return usagef("--bits and --probes are for blocked, classic, partitioned and counting filters, not for %s", b.kind.value)
+	case explicit && set("error-rate") && !set("capacity"):
+		return usagef("--bits and --probes give the error rate; leave -p out, or give -n to say for how many keys")
+	case set("lines") && !(explicit && b.kind.value == "blocked"):
+		return usagef("--lines is part of an explicit blocked layout: --type blocked --bits M --probes K --lines T")
+	case set("counter-bits") && b.kind.value != "counting":
+		return usagef("--counter-bits is for --type counting")
+	case (b.kind.value == "window") != b.window.isSet():
+		return usagef("--type window and --window SPAN go together")
+	case b.timeKey != "" && b.window.time == 0:
+		return usagef("--time-key needs a --window of time, such as 7d")
+	case set("capacity") && b.capacity == 0:
+		return usagef("-n 0: a filter needs room for at least one key")
+	}
+	return nil
+}
+
+// explicit returns the layout that --bits and --probes ask for.
+func (b *buildFlags) explicit() sizing.Params {
+	p := sizing.Params{M: uint64(b.bits), K: b.probes}
+	switch b.kind.value {
+	case "blocked":
+		p.Lines = b.lines
+		p.Lanes = b.probes / max(b.lines, 1)
+	case "counting":
+		p.CounterBits = b.counterBits
+	}
+	return p
+}
+
+// newFilter makes the empty filter for n keys; n is 0 for an explicit layout.
+func (b *buildFlags) newFilter(n uint64, hash bloom.Hash) (bloom.Set, error) {
+	c := bloom.Config{Capacity: n, ErrorRate: float64(b.rate), Hash: hash}
+	if b.bits != 0 {
+		c.Params = b.explicit()
+	}
+	switch b.kind.value {
+	case "blocked":
+		return bloom.NewBlocked(c)
+	case "classic":
+		return bloom.New(c)
+	case "partitioned":
+		return bloom.NewPartitioned(c)
+	case "counting":
+		c.Params.CounterBits = b.counterBits
+		return bloom.NewCounting(c)
+	case "scalable":
+		return bloom.NewScalable(bloom.ScalableConfig{Capacity: n, ErrorRate: float64(b.rate), Hash: hash})
+	}
+	return bloom.NewWindow(bloom.WindowConfig{
+		Span: b.window.time, SpanKeys: b.window.lines, Capacity: n, ErrorRate: float64(b.rate), NoClock: b.timeKey != "", Hash: hash,
+	})
+}
+
+func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
+	if err := b.check(cmd); err != nil {
+		return err
+	}
+	if b.bits != 0 && !cmd.Flags().Changed("error-rate") {
+		b.rate = 0 // the layout decides, and none was asked for
+	}
+	hash, err := b.hashing.hash()
+	if err != nil {
+		return err
+	}
+	if err := checkReplaceable(b.output); err != nil {
+		return err
+	}
+	lock, err := bloomfile.Lock(b.output)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	in, config, err := b.records.open(a, files)
+	if err != nil {
+		return err
+	}
+	config.Hash = hash
+	if b.timeKey != "" {
+		if config.Time, err = b.records.timeKey(b.timeKey); err != nil {
+			return err
+		}
+	}
+	var v bloom.View
+	switch capacity := uint64(b.capacity); {
+	case b.kind.value == "static":
+		v, err = a.buildStatic(b, in, config)
+	case capacity != 0 || b.bits != 0:
+		v, err = a.buildDirectly(b, in, config, capacity)
+	case b.kind.value == "scalable" || b.kind.value == "window":
+		v, err = a.buildDirectly(b, in, config, defaultCapacity)
+	default:
+		v, err = a.buildCounted(b, in, config)
+	}
+	if err != nil {
+		return err
+	}
+	if err := lock.Write(v); err != nil {
+		return err
+	}
+	return a.reportFilled(cmd, b.output, b.json, b.records.quiet, config.Counters.Records.Load(), v.Stats().Added, v)
+}

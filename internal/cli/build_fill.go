@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/internal/stream"
+	"seen/internal/stream/input"
+)
+
+// readKeys passes the hashes of all keys of the input to add.
+func (a *app) readKeys(r *recordFlags, in *input.Files, c stream.Config, add func(hs []uint64, times []int64) error) error {
+	return r.run(a.ctx, a, in, c, nil, func(b *stream.Block) error {
+		for lo, hi := range b.Keyed() {
+			var times []int64
+			if b.Times != nil {
+				times = b.Times[lo:hi]
+			}
+			if err := add(b.Hashes[lo:hi], times); err != nil {
+				return err
+			}
+		}
+		if len(b.Missing) > 0 && r.missing.value == "keep" {
+			return fmt.Errorf("%s: record %d has no such key and cannot be kept in a filter; use --missing drop or empty",
+				b.File, b.First+uint64(b.Missing[0]))
+		}
+		return nil
+	})
+}
+
+// buildDirectly fills a filter of known size as the keys arrive.
+func (a *app) buildDirectly(b *buildFlags, in *input.Files, c stream.Config, capacity uint64) (bloom.View, error) {
+	set, err := b.newFilter(capacity, c.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return set, a.readKeys(&b.records, in, c, func(hs []uint64, times []int64) error {
+		_, err := addAll(set, hs, times)
+		return err
+	})
+}
+
+// addAll adds hashes to a set, at times if there are any, and returns the number
+// of new ones. That the set is full is an error: a key that was not recorded must
+// not be taken for one that was.
+func addAll(set bloom.Set, hs []uint64, times []int64) (int, error) {
+	if w, ok := set.(*bloom.Window); ok && times != nil {
+		return w.AddHashesAt(nil, times, hs), nil
+	}
+	n := set.AddHashes(nil, hs)
+	if f, ok := set.(interface{ Err() error }); ok && f.Err() != nil {
+		return n, &exitError{ExitLimit, fmt.Errorf("the filter cannot take all keys, and is left as it was: %w", f.Err())}
+	}
+	return n, nil
+}
+
+// collect gathers the distinct hashes of the input, up to the memory allowed.
+func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config) (*bloom.Adaptive, error) {
+	all, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: c.Hash})
+	if err != nil {
+		return nil, err
+	}
+	return all, a.readKeys(&b.records, in, c, func(hs []uint64, _ []int64) error {
+		all.AddHashes(nil, hs)
+		if all.Bytes() > uint64(b.memory) {
+			hint := "give -n N, the number of distinct keys, and they need not be held; or allow more with -m"
+			if b.kind.value == "static" {
+				hint = "allow more with -m; a static filter needs all its keys at once"
+			}
+			return &exitError{ExitLimit, fmt.Errorf("the hashes of %s keys take more than %s; %s",
+				humanize.Comma(int64(all.Added())), humanize.IBytes(uint64(b.memory)), hint)}
+		}
+		return nil
+	})
+}
+
+// buildCounted makes a filter that fits the keys there are.
+func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
+	all, err := a.collect(b, in, c)
+	if err != nil {
+		return nil, err
+	}
+	set, err := b.newFilter(max(all.Added(), 1), c.Hash)
+	if err != nil {
+		return nil, err
+	}
+	for hs := range all.Hashes() {
+		set.AddHashes(nil, hs)
+	}
+	return set, nil
+}
+
+// buildStatic makes a static filter of the keys there are.
+func (a *app) buildStatic(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
+	all, err := a.collect(b, in, c)
+	if err != nil {
+		return nil, err
+	}
+	hashes := make([]uint64, 0, all.Added())
+	for hs := range all.Hashes() {
+		hashes = append(hashes, hs...)
+	}
+	return bloom.NewStatic(bloom.StaticConfig{ErrorRate: float64(b.rate), Hash: c.Hash}, hashes)
+}
+
+// builtReport is what build and add report; its JSON names are an interface to
+// scripts.
+type builtReport struct {
+	Set       string  `json:"set"`
+	Filter    string  `json:"filter"`
+	Keys      uint64  `json:"keys"`
+	New       uint64  `json:"new"`
+	Added     uint64  `json:"added"`
+	Capacity  uint64  `json:"capacity"`
+	Fill      float64 `json:"fill,omitempty"`       // not with add --in-place, which
+	ErrorRate float64 `json:"error_rate,omitempty"` // does not read the whole filter
+	Bytes     uint64  `json:"bytes"`
+}
+
+// reportFilled reports a filter that keys were put into: how many of them were
+// new, and what the filter is like now.
+func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, keys, isNew uint64, v bloom.View) error {
+	st := v.Stats()
+	r := builtReport{
+		Set: name, Filter: st.Type, Keys: keys, New: isNew, Added: st.Added, Capacity: st.Capacity,
+		Fill: st.Fill, ErrorRate: st.ErrorRate, Bytes: st.Bytes,
+	}
+	var past error
+	if st.AskedErrorRate > 0 && st.ErrorRate > 1.05*st.AskedErrorRate {
+		past = &exitError{ExitLimit, fmt.Errorf("%s is written, but past its capacity of %s keys: its error rate is %.2g instead of %g",
+			name, humanize.Comma(int64(st.Capacity)), st.ErrorRate, st.AskedErrorRate)}
+	}
+	if asJSON {
+		if err := printLine(a.env.Stdout, r); err != nil {
+			return err
+		}
+	} else if !quiet {
+		a.say(cmd, "%s: %s filter, %s new of %s keys, error rate %.2g, %s", name, st.Type,
+			humanize.Comma(int64(isNew)), humanize.Comma(int64(keys)), st.ErrorRate, humanize.IBytes(st.Bytes))
+	}
+	return past
+}

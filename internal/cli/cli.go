@@ -1,0 +1,246 @@
+// Package cli is the command line of seen: flags, messages, exit codes, and a
+// file for each subcommand. What the subcommands do is done in the packages
+// below it.
+//
+// Data goes to standard output; everything else, such as notes, progress and
+// statistics, goes to standard error with "seen SUBCOMMAND:" before it.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"seen/bloomfile"
+	"seen/internal/stream"
+)
+
+// Exit codes, for scripts. An interrupted run exits with 128 plus the number of
+// the signal, as shells have it.
+const (
+	ExitOK    = 0
+	ExitNo    = 1 // the answer is no: a key is absent, nothing was selected
+	ExitError = 2 // wrong usage, bad input, failed writes
+	ExitLimit = 3 // a limit was reached
+)
+
+// Env is what a run of the command sees of the world.
+type Env struct {
+	Args   []string
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// exitError carries an exit code other than that of an ordinary error. With a
+// nil err there is nothing to say.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// errNo ends a command whose answer is no.
+var errNo = &exitError{code: ExitNo}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// Run runs the command and returns its exit code. It takes over the signals
+// SIGINT, SIGTERM, SIGPIPE and SIGUSR1 of the process while it runs.
+func Run(ctx context.Context, env Env) int {
+	// A write into a closed pipe must return EPIPE instead of killing us: the
+	// state may need saving or leaving alone.
+	signal.Ignore(syscall.SIGPIPE)
+	// Who asks for the status before there is one must not end us.
+	early := make(chan os.Signal, 1)
+	notifyStatus(early)
+	defer signal.Stop(early)
+	if os.Getenv("GOGC") == "" {
+		// Nearly all of the heap is fingerprints without pointers: collecting costs
+		// next to nothing, and garbage would cost as much memory again.
+		debug.SetGCPercent(20)
+	}
+	ctx, stop := withSignals(ctx)
+	defer stop()
+
+	a := &app{env: env, ctx: ctx}
+	root := a.command()
+	root.SetArgs(env.Args)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.finish(cmd, err)
+}
+
+// app is one run of the command.
+type app struct {
+	env Env
+	ctx context.Context
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "seen",
+		Short: "have I seen this before?",
+		Long: `seen answers one question, fast and in little memory: has this key been seen
+before? It removes duplicate lines in one pass, filters lines by sets, and
+builds, merges and inspects Bloom filters.`,
+		Example: `  seen uniq access.log                    each line the first time it is seen
+  seen uniq --state crawl.seen urls.txt   remember across runs
+  seen filter -v --set blocked.txt mail   lines that are not in the set
+  seen build -o known.seen keys.txt       a set to ask
+  seen check known.seen some-key          maybe, or no
+  seen plan -n 1G -p 1e-6                 what it will cost`,
+		Version:       Version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no subcommand %q", args[0])
+			}
+			cmd.SetOut(a.env.Stderr)
+			_ = cmd.Help()
+			return &exitError{code: ExitError}
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	root.SetIn(a.env.Stdin)
+	root.SetOut(a.env.Stdout)
+	root.SetErr(a.env.Stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetUsageFunc(usage)
+	root.AddCommand(a.subcommands()...)
+	return root
+}
+
+// finish prints what is left to say and turns err into an exit code.
+func (a *app) finish(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	if stream.IsBrokenPipe(err) {
+		return ExitOK // whoever read our output has seen enough
+	}
+	var coded *exitError
+	code := ExitError
+	if errors.As(err, &coded) {
+		if code = coded.code; coded.err == nil {
+			return code
+		}
+	}
+	var sig *signalError
+	if errors.As(err, &sig) || errors.Is(err, context.Canceled) && errors.As(context.Cause(a.ctx), &sig) {
+		code = 128 + int(sig.signal)
+		err = fmt.Errorf("%w", sig)
+	}
+	a.sayError(cmd, err)
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(a.env.Stderr, "See \"%s --help\".\n", cmd.CommandPath())
+	}
+	return code
+}
+
+// say prints one message to standard error.
+func (a *app) say(cmd *cobra.Command, format string, args ...any) {
+	fmt.Fprintf(a.env.Stderr, "%s: %s\n", cmd.CommandPath(), strings.TrimSpace(fmt.Sprintf(format, args...)))
+}
+
+// sayError prints an error, with the command that is the way out if there is one.
+func (a *app) sayError(cmd *cobra.Command, err error) {
+	a.say(cmd, "%v", err)
+	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
+		fmt.Fprintln(a.env.Stderr, "\"seen verify --rebuild\" accepts it as it is; see \"seen verify --help\".")
+	}
+}
+
+// signalError is the cause of the end of a context that a signal ended.
+type signalError struct{ signal syscall.Signal }
+
+func (e *signalError) Error() string {
+	if e.signal == syscall.SIGINT {
+		return "interrupted"
+	}
+	return fmt.Sprintf("ended by signal: %v", e.signal)
+}
+
+// patience is the time after a signal in which further ones change nothing: some
+// programs send two of them in a row, and a state is to be saved.
+const patience = 2 * time.Second
+
+// withSignals returns a context that SIGINT, SIGTERM and SIGHUP end, with a
+// *signalError as its cause. Who sends another one after some patience ends the
+// process at once. Signals that the process was started to ignore stay ignored.
+func withSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	ch := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(ch, s)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		var first time.Time
+		for {
+			select {
+			case s := <-ch:
+				if first.IsZero() {
+					first = time.Now()
+					cancel(&signalError{s.(syscall.Signal)})
+				} else if time.Since(first) > patience {
+					os.Exit(128 + int(s.(syscall.Signal)))
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(ch)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// stamp is the version set by the linker for release builds.
+var stamp string
+
+// Version returns the version of this build: the one it was stamped with, or the
+// revision it was built from.
+func Version() string {
+	if stamp != "" {
+		return stamp
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && (version == "" || version == "(devel)") {
+			version = "devel-" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return version
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"seen/bloom"
+	"seen/bloomfile"
+	"seen/sizing"
+	"seen/sketch"
+)
+
+// sigmas is how many standard errors an estimate may be off: by chance more than
+// that happens once in 16,000. The tests look at less than 100, with fixed keys.
+const sigmas = 4
+
+func TestCompareAgainstTruth(t *testing.T) {
+	const (
+		inA, inB, common = 60_000, 50_000, 20_000
+		union            = inA + inB - common
+	)
+	hs := hashes(union)
+	keysA, keysB := hs[:inA], hs[inA-common:]
+	dir := t.TempDir()
+	write := func(name string, set bloom.Set, keys []uint64) string {
+		set.AddHashes(nil, keys)
+		path := filepath.Join(dir, name)
+		if err := bloomfile.Write(path, set); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	config := bloom.Config{Capacity: 100_000, ErrorRate: 1e-3}
+	made := map[string]func() (bloom.Set, error){
+		"blocked":     func() (bloom.Set, error) { return bloom.NewBlocked(config) },
+		"classic":     func() (bloom.Set, error) { return bloom.New(config) },
+		"partitioned": func() (bloom.Set, error) { return bloom.NewPartitioned(config) },
+		"counting":    func() (bloom.Set, error) { return bloom.NewCounting(config) },
+		"scalable": func() (bloom.Set, error) {
+			return bloom.NewScalable(bloom.ScalableConfig{Capacity: config.Capacity, ErrorRate: config.ErrorRate})
+		},
+		"cascade": func() (bloom.Set, error) {
+			return bloom.NewCascade(bloom.CascadeConfig{Capacity: 20_000, ErrorRate: config.ErrorRate})
+		},
+		"exact": func() (bloom.Set, error) { return bloom.NewAdaptive(bloom.AdaptiveConfig{}) },
+	}
+	check := func(name string, a, b string) {
+		t.Helper()
+		c, err := compareFiles(a, b)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			return
+		}
+		for what, e := range map[string]struct {
+			is    sizing.Estimate
+			truth float64
+		}{
+			"A": {c.a, inA}, "B": {c.b, inB}, "union": {c.union, union}, "intersection": {c.common, common},
+			"Jaccard": {c.likeness, float64(common) / union},
+		} {
+			if !e.is.Known() || math.Abs(e.is.Value-e.truth) > sigmas*e.is.StdErr+1e-9*e.truth {
+				t.Errorf("%s: %s is estimated as %v, it is %v", name, what, e.is, e.truth)
+			}
+			if e.is.StdErr > 0.02*e.truth {
+				t.Errorf("%s: %s has the standard error %v", name, what, e.is)
+			}
+		}
+	}
+	var exactA string
+	for name, make := range made {
+		a, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := make()
+		pathA, pathB := write(name+".a", a, keysA), write(name+".b", b, keysB)
+		check(name, pathA, pathB)
+		if name == "exact" {
+			exactA = pathA
+		}
+	}
+	for name := range made {
+		check("exact with "+name, exactA, filepath.Join(dir, name+".b"))
+	}
+}
+
+// Asking a filter of a known error rate for the keys of an exact set corrects for
+// the wrong answers.
+func TestCompareCorrectsForErrors(t *testing.T) {
+	hs := hashes(60_000)
+	exact, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact.AddHashes(nil, hs[:40_000])
+	coarse, err := bloom.New(bloom.Config{Capacity: 30_000, ErrorRate: 0.2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coarse.AddHashes(nil, hs[30_000:])
+	var c comparison
+	if err := c.ask(exact, coarse); err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(c.common.Value-10_000) > sigmas*c.common.StdErr || c.common.StdErr > 100 {
+		t.Errorf("10000 common keys are estimated as %v", c.common)
+	}
+}
+
+// The estimate of count is as good as it says.
+func TestCountAgainstTruth(t *testing.T) {
+	for _, n := range []int{0, 100, 8192, 8193, 300_000} {
+		s, err := sketch.NewHyperLogLog(defaultPrecision, sketch.Hash{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hashes(n) {
+			s.AddHash(h)
+		}
+		e := distinct(s)
+		if n <= 8192 && e != (sizing.Estimate{Value: float64(n)}) {
+			t.Errorf("%d keys are counted as %v", n, e)
+		}
+		if math.Abs(e.Value-float64(n)) > sigmas*e.StdErr || e.StdErr > 0.005*float64(n) {
+			t.Errorf("%d keys are estimated as %v", n, e)
+		}
+	}
+}

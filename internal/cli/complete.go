@@ -1,0 +1,38 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// wordFlags are the flags whose value is not a file. Shells complete file names
+// after all others.
+var wordFlags = []string{
+	"bits", "capacity", "check-chars", "checkpoint", "counter-bits", "delimiter", "error-rate", "field-separator",
+	"jobs", "key", "lines", "memory", "missing", "nth", "on-full", "precision", "probes", "seed", "skip-chars",
+	"skip-fields", "stats", "time-key", "type", "window",
+}
+
+// completeFlags tells shells what may follow the flags of cmd: the words of those
+// with fixed choices, and no file names where no file is meant.
+func completeFlags(cmd *cobra.Command) {
+	for _, name := range wordFlags {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || cmd.Name() == "plan" && name == "type" {
+			continue
+		}
+		var choices []string
+		if c, ok := f.Value.(*choiceValue); ok {
+			choices = c.choices
+		}
+		// It fails only for flags that do not exist or have a function already.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// filesUpTo completes file names for the first n arguments, and nothing after.
+func filesUpTo(n int) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) < n {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,373 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/internal/stream"
+)
+
+// filterFlags are the flags of "seen filter".
+type filterFlags struct {
+	records  recordFlags
+	hashing  hashFlags
+	sets     []string
+	keep     []string
+	drop     []string
+	invert   bool
+	any, all bool
+	tag      bool
+	confirm  []string
+	memory   sizeValue
+	buffered bool
+}
+
+func (a *app) filterCommand() *cobra.Command {
+	var f filterFlags
+	cmd := &cobra.Command{
+		Use:   "filter --set SET... [FILE...]",
+		Short: "print the lines that are in the sets, or with -v those that are not",
+		Long: `Print the lines whose key is in the sets, or with -v those whose key is not. A SET
+is a filter file, or a text file with one key a line, which is held exactly.
+
+A filter may take a key for a member by error. With --confirm each such answer
+is held against the full text of the set, and the result is exact.`,
+		Example: `  seen filter --set members.txt -k 2,2 -t , log.csv   lines whose 2nd field is a member
+  seen filter -v --set blocked.seen mail.txt          drop what is blocked
+  seen filter --keep eu.seen --drop seen.seen urls    in one and not in the other
+  seen filter --set a.seen --set b.seen --tag urls    with the name of the set before each line
+  seen filter -v --set bad.seen --confirm bad.txt urls     exact in spite of the filter`,
+		RunE: func(cmd *cobra.Command, files []string) error { return a.filter(&f, files) },
+	}
+	fl := cmd.Flags()
+	fl.StringArrayVar(&f.sets, "set", nil, "a `SET` to ask; may be repeated")
+	fl.StringArrayVar(&f.keep, "keep", nil, "short for --set `SET`: print lines that are in it")
+	fl.StringArrayVar(&f.drop, "drop", nil, "short for -v --set `SET`: print lines that are not in it; goes with --keep")
+	fl.BoolVarP(&f.invert, "invert-match", "v", false, "print the lines that are not in the sets")
+	fl.BoolVar(&f.any, "any", false, "a line must be in one of the sets (the default)")
+	fl.BoolVar(&f.all, "all", false, "a line must be in every set")
+	fl.BoolVar(&f.tag, "tag", false, "print the names of the matching sets and a tab before each line")
+	fl.StringArrayVar(&f.confirm, "confirm", nil, "look matches up in the full text `FILE` of the sets; may be repeated")
+	f.memory = defaultMemory
+	fl.VarP(&f.memory, "memory", "m", "with --confirm: lines to hold back before the text is read")
+	fl.BoolVar(&f.buffered, "line-buffered", false, "write every line as soon as it is known")
+	f.records.register(cmd)
+	f.hashing.register(cmd)
+	return cmd
+}
+
+func (f *filterFlags) check() error {
+	switch {
+	case len(f.sets)+len(f.keep)+len(f.drop) == 0:
+		return usagef("there is no set to ask; give one with --set SET")
+	case len(f.sets) > 0 && len(f.keep)+len(f.drop) > 0:
+		return usagef("--set does not go with --keep and --drop, which are short forms of it")
+	case f.invert && len(f.keep)+len(f.drop) > 0:
+		return usagef("-v goes with --set; --drop SET is short for -v --set SET")
+	case f.any && f.all:
+		return usagef("--any and --all exclude each other")
+	case f.tag && (f.invert || len(f.sets)+len(f.keep) == 0):
+		return usagef("--tag names the sets a line is in, and with -v or --drop there are none")
+	case len(f.confirm) > 0 && f.buffered:
+		return usagef("--line-buffered does not go with --confirm, which holds lines back")
+	case len(f.confirm) > 0 && len(f.sets)+len(f.keep)+len(f.drop) > 1:
+		return usagef("--confirm goes with one set, whose full text it names")
+	}
+	return nil
+}
+
+// filterRun is one run of "seen filter".
+type filterRun struct {
+	*filterFlags
+	app        *app
+	keep, drop []*lookupSet
+	config     stream.Config
+	out        *stream.Writer
+	selected   []bool
+	member     []bool
+	found      []bool
+	hits       [][]bool // for --tag: which set each record is in
+	scratch    []uint64
+	prefix     []byte
+	confirm    *confirmer
+	header     bool
+}
+
+func (a *app) filter(flags *filterFlags, files []string) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	f := &filterRun{filterFlags: flags, app: a}
+	keep, drop := flags.keep, flags.drop
+	if flags.invert {
+		drop = flags.sets
+	} else {
+		keep = append(keep, flags.sets...)
+	}
+	for _, names := range []struct {
+		from []string
+		to   *[]*lookupSet
+	}{{keep, &f.keep}, {drop, &f.drop}} {
+		for _, name := range names.from {
+			s, err := a.openLookup(name, &flags.records, &flags.hashing)
+			if err != nil {
+				return err
+			}
+			defer s.done()
+			*names.to = append(*names.to, s)
+		}
+	}
+	for _, name := range flags.confirm {
+		if info, err := os.Stat(name); err != nil {
+			return err
+		} else if !info.Mode().IsRegular() {
+			return fmt.Errorf("--confirm %s: the text may have to be read more than once; it must be a file", name)
+		}
+	}
+	in, config, err := flags.records.open(a, files)
+	if err != nil {
+		return err
+	}
+	f.config = config
+	f.config.Hash = append(slices.Clone(f.keep), f.drop...)[0].hash
+	f.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: flags.buffered, Counters: config.Counters})
+	f.hits = make([][]bool, len(f.keep))
+	if len(flags.confirm) > 0 {
+		f.confirm = newConfirmer(f, uint64(flags.memory))
+	}
+	err = flags.records.run(a.ctx, a, in, f.config, nil, f.block)
+	if f.confirm != nil && a.ctx.Err() == nil && !stream.IsBrokenPipe(err) {
+		// Also after bad input: what came before it is decided.
+		if settleErr := f.confirm.settle(); err == nil {
+			err = settleErr
+		}
+	}
+	if flushErr := f.out.Flush(); err == nil {
+		err = flushErr
+	}
+	if err == nil && config.Counters.Kept.Load() == 0 {
+		return errNo
+	}
+	return err
+}
+
+// block selects among the records of one block and writes those selected.
+func (f *filterRun) block(b *stream.Block) error {
+	if b.Header {
+		if f.header {
+			return nil
+		}
+		f.header = true
+		if f.confirm != nil {
+			return f.confirm.hold(b, []bool{true}, nil)
+		}
+		return f.out.Write(b, nil)
+	}
+	n := b.Len()
+	f.selected, f.member = resize(f.selected, n), resize(f.member, n)
+	for i := range f.selected {
+		f.selected[i] = true
+	}
+	if len(f.keep) > 0 {
+		if err := f.askAll(b, f.keep, f.hits); err != nil {
+			return err
+		}
+		copy(f.selected, f.member)
+	}
+	if len(f.drop) > 0 {
+		if err := f.askAll(b, f.drop, nil); err != nil {
+			return err
+		}
+		for i, is := range f.member {
+			f.selected[i] = f.selected[i] && !is
+		}
+	}
+	for _, i := range b.Missing {
+		f.selected[i] = f.records.keepMissing()
+	}
+	switch {
+	case f.confirm != nil:
+		// Only the answers "maybe" are in doubt: with --set the selected records,
+		// with -v the others.
+		return f.confirm.hold(b, f.selected, f.inDoubt(b))
+	case f.tag:
+		return f.out.WritePrefixed(b, f.selected, func(i int) []byte { return f.tagOf(i) })
+	}
+	return f.out.Write(b, f.selected)
+}
+
+// askAll fills in member: whether each record is in any of the sets, or with
+// --all in every one.
+func (f *filterRun) askAll(b *stream.Block, sets []*lookupSet, hits [][]bool) (err error) {
+	for i := range f.member {
+		f.member[i] = f.all
+	}
+	f.found = resize(f.found, b.Len())
+	for si, s := range sets {
+		clear(f.found)
+		for lo, hi := range b.Keyed() {
+			if f.scratch, err = s.askBlock(b, lo, hi, f.config.Hash, f.found[lo:hi], f.scratch); err != nil {
+				return err
+			}
+		}
+		for i, is := range f.found {
+			if f.all {
+				f.member[i] = f.member[i] && is
+			} else {
+				f.member[i] = f.member[i] || is
+			}
+		}
+		if f.tag && hits != nil {
+			hits[si] = append(hits[si][:0], f.found...)
+		}
+	}
+	return nil
+}
+
+// tagOf returns the names of the sets that record i is in.
+func (f *filterRun) tagOf(i int) []byte {
+	p := f.prefix[:0]
+	for si, s := range f.keep {
+		if f.hits[si][i] {
+			if len(p) > 0 {
+				p = append(p, ',')
+			}
+			p = append(p, s.label()...)
+		}
+	}
+	f.prefix = append(p, '\t')
+	return f.prefix
+}
+
+// inDoubt returns which records a set may have claimed by error.
+func (f *filterRun) inDoubt(b *stream.Block) []bool {
+	doubt := slices.Clone(f.member)
+	for _, i := range b.Missing {
+		doubt[i] = false
+	}
+	return doubt
+}
+
+// confirmer makes the answers of a filter exact: it holds records back in their
+// order, and looks those in doubt up in the full text of the set when the input
+// ends or when as much is held as the memory allows. Each look reads the text
+// once.
+type confirmer struct {
+	run   *filterRun
+	limit uint64
+	size  uint64
+	held  []heldBlock
+	want  map[string]bool // keys in doubt; true once found in the text
+}
+
+type heldBlock struct {
+	block    stream.Block
+	selected []bool
+	doubt    map[int]string // record to its key
+}
+
+func newConfirmer(f *filterRun, limit uint64) *confirmer {
+	return &confirmer{run: f, limit: limit, want: map[string]bool{}}
+}
+
+// hold takes a copy of the records that may be printed.
+func (c *confirmer) hold(b *stream.Block, selected, doubt []bool) error {
+	h := heldBlock{doubt: map[int]string{}}
+	h.block.Offsets = append(h.block.Offsets, 0)
+	for i := range b.Len() {
+		isDoubt := doubt != nil && doubt[i]
+		if !selected[i] && !isDoubt {
+			continue
+		}
+		if isDoubt {
+			key := string(b.Key(i))
+			h.doubt[len(h.selected)] = key
+			c.want[key] = false
+			c.size += uint64(2*len(key)) + 128
+		}
+		h.block.Data = append(h.block.Data, b.Line(i)...)
+		h.block.Offsets = append(h.block.Offsets, uint32(len(h.block.Data)))
+		h.selected = append(h.selected, selected[i])
+	}
+	h.block.Data = bytes.Clone(h.block.Data)
+	c.size += uint64(len(h.block.Data) + 6*len(h.selected))
+	c.held = append(c.held, h)
+	if c.size > c.limit {
+		return c.settle()
+	}
+	return nil
+}
+
+// settle decides what is held and writes it.
+func (c *confirmer) settle() error {
+	if len(c.want) > 0 {
+		if err := c.readText(); err != nil {
+			return err
+		}
+	}
+	for i := range c.held {
+		h := &c.held[i]
+		for at, key := range h.doubt {
+			h.selected[at] = c.want[key] != c.run.invertsDoubt()
+		}
+		if err := c.write(h); err != nil {
+			return err
+		}
+	}
+	c.held, c.size = c.held[:0], 0
+	clear(c.want)
+	return nil
+}
+
+func (c *confirmer) write(h *heldBlock) error {
+	if !c.run.tag {
+		return c.run.out.Write(&h.block, h.selected)
+	}
+	tag := append([]byte(c.run.keep[0].label()), '\t')
+	return c.run.out.WritePrefixed(&h.block, h.selected, func(int) []byte { return tag })
+}
+
+// readText reads the full text of the set and marks the wanted keys in it.
+func (c *confirmer) readText() error {
+	a, r := c.run.app, &c.run.records
+	for _, name := range c.run.filterFlags.confirm {
+		in, config, err := r.textConfig(a, name)
+		if err != nil {
+			return err
+		}
+		// Hashes keep most keys of the text away from the map.
+		wanted, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
+		if err != nil {
+			return err
+		}
+		for key := range c.want {
+			wanted.AddString(key)
+		}
+		err = stream.Run(a.ctx, in, config, func(b *stream.Block) error {
+			for lo, hi := range b.Keyed() {
+				for i := lo; i < hi; i++ {
+					if wanted.HasHash(b.Hashes[i]) {
+						if key := b.Key(i); !c.want[string(key)] {
+							if _, is := c.want[string(key)]; is {
+								c.want[string(key)] = true
+							}
+						}
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// invertsDoubt reports whether a confirmed member is dropped instead of printed.
+func (f *filterRun) invertsDoubt() bool { return len(f.drop) > 0 }

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// sharedFlag marks the flags that many commands have, about records and their
+// keys, so that the help can list them apart.
+const sharedFlag = "seen_shared"
+
+// share marks all flags that register adds to cmd.
+func share(cmd *cobra.Command, register func(f *pflag.FlagSet)) {
+	before := map[string]bool{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
+	register(cmd.Flags())
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !before[f.Name] {
+			_ = cmd.Flags().SetAnnotation(f.Name, sharedFlag, []string{"true"})
+		}
+	})
+}
+
+// usage prints the help of a command below its description: examples, the flags
+// of its own, and those it shares with others.
+func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(w, "  %-11s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+	own, shared := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.SortFlags, shared.SortFlags = false, false
+	cmd.Flags().SortFlags = false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "help" || f.Hidden:
+		case f.Annotations[sharedFlag] != nil:
+			shared.AddFlag(f)
+		default:
+			own.AddFlag(f)
+		}
+	})
+	const width = 110
+	if own.HasAvailableFlags() {
+		fmt.Fprintf(w, "\nOptions:\n%s", own.FlagUsagesWrapped(width))
+	}
+	if shared.HasAvailableFlags() {
+		if cmd.Name() == keysTopic {
+			fmt.Fprintf(w, "\nOptions:\n%s", shared.FlagUsagesWrapped(width))
+		} else {
+			fmt.Fprintf(w, "\nOptions about records and their keys, see \"seen help keys\":\n%s", short(shared))
+		}
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n\"%s COMMAND --help\" tells more.\n", cmd.CommandPath())
+	}
+	return nil
+}
+
+// keysTopic is the help topic that explains the shared flags.
+const keysTopic = "keys"
+
+// short lists flags by their names alone.
+func short(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	line := " "
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := " --" + f.Name
+		if f.Shorthand != "" {
+			name = " -" + f.Shorthand
+		}
+		if value, _ := pflag.UnquoteUsage(f); value != "" {
+			name += " " + value
+		}
+		if len(line)+len(name) > 100 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += name + " "
+	})
+	return b.String() + line + "\n"
+}
+
+// keysCommand is a help topic: the flags about records and their keys, which are
+// the same in all commands that read lines.
+func (a *app) keysCommand() *cobra.Command {
+	var r recordFlags
+	cmd := &cobra.Command{
+		Use:   keysTopic,
+		Short: "what is a record, and what is its key (help topic)",
+		Long: `The options about records and their keys, the same in uniq, filter, build, add,
+remove, check and count. They change the key only; a line is printed as it was.`,
+		Example: `  -k 2b,2              the second field, without the blanks before it
+  -t , -k 2,2 -k 5     the second, and the fifth to the last, of fields between commas
+  -k csv:email         the column of that name, with quoting as in RFC 4180
+  -k json:/user/id     the value there, of one JSON document a line
+  -k 're:id=([0-9]+)'  what the first group of a regular expression matches`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	r.register(cmd)
+	return cmd
+}

@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/bloomfile"
+	"seen/internal/frame"
+	"seen/sizing"
+)
+
+// infoFlags are the flags of "seen info".
+type infoFlags struct {
+	noVerify bool
+	json     bool
+}
+
+func (a *app) infoCommand() *cobra.Command {
+	var i infoFlags
+	cmd := &cobra.Command{
+		Use:   "info SET...",
+		Short: "describe filter files: layout, keys, fill, error rate, checksums",
+		Long: `Describe filter files: type and layout, how many keys they hold, how full they
+are, the error rate now and at capacity, the hash, and whether the checksums
+hold. A filter that is past its capacity or its error rate is marked. The secret
+of a filter is not needed.
+
+With --no-verify only the header is read, which takes no time however large the
+file is, and fill and estimates are left out.`,
+		Example: `  seen info known.seen
+  seen info --no-verify huge.seen
+  seen info --json *.seen | jq -r 'select(.warnings) | .set'     those that are too full`,
+		Args: arguments(1, anyMore, "SET"),
+		RunE: func(cmd *cobra.Command, names []string) error { return a.info(cmd, &i, names) },
+	}
+	cmd.Flags().BoolVar(&i.noVerify, "no-verify", false, "read the header only; no checksums, no fill, no estimates")
+	cmd.Flags().BoolVar(&i.json, "json", false, "report as JSON, one object for each SET")
+	return cmd
+}
+
+func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
+	failed := 0
+	for i, name := range names {
+		r, err := inspect(name, !flags.noVerify)
+		if err == nil {
+			if flags.json {
+				err = printJSON(a.env.Stdout, r)
+			} else {
+				err = r.print(a.env.Stdout, i > 0)
+			}
+			if err != nil {
+				return err // of writing
+			}
+			if r.Problem != "" {
+				err = errors.New(r.Problem)
+			}
+		}
+		if err != nil {
+			failed++
+			a.sayError(cmd, err)
+		}
+	}
+	if failed > 0 {
+		return &exitError{code: ExitError}
+	}
+	return nil
+}
+
+// inspect describes the file name. With verify it reads all of it. A damaged file
+// is described as far as its header goes, with a Problem.
+func inspect(name string, verify bool) (*infoReport, error) {
+	f, err := bloomfile.Open(name, bloomfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h, err := readHeader(name)
+	if err != nil {
+		return nil, err
+	}
+	r := newInfoReport(name, f.Info(), h)
+	if !verify {
+		r.Checksums = "not verified"
+		return r, nil
+	}
+	for err := range f.Check() {
+		r.Checksums, r.Problem = "damaged", err.Error()
+		return r, nil
+	}
+	r.Checksums = "ok"
+	if h.Type >= frame.TypeCountMin {
+		return r, nil // a sketch
+	}
+	st, err := f.Stats()
+	if err != nil {
+		return nil, err
+	}
+	r.setState = stateOf(st)
+	r.OrFewer = mayShareKeys(h)
+	r.Warnings = warningsOf(st)
+	return r, nil
+}
+
+// readHeader reads the header of a filter file.
+func readHeader(name string) (*frame.Header, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, frame.PageSize)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	n, err := frame.HeaderLength(b)
+	if err == nil && n > len(b) {
+		b = append(b, make([]byte, n-len(b))...)
+		_, err = io.ReadFull(f, b[frame.PageSize:])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	h, err := frame.ParseHeader(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return h, nil
+}
+
+// setState is what there is to say about the state of a filter, in info and merge;
+// its JSON names are an interface to scripts.
+type setState struct {
+	Type        string          `json:"type"`
+	M           uint64          `json:"m"`
+	K           int             `json:"k"`
+	Lines       int             `json:"lines,omitempty"`
+	Lanes       int             `json:"lanes,omitempty"`
+	CounterBits int             `json:"counter_bits,omitempty"`
+	Bytes       uint64          `json:"bytes"`
+	Capacity    uint64          `json:"capacity"`
+	Added       uint64          `json:"added"`
+	Asked       float64         `json:"asked_error_rate"`
+	Exact       bool            `json:"exact,omitempty"`
+	Full        bool            `json:"full,omitempty"`
+	Fill        *float64        `json:"fill,omitempty"`
+	Cardinality *estimateReport `json:"cardinality,omitempty"`
+	OrFewer     bool            `json:"or_fewer,omitempty"` // keys may lie in several layers and are counted in each
+	Rate        *float64        `json:"error_rate,omitempty"`
+	RateAtCap   *float64        `json:"error_rate_at_capacity,omitempty"`
+	Collisions  *float64        `json:"expected_collisions,omitempty"`
+	Stuck       *uint64         `json:"stuck_counters,omitempty"`
+}
+
+// estimateReport is an estimate with its standard error.
+type estimateReport struct {
+	Value  float64 `json:"value"`
+	StdErr float64 `json:"standard_error"`
+}
+
+// reportOf returns nil for what is not known, since JSON has no infinity.
+func reportOf(e sizing.Estimate) *estimateReport {
+	if !e.Known() {
+		return nil
+	}
+	return &estimateReport{digits(e.Value), digits(e.StdErr)}
+}
+
+func stateOf(st bloom.Stats) setState {
+	number := func(v float64) *float64 {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		v = digits(v)
+		return &v
+	}
+	s := setState{
+		Type: st.Type, M: st.Bits, K: st.Probes,
+		Lines: st.Params.Lines, Lanes: st.Params.Lanes, CounterBits: st.Params.CounterBits,
+		Bytes: st.Bytes, Capacity: st.Capacity, Added: st.Added, Asked: st.AskedErrorRate,
+		Exact: st.Exact, Full: math.IsInf(st.Cardinality.Value, 1),
+		Rate: number(st.ErrorRate),
+	}
+	if st.Exact {
+		s.Collisions = number(st.ExpectedCollisions)
+		return s
+	}
+	s.Cardinality = reportOf(st.Cardinality)
+	if st.Capacity > 0 && st.Type != "static" {
+		s.RateAtCap = number(st.ErrorRateAtCapacity)
+	}
+	if st.Type != "static" { // whose slots are neither ones nor zeros
+		s.Fill = number(st.Fill)
+	}
+	if st.Params.Shape == sizing.Counting {
+		s.Stuck = &st.Stuck
+	}
+	return s
+}
+
+// How far above the asked ones an error rate and a number of keys, which may be
+// estimated, can be before that is worth a warning.
+const (
+	rateLeeway = 1.05
+	keysLeeway = 1.01
+)
+
+// warningsOf says what is wrong with the state of a filter.
+func warningsOf(st bloom.Stats) []string {
+	var w []string
+	if math.IsInf(st.Cardinality.Value, 1) {
+		w = append(w, "full: it takes every key for seen")
+	}
+	w = append(w, pastCapacity(st.Added, st.Capacity)...)
+	if st.AskedErrorRate > 0 && st.ErrorRate > rateLeeway*st.AskedErrorRate {
+		w = append(w, fmt.Sprintf("past its error rate: it is %s, and %s was asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
+	}
+	if st.Stuck > 0 {
+		w = append(w, fmt.Sprintf("%s counters are stuck; the keys that use them can no longer be removed for good", comma(st.Stuck)))
+	}
+	return w
+}
+
+func pastCapacity(added, capacity uint64) []string {
+	if capacity == 0 || float64(added) <= keysLeeway*float64(capacity) {
+		return nil
+	}
+	return []string{fmt.Sprintf("past its capacity: %s keys are in a filter for %s", comma(added), comma(capacity))}
+}
+
+// rows writes the state as names, indented, and values.
+func (s *setState) rows(t table, indent string) {
+	unit := "bits"
+	switch {
+	case s.CounterBits > 0:
+		unit = fmt.Sprintf("counters of %d bits", s.CounterBits)
+	case s.Type == "static" && s.M > 0:
+		unit = fmt.Sprintf("slots of %d bits", 8*s.Bytes/s.M)
+	case s.Exact:
+		unit = "fingerprints of 64 bits"
+	}
+	if s.M > 0 {
+		t.row(indent+"m", "%s %s, %s", comma(s.M), unit, formatBytes(s.Bytes))
+	}
+	switch {
+	case s.Exact, s.K == 0:
+	case s.Lines == 1:
+		t.row(indent+"k", "%d in one line", s.K)
+	case s.Lines > 0:
+		t.row(indent+"k", "%d: %d in each of %d lines", s.K, s.Lanes, s.Lines)
+	default:
+		t.row(indent+"k", "%d", s.K)
+	}
+	added := comma(s.Added)
+	if s.Capacity > 0 && !s.Exact && s.Type != "static" {
+		added += fmt.Sprintf(", capacity %s (%.3g %%)", comma(s.Capacity), percent(s.Added, s.Capacity))
+	}
+	t.row(indent+"added", "%s", added)
+	if s.Fill != nil {
+		t.row(indent+"fill", "%.3g %%", 100**s.Fill)
+	}
+	switch {
+	case s.Exact:
+		t.row(indent+"cardinality", "%s, exact but for %s collisions expected", comma(s.Added), formatRate(threeDigits(*s.Collisions)))
+	case s.Full:
+		t.row(indent+"cardinality", "full: cannot be told")
+	case s.Cardinality != nil:
+		text := formatEstimate(sizing.Estimate{Value: s.Cardinality.Value, StdErr: s.Cardinality.StdErr})
+		if s.OrFewer {
+			text += ", or fewer: what several layers have is counted in each"
+		}
+		t.row(indent+"cardinality", "%s", text)
+	}
+	var rates []string
+	if s.Rate != nil {
+		rates = append(rates, formatRate(threeDigits(*s.Rate))+" now")
+	}
+	if s.RateAtCap != nil {
+		rates = append(rates, formatRate(threeDigits(*s.RateAtCap))+" at capacity")
+	}
+	if s.Asked > 0 {
+		rates = append(rates, formatRate(s.Asked)+" asked for")
+	}
+	if len(rates) > 0 {
+		t.row(indent+"error rate", "%s", strings.Join(rates, ", "))
+	}
+	if s.Stuck != nil {
+		t.row(indent+"stuck", "%s counters", comma(*s.Stuck))
+	}
+}

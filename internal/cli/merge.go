@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/bloomfile"
+)
+
+// mergeFlags are the flags of "seen merge".
+type mergeFlags struct {
+	output string
+	json   bool
+	quiet  bool
+}
+
+func (a *app) mergeCommand() *cobra.Command {
+	var m mergeFlags
+	cmd := &cobra.Command{
+		Use:   "merge -o OUT SET...",
+		Short: "unite filter files into one that holds all their keys",
+		Long: `Unite filter files of one type, layout and hash into one that holds the keys of
+all, and report its new fill and error rate. Files that are unlike are refused
+with the difference. OUT is replaced as a whole and may be one of the SETs.
+
+All types can be merged but static filters and windows of a number of keys. The
+secret of the filters is not needed.`,
+		Example: `  seen merge -o all.seen shard-*.seen
+  seen merge -o known.seen known.seen today.seen`,
+		Args: arguments(1, anyMore, "SET"),
+		RunE: func(cmd *cobra.Command, names []string) error { return a.merge(cmd, &m, names) },
+	}
+	cmd.Flags().StringVarP(&m.output, "output", "o", "", "write the union to `OUT`")
+	cmd.Flags().BoolVar(&m.json, "json", false, "report as JSON")
+	cmd.Flags().BoolVarP(&m.quiet, "quiet", "q", false, "no report")
+	_ = cmd.MarkFlagRequired("output")
+	return cmd
+}
+
+// mergeReport is what merge reports; its JSON names are an interface to scripts.
+type mergeReport struct {
+	Output string   `json:"output"`
+	Sets   []string `json:"sets"`
+	setState
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
+	lock, err := bloomfile.Lock(m.output)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	all, err := readSet(names[0])
+	if err != nil {
+		return err
+	}
+	for _, name := range names[1:] {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
+		other, err := readSet(name)
+		if err != nil {
+			return err
+		}
+		err = all.unite(other)
+		if errors.Is(err, bloom.ErrFull) {
+			return &exitError{ExitLimit, err}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := lock.Write(all.view); err != nil {
+		return err
+	}
+	st := all.view.Stats()
+	r := mergeReport{Output: m.output, Sets: names, setState: stateOf(st), Warnings: warningsOf(st)}
+	r.OrFewer = len(names) > 1 && st.Layers > 1 && st.Type != "cascade"
+	switch {
+	case m.json:
+		return printJSON(a.env.Stdout, r)
+	case m.quiet:
+		return nil
+	}
+	for _, w := range r.Warnings {
+		a.say(cmd, "warning: %s is %s", m.output, w)
+	}
+	t := newTable(a.env.Stdout)
+	t.row("union", "%s of %d files", m.output, len(names))
+	t.row("type", "%s", r.Type)
+	r.setState.rows(t, "")
+	return t.flush()
+}
+
+// fileSet is a filter read from a file.
+type fileSet struct {
+	name string
+	info bloomfile.Info
+	view bloom.View
+}
+
+// readSet reads a filter file, without the secret of its hash.
+func readSet(name string) (*fileSet, error) {
+	f, err := bloomfile.Open(name, bloomfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := &fileSet{name: name, info: f.Info()}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	s.view, err = bloomfile.Read(name, bloom.LoadOptions{Inspect: true})
+	return s, err
+}
+
+// unite adds all keys of other to s, or says which files are unlike and how.
+func (s *fileSet) unite(other *fileSet) error {
+	if s.info.Type == other.info.Type {
+		err := unite(s.view, other.view)
+		if !errors.Is(err, bloom.ErrIncompatible) {
+			return err
+		}
+		if differences := s.differences(other); differences == "" {
+			return fmt.Errorf("%s and %s cannot be merged: %w", s.name, other.name, err)
+		}
+	}
+	return fmt.Errorf("%s and %s are unlike: %s", s.name, other.name, s.differences(other))
+}
+
+// unite adds all keys of b to a, which is of the same type.
+func unite(a, b bloom.View) error {
+	switch a := a.(type) {
+	case *bloom.Filter:
+		return uniteAs(a, b)
+	case *bloom.Blocked:
+		return uniteAs(a, b)
+	case *bloom.Partitioned:
+		return uniteAs(a, b)
+	case *bloom.Counting:
+		return uniteAs(a, b)
+	case *bloom.Scalable:
+		return uniteAs(a, b)
+	case *bloom.Window:
+		return uniteAs(a, b)
+	case *bloom.Cascade:
+		return uniteAs(a, b)
+	case *bloom.Adaptive:
+		return uniteAs(a, b)
+	}
+	return fmt.Errorf("%w: %s filters cannot be united without their keys; build one from the keys of all", bloom.ErrIncompatible, a.Stats().Type)
+}
+
+func uniteAs[F interface{ Union(F) error }](a F, b bloom.View) error { return a.Union(b.(F)) }
+
+// differences names what makes two filters unlike: type, hash and layout.
+func (s *fileSet) differences(other *fileSet) string {
+	var list []string
+	differ := func(what string, a, b any) {
+		if a != b {
+			list = append(list, fmt.Sprintf("%s %v and %v", what, a, b))
+		}
+	}
+	differ("type", s.info.Type, other.info.Type)
+	differ("hash", hashOf(s.info).String(), hashOf(other.info).String())
+	if s.info.Type == other.info.Type {
+		a, b := s.view.Stats(), other.view.Stats()
+		p, q := a.Params, b.Params
+		differ("m", comma(p.M), comma(q.M))
+		differ("k", p.K, q.K)
+		differ("lines", p.Lines, q.Lines)
+		differ("counter bits", p.CounterBits, q.CounterBits)
+		if p.M == 0 {
+			differ("error rate", formatRate(a.AskedErrorRate), formatRate(b.AskedErrorRate))
+		}
+	}
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"seen/internal/stream"
+	"seen/internal/stream/input"
+)
+
+// progress shows how far a run is: as a line that renews itself when stderr is a
+// terminal, and once whenever SIGUSR1 arrives, terminal or not.
+type progress struct {
+	a        *app
+	in       *input.Files
+	counters *stream.Counters
+	extra    func() string
+	start    time.Time
+	bar      *progressbar.ProgressBar
+	done     chan struct{}
+	ended    sync.WaitGroup
+	signals  chan os.Signal
+}
+
+func (a *app) startProgress(quiet bool, in *input.Files, c *stream.Counters, extra func() string) *progress {
+	p := &progress{
+		a: a, in: in, counters: c, extra: extra, start: time.Now(),
+		done: make(chan struct{}), signals: make(chan os.Signal, 1),
+	}
+	notifyStatus(p.signals)
+	// Not where the data goes to the same screen.
+	if f, ok := terminal(a.env.Stderr); ok && !quiet && !isTerminal(a.env.Stdout) {
+		p.bar = progressbar.NewOptions64(in.Progress().Total,
+			progressbar.OptionSetWriter(f),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionUseIECUnits(true),
+			progressbar.OptionSetWidth(16),
+			progressbar.OptionFullWidth(),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSpinnerType(14),
+		)
+	}
+	p.ended.Add(1)
+	go p.loop()
+	return p
+}
+
+// terminal returns w as a file if it is a terminal.
+func terminal(w io.Writer) (*os.File, bool) {
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+func isTerminal(w io.Writer) bool {
+	_, is := terminal(w)
+	return is
+}
+
+func (p *progress) loop() {
+	defer p.ended.Done()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-p.signals:
+			if p.bar != nil {
+				_ = p.bar.Clear()
+			}
+			fmt.Fprintf(p.a.env.Stderr, "seen: %s\n", p.status())
+		case <-tick.C:
+			if p.bar != nil {
+				p.bar.Describe(p.describe())
+				_ = p.bar.Set64(p.in.Progress().Read)
+			}
+		}
+	}
+}
+
+// stop ends the display and leaves the line empty.
+func (p *progress) stop() {
+	signal.Stop(p.signals)
+	close(p.done)
+	p.ended.Wait()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// describe is the part of the line that the bar does not show by itself.
+func (p *progress) describe() string {
+	n := p.counters.Records.Load()
+	text := fmt.Sprintf("%s lines, %s lines/s", shortCount(n), shortCount(uint64(float64(n)/time.Since(p.start).Seconds())))
+	if kept, dropped := p.counters.Kept.Load(), p.counters.Dropped.Load(); kept+dropped > 0 {
+		text += fmt.Sprintf(", kept %s, dropped %s", shortCount(kept), shortCount(dropped))
+	}
+	if p.extra != nil {
+		if more := p.extra(); more != "" {
+			text += ", " + more
+		}
+	}
+	return text
+}
+
+// status is the whole state in one line, for SIGUSR1.
+func (p *progress) status() string {
+	at := p.in.Progress()
+	text := p.describe() + fmt.Sprintf(", %s read", humanize.IBytes(uint64(at.Read)))
+	if at.Total > 0 {
+		text += fmt.Sprintf(" of %s (%.1f %%)", humanize.IBytes(uint64(at.Total)), 100*float64(at.Read)/float64(at.Total))
+	}
+	return text + fmt.Sprintf(" of %s, %s since the start", at.Name, time.Since(p.start).Round(time.Millisecond))
+}
+
+// shortCount writes a number with three or four digits and a unit: 12.3M.
+func shortCount(n uint64) string {
+	for _, u := range []struct {
+		factor float64
+		name   string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if float64(n) >= u.factor*10 {
+			return fmt.Sprintf("%.4g%s", float64(n)/u.factor, u.name)
+		}
+	}
+	return humanize.Comma(int64(n))
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"seen/bloom"
+	"seen/internal/stream"
+	"seen/internal/stream/input"
+	"seen/internal/stream/keyspec"
+)
+
+// recordFlags are the flags that say what a record is and what its key: the same
+// in every command that reads lines.
+type recordFlags struct {
+	zero      bool
+	delimiter string
+	crlf      bool
+	missing   choiceValue
+	key       keyspec.Options
+	jobs      int
+	quiet     bool
+	plain     bool
+}
+
+func (r *recordFlags) register(cmd *cobra.Command) {
+	r.missing = choiceValue{"fail", []string{"fail", "keep", "drop", "empty"}}
+	share(cmd, func(f *pflag.FlagSet) {
+		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "key on part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, json:/pointer, re:REGEX; may be repeated")
+		f.StringVarP(&r.key.Separator, "field-separator", "t", "", "`SEP` between fields (default: blanks, or a comma for csv)")
+		f.IntVarP(&r.key.SkipFields, "skip-fields", "f", 0, "skip the first `N` fields, as in uniq")
+		f.IntVar(&r.key.SkipChars, "skip-chars", 0, "skip the first `N` bytes, after -f")
+		f.IntVarP(&r.key.Width, "check-chars", "w", 0, "at most `N` bytes are the key")
+		f.BoolVarP(&r.key.FoldCase, "ignore-case", "i", false, "letters A to Z are the same in either case")
+		f.BoolVar(&r.key.Lower, "lower", false, "lower-case the key (Unicode); the output stays as it was")
+		f.BoolVar(&r.key.Trim, "trim", false, "cut white space off both ends of the key")
+		f.BoolVar(&r.key.Email, "email", false, "the key is a mail address, brought to its canonical form")
+		f.Var(&r.missing, "missing", "a line that has no such key: fail, keep, drop, or empty (the empty key)")
+		f.BoolVarP(&r.zero, "zero-terminated", "z", false, "records end in NUL, not in a newline")
+		f.StringVar(&r.delimiter, "delimiter", "", "records end in `C`: any bytes; \\t, \\0, \\xHH are understood")
+		f.BoolVar(&r.crlf, "crlf", false, "a CR before the newline is not part of the key; the output keeps it")
+		f.IntVarP(&r.jobs, "jobs", "j", 0, "use `N` cores (default: all); the output is the same for every N")
+		f.BoolVar(&r.plain, "no-decompress", false, "take compressed files as they are")
+		f.BoolVarP(&r.quiet, "quiet", "q", false, "no progress, no notes")
+	})
+}
+
+// open checks the flags and opens the inputs.
+func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config, error) {
+	var c stream.Config
+	switch {
+	case r.zero && r.delimiter != "":
+		return nil, c, usagef("-z and --delimiter exclude each other")
+	case r.zero:
+		c.Delimiter = []byte{0}
+	case r.delimiter != "":
+		d, err := keyspec.ParseBytes(r.delimiter)
+		if err != nil {
+			return nil, c, usagef("--delimiter: %v", err)
+		}
+		c.Delimiter = d
+	}
+	if r.crlf && c.Delimiter != nil {
+		return nil, c, usagef("--crlf is for lines; it does not go with -z or --delimiter")
+	}
+	c.CRLF = r.crlf
+	if r.jobs < 0 {
+		return nil, c, usagef("-j %d: at least one core is needed", r.jobs)
+	}
+	if c.Jobs = r.jobs; c.Jobs == 0 {
+		c.Jobs = runtime.GOMAXPROCS(0)
+	}
+	o := r.key
+	o.Missing = r.missingMode()
+	key, err := keyspec.Compile(o)
+	if err != nil {
+		return nil, c, usageError{err}
+	}
+	c.Key = key
+	c.Counters = new(stream.Counters)
+	in, err := input.Open(files, input.Options{Stdin: a.env.Stdin, Plain: r.plain, Jobs: c.Jobs})
+	return in, c, err
+}
+
+// timeKey compiles the SPEC of --time-key. A record without a time goes the way of
+// one without a key; but there is no empty time, so that instead it is an error.
+func (r *recordFlags) timeKey(spec string) (*keyspec.Time, error) {
+	missing := r.missingMode()
+	if missing == keyspec.MissingEmpty {
+		missing = keyspec.MissingFail
+	}
+	t, err := keyspec.CompileTime(spec, r.key.Separator, missing)
+	if err != nil {
+		return nil, usagef("--time-key: %v", err)
+	}
+	return t, nil
+}
+
+func (r *recordFlags) missingMode() keyspec.Missing {
+	switch r.missing.value {
+	case "fail":
+		return keyspec.MissingFail
+	case "empty":
+		return keyspec.MissingEmpty
+	}
+	return keyspec.MissingMark
+}
+
+// tag stands for what the key of a record is, so that a state can tell whether it
+// was made with the same options. It is never 0. It stands in files: options to
+// come must not change it where they are not given.
+func (r *recordFlags) tag() uint64 {
+	k := &r.key
+	h := bloom.Hash{}
+	return h.SumString(fmt.Sprintf("%q %q %d %d %d %t %t %t %t %t %q %t", k.Keys, k.Separator, k.SkipFields, k.SkipChars,
+		k.Width, k.FoldCase, k.Lower, k.Trim, k.Email, r.zero, r.delimiter, r.crlf)) | 1
+}
+
+// keepMissing says whether a record without a key is kept, where it is marked.
+func (r *recordFlags) keepMissing() bool { return r.missing.value == "keep" }
+
+// run runs the pipeline, with a progress line if stderr is a terminal.
+func (r *recordFlags) run(ctx context.Context, a *app, in *input.Files, c stream.Config, extra func() string, consume func(*stream.Block) error) error {
+	p := a.startProgress(r.quiet, in, c.Counters, extra)
+	defer p.stop()
+	return stream.Run(ctx, in, c, consume)
+}
+
+// hashFlags choose the key hash of a new filter, and give the secret of an old one.
+type hashFlags struct {
+	seed   uint64
+	secret string
+}
+
+func (h *hashFlags) register(cmd *cobra.Command) {
+	cmd.Flags().Uint64Var(&h.seed, "seed", 0, "use the key hash with seed `S`; filters of different seeds cannot be merged")
+	h.registerSecret(cmd)
+}
+
+func (h *hashFlags) registerSecret(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&h.secret, "secret", "", "hash keys with the secret in `FILE`, for keys that strangers choose")
+}
+
+// hash returns the hash that the flags ask for.
+func (h *hashFlags) hash() (bloom.Hash, error) {
+	if h.secret == "" {
+		return bloom.Hash{Seed: h.seed}, nil
+	}
+	if h.seed != 0 {
+		return bloom.Hash{}, usagef("--seed and --secret exclude each other")
+	}
+	text, err := os.ReadFile(h.secret)
+	if os.IsNotExist(err) {
+		return newSecret(h.secret)
+	}
+	if err != nil {
+		return bloom.Hash{}, err
+	}
+	return parseSecret(h.secret, string(text))
+}
+
+// load returns the options for reading existing filters. The secret file must be
+// there: a new secret would fit no old filter.
+func (h *hashFlags) load() (bloom.LoadOptions, error) {
+	var o bloom.LoadOptions
+	if h.secret == "" {
+		return o, nil
+	}
+	text, err := os.ReadFile(h.secret)
+	if err != nil {
+		return o, err
+	}
+	hash, err := parseSecret(h.secret, string(text))
+	o.Secret = hash.Secret
+	return o, err
+}
+
+func parseSecret(name, text string) (bloom.Hash, error) {
+	b, err := hex.DecodeString(strings.TrimSpace(text))
+	var secret [16]byte
+	if err != nil || len(b) != len(secret) {
+		return bloom.Hash{}, fmt.Errorf("%s holds no secret: it must be 32 hex digits", name)
+	}
+	copy(secret[:], b)
+	hash := bloom.SecretHash(secret)
+	return hash, hash.Validate()
+}
+
+// newSecret makes a random secret and stores it for its owner alone.
+func newSecret(name string) (bloom.Hash, error) {
+	var secret [16]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return bloom.Hash{}, err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return bloom.Hash{}, err
+	}
+	_, err = fmt.Fprintf(f, "%x\n", secret)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return bloom.SecretHash(secret), err
+}

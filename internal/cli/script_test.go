@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptMain runs the tests and lets the scripts under testdata run this test
+// binary as "seen".
+func scriptMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"seen": func() {
+			os.Exit(Run(context.Background(), Env{
+				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+			}))
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exitcode": exitCode,
+		},
+	})
+}
+
+// exitCode runs a command and demands its exit code: exitcode 3 seen uniq ...
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode CODE COMMAND [ARG...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if err != nil {
+		exit, ok := err.(interface{ ExitCode() int })
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if want := args[0]; want != strconv.Itoa(code) {
+		ts.Fatalf("exit code %d, want %s", code, want)
+	}
+}

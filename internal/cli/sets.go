@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"seen/bloom"
+	"seen/bloomfile"
+	"seen/internal/frame"
+	"seen/internal/stream"
+	"seen/internal/stream/input"
+	"seen/internal/stream/keyspec"
+)
+
+// A lookupSet is a set to ask: a filter file, mapped, or the lines of a text
+// file, held exactly.
+type lookupSet struct {
+	name string
+	hash bloom.Hash
+	ask  func(found []bool, hs []uint64) error
+	done func() error
+}
+
+// openLookup opens SET for asking. Lines of a text file are keys, to which the
+// normalising options apply as to the keys of the input; the options that pick a
+// part of a line do not.
+func (a *app) openLookup(name string, r *recordFlags, h *hashFlags) (*lookupSet, error) {
+	isFilter, err := isFilterFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if !isFilter {
+		return a.readTextSet(name, r, h)
+	}
+	o, err := h.load()
+	if err != nil {
+		return nil, err
+	}
+	f, err := bloomfile.Open(name, bloomfile.Options{Secret: o.Secret})
+	if err != nil {
+		return nil, err
+	}
+	return &lookupSet{
+		name: name, hash: f.Info().Hash, done: f.Close,
+		ask: func(found []bool, hs []uint64) error {
+			_, err := f.HasHashes(found, hs)
+			return err
+		},
+	}, nil
+}
+
+// isFilterFile tells a filter file from a text by its first bytes. What is no
+// regular file is a text: it can be read only once, and a filter has to be mapped.
+func isFilterFile(name string) (bool, error) {
+	// Opening a pipe would take from it what its reader is to have.
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return false, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return false, err
+	case info.IsDir():
+		return false, fmt.Errorf("%s is a folder, not a set", name)
+	}
+	start := make([]byte, len(frame.Magic()))
+	n, err := io.ReadFull(f, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, err
+	}
+	return bytes.Equal(start[:n], frame.Magic()), nil
+}
+
+// checkReplaceable refuses to replace a file that is no filter: nobody means to
+// lose a list of keys to the filter made from it.
+func checkReplaceable(name string) error {
+	info, err := os.Stat(name)
+	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
+		return nil // the writer says what is wrong, if anything is
+	}
+	if is, err := isFilterFile(name); err != nil || is {
+		return err
+	}
+	return fmt.Errorf("%s exists and is no filter; remove it first, or choose another name", name)
+}
+
+// textConfig is how the lines of a text set are read: whole lines, normalised as
+// the keys of the input are.
+func (r *recordFlags) textConfig(a *app, name string) (*input.Files, stream.Config, error) {
+	whole := *r
+	whole.key = keyspec.Options{
+		FoldCase: r.key.FoldCase, Lower: r.key.Lower, Trim: r.key.Trim, Email: r.key.Email,
+	}
+	return whole.open(a, []string{name})
+}
+
+// readTextSet reads the lines of a text file into an exact set.
+func (a *app) readTextSet(name string, r *recordFlags, h *hashFlags) (*lookupSet, error) {
+	in, c, err := r.textConfig(a, name)
+	if err != nil {
+		return nil, err
+	}
+	if c.Hash, err = h.hash(); err != nil {
+		return nil, err
+	}
+	set, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: c.Hash})
+	if err != nil {
+		return nil, err
+	}
+	err = stream.Run(a.ctx, in, c, func(b *stream.Block) error {
+		for lo, hi := range b.Keyed() {
+			set.AddHashes(nil, b.Hashes[lo:hi])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &lookupSet{
+		name: name, hash: c.Hash, done: func() error { return nil },
+		ask: func(found []bool, hs []uint64) error {
+			set.HasHashes(found, hs)
+			return nil
+		},
+	}, nil
+}
+
+// askBlock asks the set for the records from lo to hi of a block, whose hashes
+// were taken with the hash h.
+func (s *lookupSet) askBlock(b *stream.Block, lo, hi int, h bloom.Hash, found []bool, scratch []uint64) ([]uint64, error) {
+	hs := b.Hashes[lo:hi]
+	if s.hash != h {
+		scratch = scratch[:0]
+		for i := lo; i < hi; i++ {
+			scratch = append(scratch, s.hash.Sum(b.Key(i)))
+		}
+		hs = scratch
+	}
+	return scratch, s.ask(found, hs)
+}
+
+// label is the name of a set in --tag: its file's, without folder.
+func (s *lookupSet) label() string { return filepath.Base(s.name) }
+
+// changeSet locks the filter file name, loads it, lets change work on it and
+// replaces it by the result; unless change fails: then the file stays as it is.
+func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error) error {
+	lock, err := bloomfile.Lock(name)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	v, err := lock.Read(o)
+	if err != nil {
+		return err
+	}
+	if err := change(v); err != nil {
+		return err
+	}
+	return lock.Write(v)
+}
+
+// isDamage reports whether an error of opening a filter file means that the file
+// is a filter, but not whole.
+func isDamage(err error) bool {
+	var corrupt *bloomfile.CorruptError
+	return errors.As(err, &corrupt) || errors.Is(err, bloomfile.ErrTruncated) || errors.Is(err, bloomfile.ErrOversized)
+}
+
+// asSet returns v as a set to which keys can be added.
+func asSet(name string, v bloom.View) (bloom.Set, error) {
+	if s, ok := v.(bloom.Set); ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("%s holds a %s filter, which is read-only: it is built once from all its keys; build it again, or build another type", name, v.Stats().Type)
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"seen/bloom"
+	"seen/sizing"
+)
+
+// newFilter makes the set of a run without a window: what -n, -p, -m and
+// --on-full ask for. capacity is 0 where -n was not given.
+func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (bloom.Set, error) {
+	changed := u.cmd.Flags().Changed
+	memory := uint64(u.memory)
+	if !changed("capacity") && !changed("error-rate") && u.onFull.value != "rotate" {
+		return bloom.NewAdaptive(bloom.AdaptiveConfig{ErrorRate: rate, MaxBytes: memory, Hash: hash})
+	}
+	var err error
+	switch {
+	case capacity == 0 && (changed("memory") || u.onFull.value != "grow"):
+		capacity, _, err = sizing.CapacityWithin(sizing.Blocked, memory, rate)
+	case capacity == 0:
+		capacity = defaultCapacity
+	case changed("memory"):
+		rate, err = u.rateWithin(capacity, memory, rate)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if u.onFull.value == "rotate" {
+		return bloom.NewWindow(bloom.WindowConfig{SpanKeys: capacity, CountNew: true, ErrorRate: rate, Hash: hash})
+	}
+	return bloom.NewScalable(bloom.ScalableConfig{Capacity: capacity, ErrorRate: rate, Hash: hash})
+}
+
+// limit applies -m and --on-full to the set. It may come from a state, but the
+// limits are those of this run.
+func (u *uniqRun) limit() error {
+	var most uint64
+	overfill := u.onFull.value == "warn"
+	if u.onFull.value == "stop" || overfill {
+		most = uint64(u.memory)
+	}
+	switch set := u.set.(type) {
+	case *bloom.Adaptive:
+		u.noted = set.Switched()
+		if u.exact || set.Stats().AskedErrorRate == 0 { // a state made with --exact stays so
+			return set.SetLimits(0, 0, false)
+		}
+		return set.SetLimits(uint64(u.memory), most, overfill)
+	case *bloom.Scalable:
+		if most != 0 {
+			most = set.Bytes() // as large as it is, and no larger
+		}
+		set.SetLimit(most, overfill)
+	default:
+		if u.cmd.Flags().Changed("on-full") && u.onFull.value != "rotate" {
+			return fmt.Errorf("--on-full %s is not for a %s filter", u.onFull.value, describeSet(u.set))
+		}
+	}
+	return nil
+}
+
+// rateWithin returns the error rate for capacity lines within the memory: the
+// one asked for if it fits, the best if none was asked for.
+func (u *uniqRun) rateWithin(capacity, memory uint64, rate float64) (float64, error) {
+	p, err := sizing.For(sizing.Blocked, capacity, rate)
+	if err == nil && p.Bytes() <= memory {
+		return rate, nil
+	}
+	if u.cmd.Flags().Changed("error-rate") {
+		if err != nil {
+			return 0, err
+		}
+		return 0, usagef("-n %d at -p %g takes %s, more than -m %s; leave one of them out",
+			capacity, rate, humanize.IBytes(p.Bytes()), humanize.IBytes(memory))
+	}
+	if p, err = sizing.Within(sizing.Blocked, capacity, memory); err != nil {
+		return 0, err
+	}
+	return p.ErrorRate(capacity), nil
+}
+
+// checkState holds the loaded state against the flags that were given: what the
+// user asks for explicitly must be what the state is.
+func (u *uniqRun) checkState() error {
+	changed := u.cmd.Flags().Changed
+	st := u.set.Stats()
+	differ := func(what string, asked, is any) error {
+		return fmt.Errorf("%s was made with %s %v, and %v was asked for; leave the flag out or begin another state",
+			u.uniqFlags.state, what, is, asked)
+	}
+	w, isWindow := u.set.(*bloom.Window)
+	switch {
+	case changed("error-rate") && st.AskedErrorRate != float64(u.rate):
+		return differ("error rate", float64(u.rate), st.AskedErrorRate)
+	case changed("capacity") && !isOfCapacity(u.set, uint64(u.capacity)):
+		return differ("capacity", uint64(u.capacity), describeCapacity(u.set))
+	case changed("seed") && u.set.Hash().Seed != u.hashing.seed:
+		return differ("seed", u.hashing.seed, u.set.Hash().Seed)
+	case u.hashing.secret != "" && u.set.Hash().Algorithm != bloom.SipHash:
+		return differ("hash", "a secret", u.set.Hash())
+	case u.window.isSet() && (!isWindow || w.Config().Span != u.window.time || w.Config().SpanKeys != u.window.lines):
+		return differ("type", "window "+u.window.String(), describeSet(u.set))
+	case isWindow && w.Config().NoClock != (u.timeKey != ""):
+		return differ("time", map[bool]string{true: "--time-key", false: "the clock"}[u.timeKey != ""],
+			map[bool]string{true: "--time-key", false: "the clock"}[w.Config().NoClock])
+	case isWindow && changed("no-refresh") && w.Config().NoRefresh != u.noRefresh:
+		return differ("--no-refresh", u.noRefresh, w.Config().NoRefresh)
+	case u.onFull.value == "rotate" && !(isWindow && w.Config().CountNew):
+		return differ("type", "--on-full rotate", describeSet(u.set))
+	case u.exact && !st.Exact:
+		return differ("type", "--exact", describeSet(u.set))
+	case u.timeKey != "" && !isWindow:
+		return differ("type", "--time-key", describeSet(u.set))
+	}
+	if t, ok := u.set.(tagged); ok && t.Tag() != 0 && t.Tag() != u.records.tag() {
+		return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like) than these; give the same, or begin another state", u.uniqFlags.state)
+	}
+	if st.AskedErrorRate > 0 && st.ErrorRate > 1.1*st.AskedErrorRate && !u.records.quiet {
+		u.app.say(u.cmd, "warning: %s is past what it was made for: it drops a line wrongly with probability %.2g instead of %g",
+			u.uniqFlags.state, st.ErrorRate, st.AskedErrorRate)
+	}
+	return nil
+}
+
+// tagged is a filter that can carry a number for its owner: what its keys are.
+type tagged interface {
+	Tag() uint64
+	SetTag(uint64)
+}
+
+// isOfCapacity reports whether a set was made with -n N.
+func isOfCapacity(s bloom.Set, n uint64) bool {
+	switch s := s.(type) {
+	case *bloom.Adaptive:
+		return false
+	case *bloom.Scalable:
+		return s.Config().Capacity == n
+	case *bloom.Window:
+		return s.Config().Capacity == n
+	}
+	return s.Stats().Capacity == n
+}
+
+// describeCapacity says what -n a set was made with.
+func describeCapacity(s bloom.Set) string {
+	switch s := s.(type) {
+	case *bloom.Adaptive:
+		return "none (no -n)"
+	case *bloom.Scalable:
+		return fmt.Sprint(s.Config().Capacity)
+	case *bloom.Window:
+		return fmt.Sprint(s.Config().Capacity)
+	}
+	return fmt.Sprint(s.Stats().Capacity)
+}
+
+func describeSet(s bloom.Set) string {
+	if w, ok := s.(*bloom.Window); ok {
+		return fmt.Sprintf("window %v", &spanValue{w.Config().Span, w.Config().SpanKeys})
+	}
+	return s.Stats().Type
+}
+
+// fillText says in a few words how full a set is.
+func fillText(set bloom.Set) string {
+	switch s := set.(type) {
+	case *bloom.Adaptive:
+		if !s.Switched() {
+			return fmt.Sprintf("exact, %s", humanize.IBytes(s.Bytes()))
+		}
+		return fmt.Sprintf("filter, %s", humanize.IBytes(s.Bytes()))
+	case *bloom.Scalable:
+		return fmt.Sprintf("%.0f %% full, %s", 100*float64(s.Added())/float64(s.Capacity()), humanize.IBytes(s.Bytes()))
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"seen/sizing"
+)
+
+// uniqReport is what --stats reports; its JSON names are an interface to scripts.
+type uniqReport struct {
+	Lines   uint64 `json:"lines"`
+	Kept    uint64 `json:"kept"`
+	Dropped uint64 `json:"dropped"`
+	Missing uint64 `json:"without_key"`
+	Bytes   uint64 `json:"bytes"`
+
+	// ExpectedWrong is the expected number of lines that were taken for seen and
+	// were not, of this run; WrongBound is exceeded with a probability of 0.135 %.
+	ExpectedWrong float64 `json:"expected_wrong_drops"`
+	WrongBound    uint64  `json:"expected_wrong_drops_bound"`
+
+	Filter      string   `json:"filter"`
+	Exact       bool     `json:"exact"`
+	Added       uint64   `json:"added"`
+	Capacity    uint64   `json:"capacity"`
+	Cardinality *float64 `json:"cardinality"` // null if it is not known
+	Fill        float64  `json:"fill"`
+	ErrorRate   float64  `json:"error_rate"`
+	FilterBytes uint64   `json:"filter_bytes"`
+	PeakBytes   uint64   `json:"peak_memory_bytes"`
+
+	Seconds        float64 `json:"seconds"`
+	LinesPerSecond float64 `json:"lines_per_second"`
+	BytesPerSecond float64 `json:"bytes_per_second"`
+}
+
+// report prints the statistics, if they were asked for.
+func (u *uniqRun) report() error {
+	if u.stats.value == "" {
+		return nil
+	}
+	c := u.config.Counters
+	st := u.set.Stats()
+	seconds := time.Since(u.started).Seconds()
+	r := uniqReport{
+		Lines: c.Records.Load(), Kept: c.Kept.Load(), Dropped: c.Dropped.Load(), Missing: c.Missing.Load(), Bytes: c.Bytes.Load(),
+		Filter: st.Type, Exact: st.Exact, Added: st.Added, Capacity: st.Capacity, Cardinality: known(st.Cardinality),
+		Fill: st.Fill, ErrorRate: st.ErrorRate, FilterBytes: st.Bytes, PeakBytes: peakMemory(),
+		Seconds: seconds, LinesPerSecond: float64(c.Records.Load()) / seconds, BytesPerSecond: float64(c.Bytes.Load()) / seconds,
+	}
+	// Every line that was new when it came was at risk, with at most the rate that
+	// the filter has now, and 1 - rate of them were taken for new. No more can be
+	// wrong than were taken for seen.
+	r.ExpectedWrong = float64(u.old)
+	if st.ErrorRate < 1 {
+		r.ExpectedWrong = min(r.ExpectedWrong, float64(u.atRisk)*st.ErrorRate/(1-st.ErrorRate))
+	}
+	if st.Exact {
+		r.ExpectedWrong = st.ExpectedCollisions
+	}
+	r.WrongBound = poissonBound(r.ExpectedWrong)
+	if u.stats.value == "json" {
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(u.app.env.Stderr, "%s\n", b)
+		return err
+	}
+	return r.print(u)
+}
+
+func (r *uniqReport) print(u *uniqRun) error {
+	w := newTable(u.app.env.Stderr)
+	w.row("lines", humanize.Comma(int64(r.Lines)))
+	w.row("kept", "%s (%.2f %%)", humanize.Comma(int64(r.Kept)), percent(r.Kept, r.Lines))
+	w.row("dropped", "%s (%.2f %%)", humanize.Comma(int64(r.Dropped)), percent(r.Dropped, r.Lines))
+	if r.Missing > 0 {
+		w.row("without key", humanize.Comma(int64(r.Missing)))
+	}
+	if r.Exact {
+		w.row("wrong drops", "none but for collisions of 64-bit hashes: %.2g expected", r.ExpectedWrong)
+	} else {
+		w.row("wrong drops", "%.3g expected at most, fewer than %s (3 sigma)", r.ExpectedWrong, humanize.Comma(int64(r.WrongBound)+1))
+	}
+	fill := fmt.Sprintf("%s, %s keys", r.Filter, humanize.Comma(int64(r.Added)))
+	if r.Exact {
+		fill += ", exact"
+	} else {
+		fill += fmt.Sprintf(" of %s, fill %.1f %%, error rate now %.2g", humanize.Comma(int64(r.Capacity)), 100*r.Fill, r.ErrorRate)
+	}
+	w.row("filter", "%s, %s", fill, humanize.IBytes(r.FilterBytes))
+	w.row("memory", "%s at the peak, whole process", humanize.IBytes(r.PeakBytes))
+	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, humanize.Comma(int64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
+	return w.flush()
+}
+
+func percent(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
+
+// known returns the value of an estimate for JSON, nil if there is none.
+func known(e sizing.Estimate) *float64 {
+	if !e.Known() {
+		return nil
+	}
+	v := math.Round(e.Value)
+	return &v
+}
+
+// poissonBound returns the number that a Poisson count with the given mean
+// exceeds with a probability of at most 0.135 %, three sigma one-sided.
+func poissonBound(mean float64) uint64 {
+	const tail = 0.0013498980316301
+	if mean > 1e6 {
+		return uint64(mean + 3*math.Sqrt(mean) + 1)
+	}
+	sum, k := 0.0, 0
+	for {
+		lg, _ := math.Lgamma(float64(k) + 1)
+		sum += math.Exp(-mean + float64(k)*math.Log(max(mean, math.SmallestNonzeroFloat64)) - lg)
+		if 1-sum <= tail {
+			return uint64(k)
+		}
+		k++
+	}
+}

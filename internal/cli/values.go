@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+// The types of this file are flag values that accept what people write: 10k, 5M,
+// 64MiB, 1e-6, 7d.
+
+// countValue is a number of keys: 10k, 5M, 2G, 1e9, 1_000_000.
+type countValue uint64
+
+// decimal keeps out what ParseFloat takes beyond plain numbers: hexadecimal, inf, nan.
+var decimal = regexp.MustCompile(`^[0-9]*\.?[0-9]+([eE][+]?[0-9]+)?$`)
+
+// ParseCount reads a number such as 1000, 10k, 2.5M, 2G, 1T, 1e9 or 1_000_000.
+func ParseCount(s string) (uint64, error) {
+	text := strings.ReplaceAll(strings.ReplaceAll(s, "_", ""), ",", "")
+	factor := 1.0
+	if n := len(text); n > 0 {
+		switch text[n-1] {
+		case 'k', 'K':
+			factor = 1e3
+		case 'M', 'm':
+			factor = 1e6
+		case 'G', 'g', 'B', 'b':
+			factor = 1e9
+		case 'T', 't':
+			factor = 1e12
+		}
+		if factor != 1 {
+			text = text[:n-1]
+		}
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil && factor == 1 {
+		return n, nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !decimal.MatchString(text) {
+		return 0, fmt.Errorf("%q is not a number; write for example 1000, 10k, 2.5M, 2G or 1e9", s)
+	}
+	if v *= factor; v >= 1<<64 {
+		return 0, fmt.Errorf("%q is too large; at most %d can be counted", s, uint64(math.MaxUint64))
+	}
+	if v != math.Trunc(v) {
+		return 0, fmt.Errorf("%q is not a whole number", s)
+	}
+	return uint64(v), nil
+}
+
+func (v *countValue) Set(s string) error {
+	n, err := ParseCount(s)
+	*v = countValue(n)
+	return err
+}
+func (v *countValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*v), 10)
+}
+func (v *countValue) Type() string { return "N" }
+
+// sizeValue is an amount of memory: 64MiB, 2GB, 512M, 4096.
+type sizeValue uint64
+
+func (v *sizeValue) Set(s string) error {
+	n, err := humanize.ParseBytes(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a size; write for example 64MiB, 2GB, 512M or 4096", s)
+	}
+	*v = sizeValue(n)
+	return nil
+}
+func (v *sizeValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(humanize.IBytes(uint64(*v)), " ", "")
+}
+func (v *sizeValue) Type() string { return "SIZE" }
+
+// rateValue is an error rate: 1e-6, 0.001, 0.1%, 1/1000.
+type rateValue float64
+
+func (v *rateValue) Set(s string) error {
+	text, factor := s, 1.0
+	if t, ok := strings.CutSuffix(text, "%"); ok {
+		text, factor = t, 0.01
+	}
+	over := 1.0
+	num, den, isFraction := strings.Cut(text, "/")
+	p, err := strconv.ParseFloat(num, 64)
+	if err == nil && isFraction {
+		over, err = strconv.ParseFloat(den, 64)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not an error rate; write for example 1e-6, 0.001, 0.1%% or 1/1000", s)
+	}
+	p = p * factor / over
+	if !(p > 0 && p < 1) {
+		return fmt.Errorf("error rate %s is outside 0 to 1 (both excluded)", s)
+	}
+	*v = rateValue(p)
+	return nil
+}
+func (v *rateValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*v), 'g', -1, 64)
+}
+func (v *rateValue) Type() string { return "P" }
+
+// durationValue is a time span: 30s, 90m, 12h, 7d, 2w.
+type durationValue time.Duration
+
+// parseDuration is time.ParseDuration with days and weeks.
+func parseDuration(s string) (time.Duration, error) {
+	bad := fmt.Errorf("%q is not a time span; write for example 30s, 90m, 12h, 7d or 2w", s)
+	unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+	if n := len(s); n > 1 && unit[s[n-1]] != 0 {
+		v, err := strconv.ParseFloat(s[:n-1], 64)
+		v *= float64(unit[s[n-1]])
+		if err != nil || !(v > 0 && v < math.MaxInt64) {
+			return 0, bad
+		}
+		return time.Duration(v), nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, bad
+	}
+	return d, nil
+}
+
+func (v *durationValue) Set(s string) error {
+	d, err := parseDuration(s)
+	*v = durationValue(d)
+	return err
+}
+func (v *durationValue) String() string { return formatDuration(time.Duration(*v)) }
+func (v *durationValue) Type() string   { return "SPAN" }
+
+func formatDuration(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == 0:
+		return ""
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return d.String()
+}
+
+// spanValue is what a window remembers: a time span (7d, 12h, 90m) or a number
+// of lines (10M, 5000). Small letters are units of time, so that 10m is ten
+// minutes and 10M ten million lines.
+type spanValue struct {
+	time  time.Duration
+	lines uint64
+}
+
+func (v *spanValue) Set(s string) error {
+	*v = spanValue{}
+	if d, err := parseDuration(s); err == nil {
+		v.time = d
+		return nil
+	}
+	n, err := ParseCount(s)
+	if err != nil || n == 0 || strings.HasSuffix(s, "m") {
+		return fmt.Errorf("%q is neither a time span nor a number of lines; write for example 7d, 12h or 90m, or 10M or 5000 for lines", s)
+	}
+	v.lines = n
+	return nil
+}
+func (v *spanValue) String() string {
+	if v.lines != 0 {
+		return strconv.FormatUint(v.lines, 10)
+	}
+	return formatDuration(v.time)
+}
+func (v *spanValue) Type() string { return "SPAN" }
+func (v *spanValue) isSet() bool  { return *v != spanValue{} }
+
+// choiceValue is one of a few words.
+type choiceValue struct {
+	value   string
+	choices []string
+}
+
+func (v *choiceValue) Set(s string) error {
+	for _, c := range v.choices {
+		if s == c {
+			v.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is none of %s", s, strings.Join(v.choices, ", "))
+}
+func (v *choiceValue) String() string { return v.value }
+func (v *choiceValue) Type() string {
+	if len(v.choices) == 2 {
+		return strings.Join(v.choices, "|")
+	}
+	return "WORD"
+}
