@@ -1,0 +1,90 @@
+# Every task of the project; CONTRIBUTING.md explains them. Needs Go and make;
+# what else a task needs it installs by itself (scripts/deps).
+
+GO ?= go
+FUZZTIME ?= 5s
+CLIFLAGS ?=
+FILTERFLAGS ?=
+
+# What --version prints: the tag, or the commit where there is none.
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# Packages whose callers or innards run in several goroutines.
+CONCURRENT = ./bloom ./bloomfile ./internal/stream/... ./internal/cli
+
+# Built, not run: other word sizes, byte orders and systems.
+PLATFORMS = linux/arm64 linux/386 linux/s390x darwin/arm64 windows/amd64
+
+STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
+
+.PHONY: build demo deps test race fuzz soak bench gen check portable cover clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X seen/internal/cli.stamp=$(VERSION)' -o bin/seen ./cmd/seen
+
+# De-duplicates the two sample inputs; examples/README.md says what they are.
+demo: build
+	bin/seen uniq --stats -o bin/debian-files.txt examples/debian-files.txt.gz
+	bin/seen uniq --stats -o bin/crawl.txt examples/crawl.txt.gz
+	@echo; echo 'Each line once, in input order; the first of bin/crawl.txt:'
+	@head -n 3 bin/crawl.txt
+
+deps:
+	@scripts/deps test
+
+test: deps
+	cd bench && $(GO) vet ./... && $(GO) test ./...
+	$(GO) test -tags noasm ./internal/kernel
+	$(GO) test ./...
+	$(MAKE) --no-print-directory race
+
+# The race detector has every process wait for a second before it ends; the tests
+# of the command start hundreds.
+race: deps
+	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m $(CONCURRENT)
+
+fuzz:
+	scripts/fuzz $(FUZZTIME)
+
+# The tests that take minutes to hours, in files with the build tag soak.
+soak: deps
+	$(GO) test -tags soak -run Soak -timeout 6h ./...
+
+# Prints the comparisons with other programs and with other Go modules. CLIFLAGS
+# and FILTERFLAGS choose: CLIFLAGS=-help tells.
+bench:
+	@scripts/deps bench
+	$(GO) run -C bench ./cli $(CLIFLAGS)
+	$(GO) run -C bench ./filters $(FILTERFLAGS)
+
+gen:
+	$(GO) generate ./...
+
+check:
+	@test -z "$$(gofmt -l .)" || { echo 'not formatted (gofmt -w):'; gofmt -l .; exit 1; }
+	@set -e; for module in $$(find . -name go.mod); do \
+		echo "go mod tidy -diff in $$(dirname $$module)"; \
+		(cd "$$(dirname $$module)" && $(GO) mod tidy -diff); \
+	done
+	$(GO) test -run 'Tree|Rules' .
+	$(GO) vet ./...
+	$(GO) vet -tags soak ./...
+	$(STATICCHECK) ./...
+	$(STATICCHECK) -tags soak ./...
+	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	$(MAKE) --no-print-directory portable build
+	@bin/seen --version | grep -qF '$(VERSION)' || { echo 'bin/seen does not know its version'; exit 1; }
+
+portable:
+	@set -e; for platform in $(PLATFORMS); do \
+		echo "build for $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build ./...; \
+	done
+	$(GO) vet -tags noasm ./...
+
+cover:
+	$(GO) test -coverprofile=bin/cover.out -coverpkg=./... ./...
+	$(GO) tool cover -func=bin/cover.out
+
+clean:
+	rm -rf bin

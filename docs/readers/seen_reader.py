@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Reads a filter file as docs/FORMAT.md describes it: seen_reader.py FILE < KEYS
+
+Prints key, tab and maybe or no for each line of KEYS. It knows classic, blocked,
+partitioned, counting and scalable filters whose keys are hashed with XXH3. A file
+whose checksums are right is trusted. Needs Python 3.10 or later.
+"""
+import sys
+import zlib
+from struct import unpack_from
+
+from xxh3 import xxh3_64
+
+M = (1 << 64) - 1
+BLOCKED, PARTITIONED, COUNTERS = 2, 3, 4
+# For each number of lanes the bytes with that many one bits, ascending.
+LANE_SETS = [[b for b in range(256) if b.bit_count() == lanes] for lanes in range(9)]
+
+
+def need(ok, what):
+    if not ok:
+        sys.exit(f"seen_reader.py: {what}")
+
+
+def load(d):
+    """Checks every byte of the file d; returns the hash seed and the parts."""
+    need(d[:8] == b"\x89SEEN\r\n\x1a" and len(d) >= 4096, "not a seen file")
+    version, head = unpack_from("<II", d, 8)
+    need(4096 <= head <= len(d), "truncated")
+    crc = zlib.crc32(d[320:head - 4], zlib.crc32(d[:256] + bytes(64)))
+    need((crc,) == unpack_from("<I", d, head - 4), "damaged header")
+    need(version == 1, f"format version {version}")
+    kind, algorithm, seed = unpack_from("<HB5xQ", d, 16)
+    need(kind in (1, 2, 3, 4, 5) and algorithm == 0, "a type or hash that this reader does not know")
+    need(unpack_from("<I", d, 256)[0] != 1, "being changed by another process")
+    count, chunk, total, body_end = unpack_from("<IIQQ", d, 184)
+    need(len(d) == total, f"{len(d)} bytes instead of {total}")
+    need(unpack_from("<I", d, total - 4)[0] == zlib.crc32(d[body_end:total - 4]), "damaged checksums")
+    for i, at in enumerate(range(head, body_end, chunk)):
+        crc = zlib.crc32(d[at:min(at + chunk, body_end)])
+        need((crc,) == unpack_from("<I", d, body_end + 4 * i), f"damaged at byte {at}")
+    return seed, [unpack_from("<HBBB3xI4xQ56xQ", d, 512 + 96 * i) for i in range(count)]
+
+
+def cells(h, kind, lines, lanes, k, m):
+    """The numbers of the bits or counters that belong to hash h."""
+    if kind == BLOCKED:
+        region = m // lines
+        for j in range(lines):
+            line = j * region + (h * (region // 512) >> 64) * 512
+            g = h * 0x9E3779B97F4A7C15 & M
+            sets = LANE_SETS[lanes]
+            chosen = sets[(g & 0xFFFF) * len(sets) >> 16]
+            yield from (line + 64 * i + (g >> 16 + 6 * i) % 64 for i in range(8) if chosen >> i & 1)
+            h = h * 0xD1342543DE82EF95 & M
+            h ^= h >> 32
+        return
+    for i in range(k):
+        yield i * (m // k) + (h * (m // k) >> 64) if kind == PARTITIONED else h * m >> 64
+        h = h * 0xD1342543DE82EF95 + 0x9E3779B97F4A7C15 & M
+
+
+def has(d, part, h):
+    kind, lines, lanes, width, k, m, offset = part
+    bits, mask = (width, (1 << width) - 1) if kind == COUNTERS else (1, 1)
+    for c in cells(h, kind, lines, lanes, k, m):
+        word, = unpack_from("<Q", d, offset + c * bits // 64 * 8)
+        if not word >> c * bits % 64 & mask:
+            return False
+    return True
+
+
+def main():
+    need(len(sys.argv) == 2, "usage: seen_reader.py FILE < KEYS")
+    with open(sys.argv[1], "rb") as f:
+        d = f.read()
+    seed, parts = load(d)
+    for line in sys.stdin.buffer:
+        key = line.removesuffix(b"\n")
+        h = xxh3_64(key, seed)
+        sys.stdout.buffer.write(key + (b"\tmaybe\n" if any(has(d, p, h) for p in parts) else b"\tno\n"))
+
+
+main()
