@@ -39,8 +39,11 @@ func (h *Hash) SumKeys(hs []uint64, keys [][]byte) {
 		}
 		return
 	}
-	for i, key := range keys {
-		if IsShort(key) {
+	for i := 0; ; i++ {
+		if i += manyKeys(hs[i:], keys[i:]); i == len(keys) {
+			return
+		}
+		if key := keys[i]; IsShort(key) {
 			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)
@@ -57,8 +60,11 @@ func (h *Hash) SumStrings(hs []uint64, keys []string) {
 		}
 		return
 	}
-	for i, text := range keys {
-		if key := unsafe.Slice(unsafe.StringData(text), len(text)); IsShort(key) {
+	for i := 0; ; i++ {
+		if i += manyKeys(hs[i:], keys[i:]); i == len(keys) {
+			return
+		}
+		if key := unsafe.Slice(unsafe.StringData(keys[i]), len(keys[i])); IsShort(key) {
 			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)
@@ -77,12 +83,19 @@ func (h *Hash) SumFlat(hs []uint64, buf []byte, begin int, ends []int) {
 		}
 		return
 	}
-	for i, end := range ends {
-		if key := buf[begin:end]; IsShort(key) {
+	for i := 0; ; i++ {
+		if n := manyFlat(hs[i:], buf, begin, ends[i:]); n > 0 {
+			i += n
+			begin = ends[i-1]
+		}
+		if i == len(ends) {
+			return
+		}
+		if key := buf[begin:ends[i]]; IsShort(key) {
 			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)
 		}
-		begin = end
+		begin = ends[i]
 	}
 }

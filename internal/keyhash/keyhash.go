@@ -84,18 +84,18 @@ func (h Hash) Validate() error {
 
 // Sum returns the hash of key. It does not allocate and does not keep key.
 func (h *Hash) Sum(key []byte) uint64 {
-	if h.Algorithm == XXH3 {
-		return xxh3.HashSeed(key, h.Seed)
+	if h.Algorithm != XXH3 {
+		return h.sip(key)
 	}
-	return h.sip(key)
+	if h.Seed == 0 {
+		return xxh3.Hash(key) // less work than with a seed of 0
+	}
+	return xxh3.HashSeed(key, h.Seed)
 }
 
 // SumString is Sum for a string, without a copy.
 func (h *Hash) SumString(key string) uint64 {
-	if h.Algorithm == XXH3 {
-		return xxh3.HashStringSeed(key, h.Seed)
-	}
-	return h.sip(unsafe.Slice(unsafe.StringData(key), len(key)))
+	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
 func (h *Hash) sip(key []byte) uint64 {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log"
 
@@ -21,7 +22,23 @@ const (
 )
 
 func main() {
+	of := flag.String("of", "kernel", "package to write: kernel or keyhash")
+	flag.Parse()
 	ConstraintExpr("amd64,!noasm")
+	switch *of {
+	case "kernel":
+		kernels()
+	case "keyhash":
+		sumMany()
+		sumFlat()
+	default:
+		log.Fatalf("-of %q: there is kernel and keyhash", *of)
+	}
+	Generate()
+}
+
+// kernels emits the operations on lines.
+func kernels() {
 	prefetch()
 	for _, set := range []instructions{&avx2{}, &avx512{}} {
 		batch(set, has)
@@ -31,7 +48,6 @@ func main() {
 	}
 	direct(has)
 	direct(add)
-	Generate()
 }
 
 // operation is what is done with the bits of a key in its lines.

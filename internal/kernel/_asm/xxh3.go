@@ -1,0 +1,256 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// maxKey is the length of the longest key that the assembly hashes. XXH3 treats
+// longer ones in another way, for which a call is a small part of the time.
+const maxKey = 240
+
+// secret is the default secret of XXH3, as far as keys of up to maxKey bytes need it.
+const secret = "" +
+	"\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe\x7c\x01\x81\x2c\xf7\x21\xad\x1c\xde\xd4\x6d\xe9\x83\x90\x97\xdb\x72\x40\xa4\xa4\xb7\xb3\x67\x1f" +
+	"\xcb\x79\xe6\x4e\xcc\xc0\xe5\x78\x82\x5a\xd0\x7d\xcc\xff\x72\x21\xb8\x08\x46\x74\xf7\x43\x24\x8e\xe0\x35\x90\xe6\x81\x3a\x26\x4c" +
+	"\x3c\x28\x52\xbb\x91\xc3\x00\xcb\x88\xd0\x65\x8b\x1b\x53\x2e\xa3\x71\x64\x48\x97\xa2\x0d\xf9\x4e\x38\x19\xef\x46\xa9\xde\xac\xd8" +
+	"\xa8\xfa\x76\x3f\xe3\x9c\x34\x3f\xf9\xdc\xbb\xc7\xc7\x0b\x4f\x1d\x8a\x51\xe0\x4b\xcd\xb4\x59\x31\xc8\x9f\x7e\xc9\xd9\x78\x73\x64" +
+	"\xea\xc5\xac\x83\x34\xd3\xeb\xc3"
+
+// The primes and multipliers of XXH3 and of the XXH64 that it ends short keys with.
+const (
+	prime1     = 0x9e3779b185ebca87
+	prime2     = 0xc2b2ae3d27d4eb4f
+	prime3     = 0x165667b19e3779f9
+	mulLast    = 0x165667919e3779f9
+	mulRound   = 0x9fb21c651e98df25
+	emptyHash  = 0x2d06800538d394c2
+	secretTail = 136 - 17 // what the last 16 bytes of a key of more than 128 are hashed with: 136 is the least length of secrets
+)
+
+// secretAt returns the eight bytes of the secret at i.
+func secretAt(i int) uint64 { return binary.LittleEndian.Uint64([]byte(secret[i:])) }
+
+// secretData returns the place of the secret at i.
+func secretData(i int) operand.Mem {
+	return data("secret", func() {
+		for i := 0; i < len(secret); i += 8 {
+			DATA(i, operand.U64(secretAt(i)))
+		}
+	}).Offset(i)
+}
+
+// xxh3 emits XXH3-64 with seed 0 for keys in memory. Usual keys run straight
+// through, all others jump away and back.
+type xxh3 struct {
+	label  string // different for each use in a function
+	key, n reg.GPVirtual
+	// The constants for keys of 9 to 16 bytes, in registers where many keys are
+	// hashed, nil elsewhere.
+	low, high, mul reg.GPVirtual
+}
+
+// hash leaves the hash in RDX. rest must be called after the code that uses it.
+func (x *xxh3) hash() {
+	t := GP64()
+	LEAQ(operand.Mem{Base: x.n, Disp: -9}, t)
+	CMPQ(t, operand.Imm(8))
+	JAE(operand.LabelRef(x.label + "other"))
+	x.nineToSixteen()
+	Label(x.label + "hashed")
+}
+
+// rest emits the code for keys that are not of 9 to 16 bytes. It jumps to long
+// for those of more than maxKey.
+func (x *xxh3) rest(long string) {
+	to := func(what string) operand.LabelRef { return operand.LabelRef(x.label + what) }
+	Label(x.label + "other")
+	CMPQ(x.n, operand.Imm(16))
+	JBE(to("tiny"))
+	CMPQ(x.n, operand.U32(128))
+	JA(to("large"))
+	x.upTo128()
+	JMP(to("hashed"))
+
+	Label(x.label + "tiny")
+	CMPQ(x.n, operand.Imm(4))
+	JB(to("least"))
+	x.fourToEight()
+	JMP(to("hashed"))
+
+	Label(x.label + "least")
+	MOVQ(operand.U64(emptyHash), reg.RDX)
+	TESTQ(x.n, x.n)
+	JZ(to("hashed"))
+	x.oneToThree()
+	JMP(to("hashed"))
+
+	Label(x.label + "large")
+	CMPQ(x.n, operand.U32(maxKey))
+	JA(operand.LabelRef(long))
+	x.upTo240()
+	JMP(to("hashed"))
+}
+
+// fromStart and fromEnd are places in the key.
+func (x *xxh3) fromStart(i int) operand.Mem { return operand.Mem{Base: x.key, Disp: i} }
+func (x *xxh3) fromEnd(i int) operand.Mem {
+	return operand.Mem{Base: x.key, Index: x.n, Scale: 1, Disp: -i}
+}
+
+func (x *xxh3) oneToThree() {
+	first, middle, t := GP64(), GP64(), GP64()
+	MOVQ(x.n, t)
+	SHRQ(operand.Imm(1), t)
+	MOVBLZX(x.fromStart(0), first.As32())
+	MOVBLZX(operand.Mem{Base: x.key, Index: t, Scale: 1}, middle.As32())
+	MOVBLZX(x.fromEnd(1), reg.EDX)
+	SHLL(operand.Imm(16), first.As32())
+	SHLL(operand.Imm(24), middle.As32())
+	ORL(first.As32(), reg.EDX)
+	ORL(middle.As32(), reg.EDX)
+	MOVL(x.n.As32(), t.As32())
+	SHLL(operand.Imm(8), t.As32())
+	ORL(t.As32(), reg.EDX)
+	XORL(operand.U32(uint32(secretAt(0))^uint32(secretAt(4))), reg.EDX)
+	shiftXor(33)
+	multiply(prime2)
+	shiftXor(29)
+	multiply(prime3)
+	shiftXor(32)
+}
+
+func (x *xxh3) fourToEight() {
+	low, turned := GP64(), GP64()
+	MOVL(x.fromEnd(4), reg.EDX)
+	MOVL(x.fromStart(0), low.As32())
+	SHLQ(operand.Imm(32), low)
+	ADDQ(low, reg.RDX)
+	key := GP64()
+	MOVQ(operand.U64(secretAt(8)^secretAt(16)), key)
+	XORQ(key, reg.RDX)
+	RORXQ(operand.Imm(64-49), reg.RDX, turned)
+	RORXQ(operand.Imm(64-24), reg.RDX, low)
+	XORQ(turned, reg.RDX)
+	XORQ(low, reg.RDX)
+	multiply(mulRound)
+	MOVQ(reg.RDX, low)
+	SHRQ(operand.Imm(35), low)
+	ADDQ(x.n, low)
+	XORQ(low, reg.RDX)
+	multiply(mulRound)
+	shiftXor(28)
+}
+
+func (x *xxh3) nineToSixteen() {
+	high := GP64()
+	load := func(constant reg.GPVirtual, value uint64, at operand.Mem, to reg.Register) {
+		if constant != nil {
+			MOVQ(at, to)
+			XORQ(constant, to)
+			return
+		}
+		MOVQ(operand.U64(value), to)
+		XORQ(at, to)
+	}
+	load(x.low, secretAt(24)^secretAt(32), x.fromStart(0), reg.RDX)
+	load(x.high, secretAt(40)^secretAt(48), x.fromEnd(8), high)
+	productLow, productHigh := GP64(), GP64()
+	MULXQ(high, productLow, productHigh)
+	BSWAPQ(reg.RDX)
+	ADDQ(x.n, high)
+	XORQ(productHigh, productLow)
+	ADDQ(high, reg.RDX)
+	ADDQ(productLow, reg.RDX)
+	x.avalanche()
+}
+
+func (x *xxh3) upTo128() {
+	sum := x.start()
+	for i, from := range []int{96, 64, 32, 0} {
+		// The pieces of 16 bytes at half of from from both ends.
+		at := from / 2
+		if from > 0 {
+			CMPQ(x.n, operand.U32(from))
+			JBE(operand.LabelRef(fmt.Sprintf("%supTo%d", x.label, from)))
+		}
+		x.fold(sum, x.fromStart(at), x.fromStart(at+8), secretData(from), secretData(from+8))
+		x.fold(sum, x.fromEnd(at+16), x.fromEnd(at+8), secretData(from+16), secretData(from+24))
+		if i < 3 {
+			Label(fmt.Sprintf("%supTo%d", x.label, from))
+		}
+	}
+	MOVQ(sum, reg.RDX)
+	x.avalanche()
+}
+
+func (x *xxh3) upTo240() {
+	sum := x.start()
+	for i := 0; i < 128; i += 16 {
+		x.fold(sum, x.fromStart(i), x.fromStart(i+8), secretData(i), secretData(i+8))
+	}
+	MOVQ(sum, reg.RDX)
+	x.avalanche()
+	MOVQ(reg.RDX, sum)
+
+	// The other whole pieces of 16 bytes, with the secret from its third byte on.
+	for i := 128; i+16 <= maxKey; i += 16 {
+		CMPQ(x.n, operand.U32(i+16))
+		JB(operand.LabelRef(x.label + "tail"))
+		x.fold(sum, x.fromStart(i), x.fromStart(i+8), secretData(i-128+3), secretData(i-128+11))
+	}
+	Label(x.label + "tail")
+	x.fold(sum, x.fromEnd(16), x.fromEnd(8), secretData(secretTail), secretData(secretTail+8))
+	MOVQ(sum, reg.RDX)
+	x.avalanche()
+}
+
+// start returns what the sum of a key of more than 16 bytes begins with.
+func (x *xxh3) start() reg.GPVirtual {
+	sum := GP64()
+	MOVQ(operand.U64(prime1), sum)
+	IMULQ(x.n, sum)
+	return sum
+}
+
+// fold adds both halves, XORed, of the product of two words with their secrets.
+func (x *xxh3) fold(sum reg.GPVirtual, a, b, secretA, secretB operand.Mem) {
+	other, low, high := GP64(), GP64(), GP64()
+	MOVQ(a, reg.RDX)
+	XORQ(secretA, reg.RDX)
+	MOVQ(b, other)
+	XORQ(secretB, other)
+	MULXQ(other, low, high)
+	XORQ(high, low)
+	ADDQ(low, sum)
+}
+
+// avalanche is the end of XXH3, on RDX.
+func (x *xxh3) avalanche() {
+	shiftXor(37)
+	if x.mul != nil {
+		IMULQ(x.mul, reg.RDX)
+	} else {
+		multiply(mulLast)
+	}
+	shiftXor(32)
+}
+
+// shiftXor is x ^= x >> by on RDX.
+func shiftXor(by uint8) {
+	t := GP64()
+	MOVQ(reg.RDX, t)
+	SHRQ(operand.Imm(uint64(by)), t)
+	XORQ(t, reg.RDX)
+}
+
+// multiply multiplies RDX.
+func multiply(by uint64) {
+	t := GP64()
+	MOVQ(operand.U64(by), t)
+	IMULQ(t, reg.RDX)
+}
