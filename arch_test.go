@@ -63,6 +63,7 @@ var arrows = []arrow{
 		"github.com/klauspost/compress", "github.com/pierrec/lz4/v4", "github.com/ulikunitz/xz",
 	}},
 	{level: 4, pkg: "internal/stream/keyspec"},
+	{level: 4, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 
 	{level: 5, pkg: "internal/cli", modules: []string{
 		"github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -281,13 +283,16 @@ func (u *uniqRun) decide(b *stream.Block, lo, hi int) (int, error) {
 	}
 	keep := u.keep[lo:hi]
 	n, err := u.occur.nth(u.nth, keep, b.Hashes[lo:hi], times)
-	for i := range keep[:n] {
-		if keep[i] || u.nth > 1 {
-			u.atRisk++
-		} else {
-			u.old++
+	fresh := n
+	if u.nth == 1 {
+		fresh = trues(keep[:n])
+	}
+	u.atRisk += uint64(fresh)
+	u.old += uint64(n - fresh)
+	if u.repeated {
+		for i := range keep[:n] {
+			keep[i] = !keep[i]
 		}
-		keep[i] = keep[i] != u.repeated
 	}
 	return n, err
 }
@@ -475,6 +480,12 @@ func syncOutput(w io.Writer) error {
 		return nil
 	}
 	return f.Sync()
+}
+
+// trues counts the elements that are true.
+func trues(b []bool) int {
+	// A bool is a byte, 0 or 1, and bytes are counted many at a time.
+	return bytes.Count(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)), []byte{1})
 }
 
 func resize(b []bool, n int) []bool {

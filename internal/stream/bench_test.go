@@ -92,16 +92,3 @@ func benchmarkRun(b *testing.B, names []string, c Config, consume func(*Block) e
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/records, "ns/record")
 	b.SetBytes(int64(c.Counters.Bytes.Load()) / int64(b.N))
 }
-
-func BenchmarkAppendEnds(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var data []byte
-	for len(data) < DefaultBlockSize-100 {
-		data = append(urlLine(rng, data), '\n')
-	}
-	ends := make([]uint32, 0, DefaultBlockSize)
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		ends = appendEnds(ends[:0], data, '\n')
-	}
-}

@@ -6,6 +6,7 @@ import (
 
 	"seen/internal/keyhash"
 	"seen/internal/stream/keyspec"
+	"seen/internal/stream/split"
 )
 
 // Block is a run of whole records of one input. It is valid until the function
@@ -111,7 +112,7 @@ func (b *Block) reset(blockSize int) {
 // hashes the keys.
 func (b *Block) process(hash *keyhash.Hash) {
 	if !b.split {
-		b.Offsets = appendEnds(b.Offsets, b.Data, b.framing.delimiter[0])
+		b.Offsets = split.AppendEnds(b.Offsets, b.Data, b.framing.delimiter[0])
 	}
 	if b.Header {
 		b.Hashes, b.Times = nil, nil
@@ -136,7 +137,7 @@ func (b *Block) process(hash *keyhash.Hash) {
 
 // hashRecords is process for keys that are whole records.
 func (b *Block) hashRecords(hash *keyhash.Hash) {
-	if b.framing.crlf {
+	if b.framing.crlf || *hash != (keyhash.Hash{}) {
 		for i := range b.Hashes {
 			b.Hashes[i] = hash.Sum(b.Record(i))
 		}
@@ -144,9 +145,14 @@ func (b *Block) hashRecords(hash *keyhash.Hash) {
 	}
 	tail := uint32(len(b.framing.delimiter))
 	start := uint32(0)
-	hashes := b.Hashes
-	for i, end := range b.Offsets[1:] {
-		hashes[i] = hash.Sum(b.Data[start : end-tail])
+	hashes, data := b.Hashes, b.Data
+	for i, end := range b.Offsets[1:][:len(hashes)] {
+		key := data[start : end-tail]
+		if keyhash.IsShort(key) {
+			hashes[i] = keyhash.Short(key)
+		} else {
+			hashes[i] = keyhash.Default(key)
+		}
 		start = end
 	}
 }

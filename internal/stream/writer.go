@@ -1,9 +1,12 @@
 package stream
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
+	"math/bits"
 	"syscall"
+	"unsafe"
 )
 
 const (
@@ -49,20 +52,58 @@ func (w *Writer) Write(b *Block, keep []bool) error {
 		w.put(b.Data)
 		kept = n
 	} else {
-		for i := 0; i < n; {
-			if !keep[i] {
-				i++
-				continue
-			}
-			from := i
-			for i < n && keep[i] {
-				i++
-			}
-			kept += i - from
-			w.put(b.Data[b.Offsets[from]:b.Offsets[i]])
-		}
+		kept = w.putRuns(b, keep[:n])
 	}
 	return w.done(b, kept)
+}
+
+// putRuns writes the records of b for which keep is true, and returns their
+// number. Which record is kept cannot be predicted, so that the loop has a step
+// for each run of kept records and none for each record.
+func (w *Writer) putRuns(b *Block, keep []bool) (kept int) {
+	from := -1        // where the present run begins, if there is one
+	last := uint64(0) // 1 if the record before this group is kept
+	for at := 0; at < len(keep); at += group {
+		is := bitsOf(keep[at:])
+		kept += bits.OnesCount64(is)
+		for turns := is ^ (is<<1 | last); turns != 0; turns &= turns - 1 {
+			i := at + bits.TrailingZeros64(turns)
+			if from < 0 {
+				from = i
+				continue
+			}
+			w.put(b.Data[b.Offsets[from]:b.Offsets[i]])
+			from = -1
+		}
+		last = is >> (group - 1)
+	}
+	if from >= 0 {
+		w.put(b.Data[b.Offsets[from]:b.Offsets[len(keep)]])
+	}
+	return kept
+}
+
+// group is how many records putRuns looks at together.
+const group = 64
+
+// bitsOf returns the first group of keep, bit by bit; what it does not have is 0.
+func bitsOf(keep []bool) (is uint64) {
+	if len(keep) < group {
+		for i, k := range keep {
+			if k {
+				is |= 1 << i
+			}
+		}
+		return is
+	}
+	p := unsafe.Pointer(&keep[:group][0])
+	for i := 0; i < group; i += 8 {
+		// A bool is a byte, 0 or 1. The product has byte j at bit 56 + j, and
+		// nothing else from there on.
+		eight := *(*[8]byte)(unsafe.Add(p, i))
+		is |= binary.LittleEndian.Uint64(eight[:]) * 0x0102040810204080 >> 56 << i
+	}
+	return is
 }
 
 // WritePrefixed is Write with something before each record, such as a mark or a

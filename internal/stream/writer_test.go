@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -178,5 +179,41 @@ func TestBrokenPipe(t *testing.T) {
 	}
 	if IsBrokenPipe(nil) || IsBrokenPipe(io.EOF) || IsBrokenPipe(errFull) || !IsBrokenPipe(fmt.Errorf("x: %w", io.ErrClosedPipe)) {
 		t.Error("IsBrokenPipe is wrong")
+	}
+}
+
+// Runs of kept records may begin and end anywhere in a group of verdicts and go
+// on over several.
+func TestRunsOverGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for n := range 4 * group {
+		for _, turn := range []int{1, 2, 10, 100} {
+			b := &Block{Offsets: []uint32{0}}
+			var keep []bool
+			var want []byte
+			kept, is := 0, false
+			for i := range n {
+				if rng.IntN(turn) == 0 {
+					is = !is
+				}
+				line := fmt.Appendf(nil, "%d\n", i)
+				if is {
+					want = append(want, line...)
+					kept++
+				}
+				keep = append(keep, is)
+				b.Data = append(b.Data, line...)
+				b.Offsets = append(b.Offsets, uint32(len(b.Data)))
+			}
+			counters := new(Counters)
+			out := new(sizes)
+			w := NewWriter(out, WriterOptions{Counters: counters})
+			if err := errors.Join(w.Write(b, keep), w.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(out.Bytes(), want) || counters.Kept.Load() != uint64(kept) || counters.Dropped.Load() != uint64(n-kept) {
+				t.Fatalf("of %v: wrote %q, counted %d kept and %d dropped", keep, out, counters.Kept.Load(), counters.Dropped.Load())
+			}
+		}
 	}
 }

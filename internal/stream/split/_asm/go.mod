@@ -1,0 +1,13 @@
+// The generator of the assembly of package split. A module of its own, so that
+// nobody who imports seen inherits it.
+module seen/internal/stream/split/_asm
+
+go 1.26.8
+
+require github.com/mmcloughlin/avo v0.6.0
+
+require (
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
+)

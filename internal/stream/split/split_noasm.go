@@ -1,0 +1,7 @@
+//go:build !amd64 || noasm
+
+package split
+
+func find(ends []uint32, data []byte, from int, delimiter byte) (count, scanned int) {
+	return findRef(ends, data, from, delimiter)
+}
