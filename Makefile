@@ -17,7 +17,7 @@ PLATFORMS = linux/arm64 linux/386 linux/s390x darwin/arm64 windows/amd64
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build demo deps test race fuzz soak bench gen check portable cover clean
+.PHONY: build demo deps test race fuzz soak bench gen check portable emulated cover clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X seen/internal/cli.stamp=$(VERSION)' -o bin/seen ./cmd/seen
@@ -81,6 +81,17 @@ portable:
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build ./...; \
 	done
 	$(GO) vet -tags noasm ./...
+
+# The reference code where it is the only one, on a processor without assembly of
+# ours and on one with the other byte order: kernels and hashes, and that files
+# written here are read there.
+emulated:
+	@scripts/deps emulated
+	@set -e; for arch in arm64:aarch64 s390x:s390x; do \
+		echo "tests on $${arch%:*}"; \
+		CGO_ENABLED=0 GOARCH=$${arch%:*} $(GO) test -exec qemu-$${arch#*:}-static ./internal/kernel ./internal/keyhash; \
+		CGO_ENABLED=0 GOARCH=$${arch%:*} $(GO) test -exec qemu-$${arch#*:}-static -run 'Conform|Golden|Codec|Model|Union' ./bloom ./bloomfile ./sketch; \
+	done
 
 cover:
 	$(GO) test -coverprofile=bin/cover.out -coverpkg=./... ./...
