@@ -65,6 +65,10 @@ var arrows = []arrow{
 	{level: 4, pkg: "internal/stream/keyspec"},
 	{level: 4, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 
+	// What is durable is the business of the store alone; who asks it knows names,
+	// keys and positions of the log.
+	{level: 4, pkg: "internal/store", modules: []string{"github.com/cockroachdb/pebble/v2"}},
+
 	{level: 5, pkg: "internal/cli", modules: []string{
 		"github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/term", "gonum.org/v1/plot",

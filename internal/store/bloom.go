@@ -1,0 +1,133 @@
+package store
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// Bloom is a Bloom filter, or a window, of LayoutSeen. Questions take no lock and
+// do not allocate; additions of keys that are there do not either. Additions of new
+// keys are made one call after another.
+type Bloom struct {
+	base
+	config BloomConfig
+	step   int64  // of a window: length of a generation in nanoseconds
+	next   uint64 // serial number of the next layer
+	view   atomic.Pointer[view]
+}
+
+// view is the layers of a filter at one time. It is replaced, never changed.
+type view struct {
+	layers  []*layer // the newest first; in a window also the newest generation
+	current int64    // of a window: the newest generation that was reached
+}
+
+// newBloom returns a filter without layers.
+func newBloom(c BloomConfig) *Bloom {
+	b := &Bloom{config: c}
+	b.kind = kindBloom
+	if c.Span != 0 {
+		b.step = ceilDiv(int64(c.Span), int64(c.Generations-1))
+	}
+	b.view.Store(&view{current: noTime})
+	return b
+}
+
+// Type returns MBbloom--.
+func (b *Bloom) Type() string { return "MBbloom--" }
+
+// Config returns how the filter was made.
+func (b *Bloom) Config() BloomConfig { return b.config }
+
+// Has implements [Filter]. It takes no lock and does not allocate.
+func (b *Bloom) Has(found []bool, keys [][]byte) LSN {
+	found = found[:len(keys)]
+	v := b.view.Load()
+	from := b.oldest(v)
+	any := false
+	if len(keys) == 1 {
+		found[0] = v.has(b.store.hash.Sum(keys[0]), from)
+		any = found[0]
+	} else {
+		sc := getScratch()
+		for at := 0; at < len(keys); at += batchKeys {
+			end := min(at+batchKeys, len(keys))
+			sc.start(&b.store.hash, keys[at:end])
+			answers := found[at:end]
+			for i := range answers {
+				answers[i] = true
+			}
+			v.ask(sc, from, noTime)
+			for _, i := range sc.at[:sc.n] {
+				answers[i] = false
+			}
+			any = any || sc.n < len(answers)
+		}
+		sc.release()
+	}
+	runtime.KeepAlive(v)
+	if any {
+		return b.LSN()
+	}
+	return b.absent()
+}
+
+// has reports whether a layer of generation from or newer has h.
+func (v *view) has(h uint64, from int64) bool {
+	for _, l := range v.layers {
+		if l.gen >= from && l.f.HasHash(h) {
+			runtime.KeepAlive(l)
+			return true
+		}
+	}
+	return false
+}
+
+// ask leaves those of sc that no layer of the generations from up to, but without,
+// before has; noTime as before means all up to the newest.
+func (v *view) ask(sc *scratch, from, before int64) {
+	for _, l := range v.layers {
+		if sc.n == 0 {
+			return
+		}
+		if l.gen >= from && (before == noTime || l.gen < before) {
+			if l.f.HasHashes(sc.hit[:sc.n], sc.hs[:sc.n]) > 0 {
+				sc.settle()
+			}
+			runtime.KeepAlive(l)
+		}
+	}
+}
+
+// Info implements [Filter]. It takes no lock and reads no bits: fill and error
+// rates are those that the number of keys makes expect.
+func (b *Bloom) Info() FilterInfo {
+	v := b.view.Load()
+	i := FilterInfo{
+		Layout: LayoutSeen, ErrorRate: b.config.ErrorRate, Bytes: b.Bytes(),
+		Expansion: b.config.Expansion, Span: b.config.Span,
+	}
+	from := b.oldest(v)
+	var rates []float64
+	for n := len(v.layers) - 1; n >= 0; n-- {
+		l := v.layers[n]
+		if l.gen < from {
+			continue
+		}
+		added := l.added.Load()
+		i.Layers = append(i.Layers, LayerInfo{
+			Bytes: l.params.Bytes(), Bits: l.params.M, Probes: l.params.K, Capacity: l.capacity,
+			Added: added, ErrorRate: l.rate, Fill: l.params.FillRatio(added),
+		})
+		rates = append(rates, l.params.ErrorRate(added))
+	}
+	i.sum(rates)
+	return i
+}
+
+func (b *Bloom) renamed() value {
+	c := &Bloom{config: b.config, step: b.step, next: b.next}
+	b.copyTo(&c.base)
+	c.view.Store(b.view.Load())
+	return c
+}

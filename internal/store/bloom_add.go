@@ -1,0 +1,218 @@
+package store
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+)
+
+// Add implements [Filter]. Keys that are there are answered without a lock.
+func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
+	added = added[:len(keys)]
+	if len(keys) == 1 && b.step == 0 {
+		v := b.view.Load()
+		if v.has(b.store.hash.Sum(keys[0]), 0) {
+			added[0] = false
+			runtime.KeepAlive(v)
+			return 1, b.LSN(), nil
+		}
+	}
+	sc := getScratch()
+	defer sc.release()
+	for done < len(keys) && err == nil {
+		end := min(done+batchKeys, len(keys))
+		sc.start(&b.store.hash, keys[done:end])
+		var n int
+		n, err = b.addBatch(added[done:end], sc)
+		done += n
+	}
+	return done, b.LSN(), err
+}
+
+// addBatch adds the keys in sc, whose answers go to added, and returns how many
+// were dealt with.
+func (b *Bloom) addBatch(added []bool, sc *scratch) (done int, err error) {
+	clear(added)
+	v := b.view.Load()
+	// In a window a key counts as settled only if the present generation has it.
+	v.ask(sc, b.generation(v), noTime)
+	runtime.KeepAlive(v)
+	if sc.n == 0 {
+		return len(added), nil
+	}
+	if err := b.lock(); err != nil {
+		return int(sc.at[0]), err
+	}
+	defer b.mu.Unlock()
+	v = b.view.Load()
+	gen := b.generation(v)
+	v.ask(sc, gen, noTime) // what others have added since
+	sc.unique()
+	if b.step != 0 {
+		b.findOlder(sc, v, gen)
+	}
+	for sc.n > 0 {
+		room, err := b.room(gen)
+		if err != nil {
+			return int(sc.at[0]), err
+		}
+		m := min(sc.n, room)
+		b.record(sc.hs[:m])
+		for i := range m {
+			added[sc.at[i]] = b.step == 0 || !sc.older[i]
+		}
+		sc.drop(m)
+	}
+	return len(added), nil
+}
+
+// findOlder notes which of the keys another generation remembers: they are
+// recorded again, but they are not new.
+func (b *Bloom) findOlder(sc *scratch, v *view, gen int64) {
+	clear(sc.older[:sc.n])
+	for _, l := range v.layers {
+		if l.gen < gen && l.gen >= b.oldest(v) {
+			l.f.HasHashes(sc.hit[:sc.n], sc.hs[:sc.n])
+			for i, hit := range sc.hit[:sc.n] {
+				sc.older[i] = sc.older[i] || hit
+			}
+			runtime.KeepAlive(l)
+		}
+	}
+}
+
+// record logs and makes the addition of hashes to the newest layer, which has room
+// for them.
+func (b *Bloom) record(hs []uint64) {
+	top := b.view.Load().layers[0]
+	at := b.store.log.add(b.id, top.serial, hs)
+	b.changed(at)
+	top.put(hs, at)
+}
+
+// put makes an addition that is logged.
+func (l *layer) put(hs []uint64, at LSN) {
+	l.f.AddHashes(nil, hs)
+	l.added.Add(uint64(len(hs)))
+	l.changed = at
+	runtime.KeepAlive(l)
+}
+
+// room returns the number of keys that the newest layer takes, of which it makes
+// another one if there is none.
+func (b *Bloom) room(gen int64) (int, error) {
+	v := b.view.Load()
+	var top *layer
+	if len(v.layers) > 0 && v.layers[0].gen == gen {
+		top = v.layers[0]
+		if added := top.added.Load(); added < top.capacity {
+			return int(min(top.capacity-added, batchKeys)), nil
+		}
+	}
+	c, err := b.config.nextLayer(b.next, gen, top)
+	if err != nil {
+		return 0, err
+	}
+	if err := b.grow(c); err != nil {
+		return 0, err
+	}
+	return int(min(c.capacity, batchKeys)), nil
+}
+
+// grow logs and makes a new layer. In a window older ones may go.
+func (b *Bloom) grow(c layerConfig) error {
+	after := b.with(b.view.Load(), &layer{layerConfig: c})
+	release, err := b.resize(after.bytes())
+	if err != nil {
+		return err
+	}
+	l, err := c.make(b.store)
+	if err != nil {
+		release()
+		return err
+	}
+	at := b.store.log.append(opGrow, b.id, c.append(nil))
+	b.changed(at)
+	b.add(l, at)
+	return nil
+}
+
+// add makes l, whose making is logged, the newest layer.
+func (b *Bloom) add(l *layer, at LSN) {
+	l.changed = at
+	after := b.with(b.view.Load(), l)
+	b.next = l.serial + 1
+	b.view.Store(after)
+}
+
+// valueOverhead is about what a value takes besides its arrays: its name, its place
+// in the table, what describes it.
+const valueOverhead = 512
+
+// resize changes the account of the memory of a value whose arrays will take the
+// given bytes. release undoes it.
+func (b *base) resize(arrays uint64) (release func(), err error) {
+	was, is := b.memory.Load(), arrays+valueOverhead
+	if err := b.store.memory.change(was, is); err != nil {
+		return nil, err
+	}
+	b.memory.Store(is)
+	return func() {
+		b.store.memory.change(is, was)
+		b.memory.Store(was)
+	}, nil
+}
+
+// Clear implements [Filter]. Who asks meanwhile is answered from before or after.
+func (b *Bloom) Clear() (LSN, error) {
+	if err := b.lock(); err != nil {
+		return 0, err
+	}
+	defer b.mu.Unlock()
+	v, err := b.empty()
+	if err != nil {
+		return 0, err
+	}
+	at := b.store.log.append(opClear, b.id, v.appendConfigs(nil))
+	b.changedAll(at)
+	b.replaceAll(v, at)
+	return at, nil
+}
+
+// empty returns the view of the filter without keys: its first layer again, which
+// only a window does without.
+func (b *Bloom) empty() (*view, error) {
+	v := &view{current: noTime}
+	if b.step != 0 {
+		return v, nil
+	}
+	layers := b.view.Load().layers
+	c := layers[len(layers)-1].layerConfig
+	c.serial = b.next
+	l, err := c.make(b.store)
+	if err != nil {
+		return nil, fmt.Errorf("store: a new array for the cleared filter: %w", err)
+	}
+	v.layers = []*layer{l}
+	return v, nil
+}
+
+// appendConfigs appends the descriptions of the layers, the oldest first.
+func (v *view) appendConfigs(b []byte) []byte {
+	for _, l := range slices.Backward(v.layers) {
+		b = l.layerConfig.append(b)
+	}
+	return b
+}
+
+// replaceAll makes v, which is logged, the layers of the filter.
+func (b *Bloom) replaceAll(v *view, at LSN) {
+	for _, l := range v.layers {
+		l.changed = at
+		b.next = max(b.next, l.serial+1)
+	}
+	// Less memory than before, which cannot be refused.
+	is := v.bytes() + valueOverhead
+	b.store.memory.force(b.memory.Swap(is), is)
+	b.view.Store(v)
+}

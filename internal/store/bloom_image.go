@@ -1,0 +1,207 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// capture implements value. Layers that have changed since they were last written
+// are put into files while additions go on: to set a bit twice does no harm, and the
+// counts are those of now.
+func (b *Bloom) capture() (*capture, error) {
+	v := b.view.Load()
+	meta := b.appendMeta(nil, v)
+	c := &capture{image: b.image(nil)}
+	for _, l := range slices.Backward(v.layers) {
+		p, write := l.part()
+		c.parts = append(c.parts, p)
+		c.write = append(c.write, write)
+	}
+	c.meta = meta
+	at := c.at
+	c.saved = func(im *image) {
+		for i, l := range slices.Backward(v.layers) {
+			if p := im.parts[len(v.layers)-1-i]; p.state == partFile {
+				l.file, l.fileAt = p.file, at
+			}
+		}
+	}
+	return c, nil
+}
+
+// part describes the array of a layer, and how to write it if it needs a file.
+func (l *layer) part() (part, func(io.Writer) error) {
+	switch {
+	case l.added.Load() == 0:
+		return part{state: partEmpty}, nil
+	case l.file != 0 && l.changed <= l.fileAt:
+		return part{state: partFile, file: l.file}, nil
+	case l.params.Bytes() <= maxInline:
+		// Nobody changes it: the mutex of the value is held.
+		return part{state: partInline, inline: slices.Clone(l.bits())}, nil
+	}
+	return part{}, func(w io.Writer) error {
+		_, err := l.f.WriteTo(w)
+		runtime.KeepAlive(l)
+		return err
+	}
+}
+
+// appendMeta appends all about a filter but its bits to m.
+func (b *Bloom) appendMeta(m []byte, v *view) []byte {
+	c := &b.config
+	m = binary.LittleEndian.AppendUint64(m, math.Float64bits(c.ErrorRate))
+	m = binary.AppendUvarint(m, c.Capacity)
+	m = binary.AppendUvarint(m, uint64(c.Expansion))
+	m = binary.AppendVarint(m, int64(c.Span))
+	m = binary.AppendUvarint(m, uint64(c.Generations))
+	m = binary.AppendVarint(m, v.current)
+	m = binary.AppendUvarint(m, b.next)
+	m = binary.AppendUvarint(m, uint64(len(v.layers)))
+	for _, l := range slices.Backward(v.layers) {
+		m = l.layerConfig.append(m)
+		m = binary.AppendUvarint(m, l.added.Load())
+	}
+	return m
+}
+
+// bloomMeta is what appendMeta appends, taken apart.
+type bloomMeta struct {
+	config  BloomConfig
+	current int64
+	next    uint64
+	layers  []layerConfig
+	added   []uint64
+}
+
+func parseBloomMeta(b []byte) (*bloomMeta, error) {
+	r := reader{b: b}
+	m := &bloomMeta{config: BloomConfig{Layout: LayoutSeen}}
+	m.config.ErrorRate = math.Float64frombits(r.uint64())
+	m.config.Capacity = r.uvarint()
+	m.config.Expansion = uint32(min(r.uvarint(), math.MaxUint32))
+	m.config.Span = time.Duration(r.varint())
+	m.config.Generations = int(r.uvarint())
+	m.current = r.varint()
+	m.next = r.uvarint()
+	n := r.uvarint()
+	if r.err == nil && (n > maxLayers || n > uint64(len(r.b))) {
+		return nil, fmt.Errorf("a filter of %d layers", n)
+	}
+	for range n {
+		c := r.layerConfig()
+		if r.err == nil && c.serial >= m.next {
+			return nil, fmt.Errorf("layer %d of a filter whose next is %d", c.serial, m.next)
+		}
+		m.layers = append(m.layers, c)
+		m.added = append(m.added, r.uvarint())
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	if err := m.config.complete(LayoutSeen); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// loadBloom makes the filter that an image describes. open reads part i into memory.
+func (s *Store) loadBloom(im *image, read func(i int, l *layer) error) (*Bloom, error) {
+	m, err := parseBloomMeta(im.meta)
+	if err != nil {
+		return nil, err
+	}
+	if len(im.parts) != len(m.layers) {
+		return nil, fmt.Errorf("%d arrays for %d layers", len(im.parts), len(m.layers))
+	}
+	b := newBloom(m.config)
+	b.store, b.next = s, m.next
+	v := &view{current: m.current}
+	for i, c := range m.layers {
+		l, err := c.make(s)
+		if err != nil {
+			return nil, err
+		}
+		if err := read(i, l); err != nil {
+			return nil, err
+		}
+		l.added.Store(m.added[i])
+		l.changed = im.at
+		if p := im.parts[i]; p.state == partFile {
+			l.file, l.fileAt = p.file, im.at
+		}
+		v.layers = append(v.layers, l)
+	}
+	slices.Reverse(v.layers)
+	b.view.Store(v)
+	b.memory.Store(v.bytes() + valueOverhead)
+	return b, nil
+}
+
+// replay implements value.
+func (b *Bloom) replay(op operation, at LSN) error {
+	r := reader{b: op.body}
+	switch op.code {
+	case opAdd:
+		return b.replayAdd(&r, at)
+	case opGrow:
+		c := r.layerConfig()
+		if err := r.end(); err != nil {
+			return err
+		}
+		l, err := c.make(b.store)
+		if err != nil {
+			return err
+		}
+		b.add(l, at)
+		is := b.view.Load().bytes() + valueOverhead
+		b.store.memory.force(b.memory.Swap(is), is)
+		return nil
+	case opClear:
+		v := &view{current: noTime}
+		for len(r.b) > 0 && r.err == nil {
+			c := r.layerConfig()
+			if r.err != nil {
+				break
+			}
+			l, err := c.make(b.store)
+			if err != nil {
+				return err
+			}
+			v.layers = append(v.layers, l)
+		}
+		slices.Reverse(v.layers)
+		b.replaceAll(v, at)
+		return r.err
+	}
+	return fmt.Errorf("operation %d does not exist for Bloom filters", op.code)
+}
+
+// replayAdd repeats an addition.
+func (b *Bloom) replayAdd(r *reader, at LSN) error {
+	serial := r.uvarint()
+	if r.err != nil || len(r.b)%8 != 0 {
+		return fmt.Errorf("%d bytes of hashes", len(r.b))
+	}
+	for _, l := range b.view.Load().layers {
+		if l.serial != serial {
+			continue
+		}
+		var hs [512]uint64
+		for len(r.b) > 0 {
+			n := min(len(hs), len(r.b)/8)
+			for i := range n {
+				hs[i] = binary.LittleEndian.Uint64(r.b[8*i:])
+			}
+			r.b = r.b[8*n:]
+			l.put(hs[:n], at)
+		}
+		return nil
+	}
+	return fmt.Errorf("keys for layer %d, which does not exist", serial)
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"errors"
+
+	"seen/bloom"
+)
+
+// Errors that callers tell apart with errors.Is. The errors returned wrap them and
+// say more.
+var (
+	// ErrExists says that the name has a value already.
+	ErrExists = errors.New("store: the name is taken")
+	// ErrNotFound says that there is no value of that name.
+	ErrNotFound = errors.New("store: there is no value of that name")
+	// ErrWrongType says that the name has a value of another type.
+	ErrWrongType = errors.New("store: the name has a value of another type")
+	// ErrGone says that the value was deleted or renamed after it was looked up,
+	// and that nothing was changed: look it up again and repeat the call.
+	ErrGone = errors.New("store: the value was deleted or renamed meanwhile; look it up again")
+	// ErrFull says that a filter that does not grow, or cannot grow any further,
+	// takes no more keys.
+	ErrFull = errors.New("store: the filter is full")
+	// ErrExpansions says that a cuckoo filter has as many sub-filters as it may
+	// have. It is matched by ErrFull too.
+	ErrExpansions error = &fullError{"store: the filter has reached its largest number of expansions"}
+	// ErrMemory says that the limit of memory, or the memory of the machine, does
+	// not allow a creation or growth. Nothing was changed.
+	ErrMemory = errors.New("store: not enough memory")
+	// ErrDiskFull says that the disk has too little room for another change.
+	// Questions go on being answered, and changes are taken again when there is room.
+	ErrDiskFull = errors.New("store: the disk is full")
+	// ErrFailed says that the disk could not be written, so that nothing that is
+	// not durable yet will be. What was durable goes on being answered.
+	ErrFailed = errors.New("store: the log cannot be written")
+	// ErrClosed says that the store was closed.
+	ErrClosed = errors.New("store: closed")
+	// ErrLocked says that another process uses the data directory.
+	ErrLocked = errors.New("store: the data directory is in use by another process")
+	// ErrData says that what was given to be loaded is not what a dump gives, or
+	// does not fit the value it is loaded into.
+	ErrData = errors.New("store: bad data")
+	// ErrOffset says that a dump was asked to be continued, or a chunk to be loaded,
+	// at a position that there is not.
+	ErrOffset = errors.New("store: there is nothing at that position")
+	// ErrChunk says that a chunk reaches beyond the array it belongs to.
+	ErrChunk = errors.New("store: the chunk is too long for the filter")
+	// ErrOverflow says that a sum of counters is outside of what a counter holds.
+	// Nothing was changed.
+	ErrOverflow = errors.New("store: a counter would overflow")
+	// ErrUnlike is matched by errors about values that cannot be merged because
+	// their parameters differ; the text names the difference.
+	ErrUnlike = bloom.ErrIncompatible
+)
+
+// fullError is an error that is also an ErrFull.
+type fullError struct{ text string }
+
+func (e *fullError) Error() string        { return e.text }
+func (e *fullError) Is(target error) bool { return target == ErrFull }

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// image is all of a value at one position of the log, as the catalogue keeps it and
+// as an operation creates it.
+type image struct {
+	kind    kind
+	id      uint64
+	at      LSN // operations up to it are in the image
+	name    string
+	created int64
+	expire  int64
+	meta    []byte // what the kind has to say besides its arrays
+	parts   []part
+}
+
+// part is an array of a value.
+type part struct {
+	state  partState // where the contents are
+	inline []byte    // partInline: the contents
+	file   uint64    // partFile: the number of the file
+}
+
+type partState uint8
+
+const (
+	partEmpty  partState = 0 // all zero
+	partInline partState = 1
+	partFile   partState = 2
+)
+
+// append appends the image, but for its id and position, to b.
+func (im *image) append(b []byte) []byte {
+	b = append(b, byte(im.kind))
+	b = appendBytes(b, []byte(im.name))
+	b = binary.AppendVarint(b, im.created)
+	b = binary.AppendVarint(b, im.expire)
+	b = appendBytes(b, im.meta)
+	b = binary.AppendUvarint(b, uint64(len(im.parts)))
+	for _, p := range im.parts {
+		b = append(b, byte(p.state))
+		switch p.state {
+		case partInline:
+			b = appendBytes(b, p.inline)
+		case partFile:
+			b = binary.AppendUvarint(b, p.file)
+		}
+	}
+	return b
+}
+
+// maxInline is the length up to which the contents of an array stand in its image
+// instead of in a file of their own.
+const maxInline = 64 << 10
+
+// maxParts bounds the arrays of a value.
+const maxParts = maxLayers
+
+// parseImage takes an image apart. It refers to b.
+func parseImage(b []byte) (*image, error) {
+	r := reader{b: b}
+	im := &image{kind: kind(r.byte()), name: string(r.bytes()), created: r.varint(), expire: r.varint(), meta: r.bytes()}
+	n := r.uvarint()
+	if r.err == nil && (n > maxParts || n > uint64(len(r.b))) {
+		return nil, fmt.Errorf("an image with %d arrays", n)
+	}
+	for range n {
+		p := part{state: partState(r.byte())}
+		switch p.state {
+		case partEmpty:
+		case partInline:
+			p.inline = r.bytes()
+		case partFile:
+			p.file = r.uvarint()
+		default:
+			return nil, fmt.Errorf("an array in state %d", p.state)
+		}
+		im.parts = append(im.parts, p)
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	return im, nil
+}
+
+// capture is an image whose arrays may have to be written to files first.
+type capture struct {
+	*image
+	// write writes the contents of part i, of those for which there is one.
+	write []func(io.Writer) error
+	// saved is called when the catalogue has the image, with the value's mutex held.
+	saved func(im *image)
+}

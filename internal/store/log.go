@@ -1,0 +1,133 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// log collects the operations that are not committed yet, in the order of their
+// numbers. The committer takes them from there.
+type log struct {
+	mu    sync.Mutex
+	buf   []byte
+	first LSN    // of the operations in buf
+	count uint64 // of them
+	held  int    // callers of hold: what is appended meanwhile must stay together
+	last  atomic.Uint64
+	bytes atomic.Uint64 // appended since the last checkpoint
+	work  chan struct{} // tells the committer that there are operations
+	// trouble is why nothing can be appended at present, nil if all is well.
+	trouble atomic.Pointer[trouble]
+}
+
+func (l *log) init(last LSN) {
+	l.last.Store(uint64(last))
+	l.first = last + 1
+	l.work = make(chan struct{}, 1)
+}
+
+// writable returns why no change is taken at present, or nil.
+func (l *log) writable() error {
+	if t := l.trouble.Load(); t != nil {
+		return t.err
+	}
+	return nil
+}
+
+// trouble is why changes are refused.
+type trouble struct {
+	err     error
+	stopped bool // what is in the buffer is not written either
+}
+
+// stopped returns why the log is not written any more, or nil.
+func (l *log) stopped() error {
+	if t := l.trouble.Load(); t != nil && t.stopped {
+		return t.err
+	}
+	return nil
+}
+
+// deletable returns why no deletion is taken at present, or nil. A full disk is no
+// reason: deletions are short, and make room.
+func (l *log) deletable() error {
+	if err := l.writable(); err != nil && !errors.Is(err, ErrDiskFull) {
+		return err
+	}
+	return nil
+}
+
+// open begins an operation. The caller appends its contents to l.buf and calls
+// close; nobody else appends meanwhile.
+func (l *log) open(code opcode, id uint64) (start int) {
+	l.mu.Lock()
+	start = len(l.buf)
+	l.buf = beginOp(l.buf, code, id)
+	return start
+}
+
+func (l *log) close(start int) LSN {
+	l.buf = endOp(l.buf, start)
+	l.bytes.Add(uint64(len(l.buf) - start))
+	l.count++
+	at := l.last.Add(1)
+	held := l.held > 0
+	l.mu.Unlock()
+	if !held {
+		l.signal()
+	}
+	return LSN(at)
+}
+
+func (l *log) signal() {
+	select {
+	case l.work <- struct{}{}:
+	default:
+	}
+}
+
+// append appends an operation.
+func (l *log) append(code opcode, id uint64, body []byte) LSN {
+	start := l.open(code, id)
+	l.buf = append(l.buf, body...)
+	return l.close(start)
+}
+
+// add appends the addition of hashes to a layer.
+func (l *log) add(id, layer uint64, hs []uint64) LSN {
+	start := l.open(opAdd, id)
+	l.buf = binary.AppendUvarint(l.buf, layer)
+	for _, h := range hs {
+		l.buf = binary.LittleEndian.AppendUint64(l.buf, h)
+	}
+	return l.close(start)
+}
+
+// hold keeps what is appended from now on in one piece, until release.
+func (l *log) hold() {
+	l.mu.Lock()
+	l.held++
+	l.mu.Unlock()
+}
+
+func (l *log) release() {
+	l.mu.Lock()
+	l.held--
+	l.mu.Unlock()
+	l.signal()
+}
+
+// take takes all operations out of the buffer, and gives it spare to go on with.
+// There are none between hold and release.
+func (l *log) take(spare []byte) (ops []byte, first LSN, count uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held > 0 || l.count == 0 {
+		return nil, 0, 0
+	}
+	ops, first, count = l.buf, l.first, l.count
+	l.buf, l.first, l.count = spare[:0], first+LSN(count), 0
+	return ops, first, count
+}

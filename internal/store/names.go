@@ -1,0 +1,124 @@
+package store
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync/atomic"
+)
+
+// names maps names to values. Looking up takes no lock and does not allocate, on
+// however many cores: the table is an array of chains whose links are atomic, and
+// which is replaced as a whole when it grows. Changes are made by one goroutine at
+// a time, which holds Store.space.
+type names struct {
+	seed  maphash.Seed
+	table atomic.Pointer[table]
+}
+
+// table is an array of a power of two of chains.
+type table struct {
+	chains []atomic.Pointer[node]
+	count  int // of nodes; for who holds Store.space
+}
+
+// node is one name. All but next stay as they are.
+type node struct {
+	hash uint64
+	name string
+	v    value
+	next atomic.Pointer[node]
+}
+
+const leastChains = 64
+
+func (n *names) init() {
+	n.seed = maphash.MakeSeed()
+	n.clear()
+}
+
+// clear forgets all names.
+func (n *names) clear() {
+	n.table.Store(&table{chains: make([]atomic.Pointer[node], leastChains)})
+}
+
+func (t *table) chain(hash uint64) *atomic.Pointer[node] {
+	return &t.chains[hash&uint64(len(t.chains)-1)]
+}
+
+// get returns the value of a name, or nil.
+func (n *names) get(name []byte) value {
+	hash := maphash.Bytes(n.seed, name)
+	for at := n.table.Load().chain(hash).Load(); at != nil; at = at.next.Load() {
+		if at.hash == hash && at.name == string(name) {
+			return at.v
+		}
+	}
+	return nil
+}
+
+// put makes v the value of name, in place of another if there is one.
+func (n *names) put(name string, v value) {
+	hash := maphash.String(n.seed, name)
+	t := n.table.Load()
+	if t.count >= len(t.chains) {
+		t = t.grown()
+		n.table.Store(t)
+	}
+	// The new node comes first: who looks meanwhile finds the one or the other.
+	chain := t.chain(hash)
+	at := &node{hash: hash, name: name, v: v}
+	at.next.Store(chain.Load())
+	chain.Store(at)
+	t.count++
+	t.unlink(&at.next, hash, name)
+}
+
+// remove forgets a name.
+func (n *names) remove(name string) {
+	hash := maphash.String(n.seed, name)
+	t := n.table.Load()
+	t.unlink(t.chain(hash), hash, name)
+}
+
+// unlink takes a name out of the chain that begins at link. Who stands on its node
+// goes on from there.
+func (t *table) unlink(link *atomic.Pointer[node], hash uint64, name string) {
+	for at := link.Load(); at != nil; at = link.Load() {
+		if at.hash == hash && at.name == name {
+			link.Store(at.next.Load())
+			t.count--
+			return
+		}
+		link = &at.next
+	}
+}
+
+// grown returns a table of twice the chains with the same names. The nodes are
+// new ones, since readers may still follow the links of the old.
+func (t *table) grown() *table {
+	g := &table{chains: make([]atomic.Pointer[node], 2*len(t.chains)), count: t.count}
+	for i := range t.chains {
+		for at := t.chains[i].Load(); at != nil; at = at.next.Load() {
+			c := &node{hash: at.hash, name: at.name, v: at.v}
+			chain := g.chain(c.hash)
+			c.next.Store(chain.Load())
+			chain.Store(c)
+		}
+	}
+	return g
+}
+
+// scan passes the names of the chain at cursor to emit, and returns the cursor of
+// the next one, 0 after the last. The cursor counts with its bits reversed: when
+// the table doubles between two calls, the chains that were passed already become
+// pairs that were passed already, so that no name is missed that is there all the
+// time. A name may come twice.
+func (n *names) scan(cursor uint64, emit func(name string, v value)) uint64 {
+	t := n.table.Load()
+	mask := uint64(len(t.chains) - 1)
+	for at := t.chains[cursor&mask].Load(); at != nil; at = at.next.Load() {
+		emit(at.name, at.v)
+	}
+	cursor |= ^mask
+	return bits.Reverse64(bits.Reverse64(cursor) + 1)
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// LSN is a position in the log: the number of the last operation that an answer
+// depends on. 0 stands for none.
+type LSN uint64
+
+// Fsync says when a change counts as durable.
+type Fsync uint8
+
+const (
+	// Always syncs the log before Wait returns. Changes that wait at the same time
+	// share a sync.
+	Always Fsync = iota
+	// EverySecond syncs the log once a second: that much may be lost.
+	EverySecond
+	// Never leaves it to the system when the log reaches the disk.
+	Never
+)
+
+var fsyncNames = [...]string{Always: "always", EverySecond: "everysec", Never: "no"}
+
+// String returns the name that ParseFsync takes.
+func (f Fsync) String() string {
+	if int(f) < len(fsyncNames) {
+		return fsyncNames[f]
+	}
+	return fmt.Sprintf("fsync(%d)", uint8(f))
+}
+
+// ParseFsync returns the Fsync of a name: always, everysec or no.
+func ParseFsync(name string) (Fsync, error) {
+	for i, n := range fsyncNames {
+		if n == name {
+			return Fsync(i), nil
+		}
+	}
+	return 0, fmt.Errorf("store: fsync %q; it is one of always, everysec and no", name)
+}
+
+// Layout says how a Bloom filter arranges its bits and hashes its keys.
+type Layout uint8
+
+const (
+	// DefaultLayout stands, in a BloomConfig, for the layout of the store.
+	DefaultLayout Layout = iota
+	// LayoutSeen is the layout of package bloom: fast, with the secret hash of the
+	// data directory.
+	LayoutSeen
+	// LayoutRedisBloom is the layout of the other server, with its public hash, so
+	// that a filter can be moved there and back.
+	LayoutRedisBloom
+)
+
+var layoutNames = [...]string{DefaultLayout: "default", LayoutSeen: "seen", LayoutRedisBloom: "redisbloom"}
+
+// String returns the name that ParseLayout takes.
+func (l Layout) String() string {
+	if int(l) < len(layoutNames) {
+		return layoutNames[l]
+	}
+	return fmt.Sprintf("layout(%d)", uint8(l))
+}
+
+// ParseLayout returns the Layout of a name: seen or redisbloom.
+func ParseLayout(name string) (Layout, error) {
+	for _, l := range []Layout{LayoutSeen, LayoutRedisBloom} {
+		if layoutNames[l] == name {
+			return l, nil
+		}
+	}
+	return 0, fmt.Errorf("store: layout %q; it is seen or redisbloom", name)
+}
+
+// Options says how a store works. The zero value is usable.
+type Options struct {
+	// FS holds the data directory; nil stands for the system's. The database and
+	// the files of the values use the same, so that a simulated crash hits both.
+	FS vfs.FS
+	// Fsync says when a change counts as durable.
+	Fsync Fsync
+	// MaxMemory bounds the bytes of all values; 0 means no limit. Values that are
+	// in the data directory are loaded even if they exceed it.
+	MaxMemory uint64
+	// CheckpointBytes is the length of the log that starts a checkpoint; 0 stands
+	// for 64 MiB.
+	CheckpointBytes uint64
+	// CheckpointEvery starts a checkpoint when the last one is that old and there
+	// have been changes since; 0 means never.
+	CheckpointEvery time.Duration
+	// Layout is that of new Bloom filters which ask for none; DefaultLayout stands
+	// for LayoutSeen.
+	Layout Layout
+	// Reserve is the number of bytes of free space on the disk below which changes
+	// are refused with ErrDiskFull; 0 stands for 256 MiB.
+	Reserve uint64
+	// Now replaces time.Now, for expiry and windows.
+	Now func() time.Time
+	// Events is told what happens in the background.
+	Events Events
+}
+
+// Events are called by the goroutines of the store, possibly several at a time;
+// they must be quick and must not call the store. Each may be nil.
+type Events struct {
+	// Checkpoint is called after a checkpoint with the time it took and the bytes
+	// that it wrote to files.
+	Checkpoint func(took time.Duration, bytes uint64)
+	// Fsync is called after each sync of the log with the time it took.
+	Fsync func(took time.Duration)
+	// Error is called when something in the background has gone wrong.
+	Error func(error)
+	// Log is told what the database has to say, for people who look for the cause
+	// of trouble.
+	Log func(text string)
+}
+
+const (
+	defaultCheckpointBytes = 64 << 20
+	defaultReserve         = 256 << 20
+)
+
+// complete fills in the defaults.
+func (o *Options) complete() {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.CheckpointBytes == 0 {
+		o.CheckpointBytes = defaultCheckpointBytes
+	}
+	if o.Layout == DefaultLayout {
+		o.Layout = LayoutSeen
+	}
+	if o.Reserve == 0 {
+		o.Reserve = defaultReserve
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Events.Checkpoint == nil {
+		o.Events.Checkpoint = func(time.Duration, uint64) {}
+	}
+	if o.Events.Fsync == nil {
+		o.Events.Fsync = func(time.Duration) {}
+	}
+	if o.Events.Error == nil {
+		o.Events.Error = func(error) {}
+	}
+	if o.Events.Log == nil {
+		o.Events.Log = func(string) {}
+	}
+}

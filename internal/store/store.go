@@ -1,0 +1,112 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"seen/bloom"
+)
+
+// Store is a set of named values that survives crashes.
+type Store struct {
+	opts   Options
+	hash   bloom.Hash
+	fsync  atomic.Uint32
+	layout atomic.Uint32
+
+	gate   sync.RWMutex // Begin and Atomically
+	memory memory
+	log    log
+	commits
+
+	// space is held by whoever changes which names there are, before the mutex of
+	// a value.
+	space   sync.Mutex
+	names   names
+	values  map[uint64]value // by id
+	lastID  uint64
+	tombs   tombs
+	removed atomic.Uint64 // position of the last deletion
+}
+
+// Hash returns the key hash of the data directory: SipHash with a secret that no
+// client knows.
+func (s *Store) Hash() bloom.Hash { return s.hash }
+
+// now returns the time in Unix milliseconds.
+func (s *Store) now() int64 { return s.opts.Now().UnixMilli() }
+
+// Begin starts a command, or a run of them, that uses the store; End ends it. In
+// between, Atomically of others waits. They must not be nested, nor be used within
+// Atomically.
+func (s *Store) Begin() { s.gate.RLock() }
+
+// End ends what Begin has started. Wait comes after it.
+func (s *Store) End() { s.gate.RUnlock() }
+
+// Atomically calls do while no command is between Begin and End. After a crash all
+// that do has changed is there, or nothing of it.
+func (s *Store) Atomically(do func()) {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	s.together(do)
+}
+
+// together calls do and keeps what it logs in one record.
+func (s *Store) together(do func()) {
+	s.log.hold()
+	defer s.log.release()
+	do()
+}
+
+// Last returns the position of the last operation.
+func (s *Store) Last() LSN { return LSN(s.log.last.Load()) }
+
+// SetFsync changes when a change counts as durable.
+func (s *Store) SetFsync(f Fsync) { s.fsync.Store(uint32(f)); s.log.signal() }
+
+// Fsync returns when a change counts as durable.
+func (s *Store) Fsync() Fsync { return Fsync(s.fsync.Load()) }
+
+// SetLayout changes the layout of new Bloom filters that ask for none.
+func (s *Store) SetLayout(l Layout) { s.layout.Store(uint32(l)) }
+
+// Layout returns the layout of new Bloom filters that ask for none.
+func (s *Store) Layout() Layout { return Layout(s.layout.Load()) }
+
+// CreateBloom makes a Bloom filter, of the layout that c asks for, under a name that
+// has no value: otherwise it is ErrExists. What cannot be had is ErrMemory; a
+// configuration that is impossible is an error that says why.
+func (s *Store) CreateBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
+	if err := c.complete(s.Layout()); err != nil {
+		return nil, 0, err
+	}
+	if s.lookup(name) != nil {
+		return nil, 0, ErrExists
+	}
+	b := newBloom(c)
+	b.store = s
+	if b.step == 0 {
+		first, err := c.nextLayer(0, 0, nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		if _, err := b.resize(first.bytes()); err != nil {
+			return nil, 0, err
+		}
+		l, err := first.make(s)
+		if err != nil {
+			s.memory.force(b.Bytes(), 0)
+			return nil, 0, err
+		}
+		b.add(l, 0)
+	} else if _, err := b.resize(0); err != nil {
+		return nil, 0, err
+	}
+	at, err := s.create(name, b)
+	if err != nil {
+		s.memory.force(b.Bytes(), 0)
+		return nil, 0, err
+	}
+	return b, at, nil
+}

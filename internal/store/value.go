@@ -1,0 +1,121 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Value is what a name stands for: a *Bloom, *RedisBloom, *Cuckoo, *CountMin or
+// *TopK. A Value that was looked up goes on answering questions after it was
+// deleted or renamed; changes are then refused with ErrGone.
+type Value interface {
+	// Type returns the type as the protocol names it, such as MBbloom--.
+	Type() string
+	// Bytes returns the memory that the value takes.
+	Bytes() uint64
+	// Created returns when the value was made, to the millisecond.
+	Created() time.Time
+	// Expires returns when the value will be gone, or the zero time.
+	Expires() time.Time
+	// LSN returns the position of the last change. An answer that shows the state
+	// of the value depends on it.
+	LSN() LSN
+}
+
+// value is what the store needs of its values.
+type value interface {
+	Value
+	head() *base
+	// renamed returns a value of the same contents, to stand under another name.
+	renamed() value
+	// replay repeats an operation of the log, which has the given number.
+	replay(op operation, at LSN) error
+	// capture describes the contents as they are now; mu is held, or nobody else
+	// knows the value yet.
+	capture() (*capture, error)
+}
+
+// base is what all kinds of values share.
+type base struct {
+	store   *Store
+	kind    kind
+	id      uint64 // never used twice
+	created int64  // Unix milliseconds
+	memory  atomic.Uint64
+
+	// mu is held by changes while they are decided, logged and made. Questions to
+	// Bloom filters do not take it.
+	mu   sync.Mutex
+	name string // also guarded by Store.space
+	gone bool   // deleted or renamed: this is not the value of the name any more
+
+	// last is the position of the last change. It is set before the change is
+	// made, so that whoever sees the change reads it or a later one.
+	last atomic.Uint64
+	// floor is the position of the last change that was not an addition: the
+	// answer that a key is absent depends on it.
+	floor  atomic.Uint64
+	expire atomic.Int64 // Unix milliseconds, 0 for never
+	saved  LSN          // position that the catalogue has; for the checkpoint
+}
+
+func (b *base) head() *base        { return b }
+func (b *base) Bytes() uint64      { return b.memory.Load() }
+func (b *base) Created() time.Time { return time.UnixMilli(b.created) }
+func (b *base) LSN() LSN           { return LSN(b.last.Load()) }
+
+func (b *base) Expires() time.Time {
+	if at := b.expire.Load(); at != 0 {
+		return time.UnixMilli(at)
+	}
+	return time.Time{}
+}
+
+// expired reports whether the value is to be taken for absent.
+func (b *base) expired() bool {
+	at := b.expire.Load()
+	return at != 0 && b.store.now() >= at
+}
+
+// lock locks the value for a change, or returns why there can be none.
+func (b *base) lock() error {
+	b.mu.Lock()
+	if b.gone {
+		b.mu.Unlock()
+		return ErrGone
+	}
+	if err := b.store.log.writable(); err != nil {
+		b.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// changed notes the position of a change that is about to be made.
+func (b *base) changed(at LSN) { b.last.Store(uint64(at)) }
+
+// changedAll is changed for a change that may make keys absent.
+func (b *base) changedAll(at LSN) {
+	b.last.Store(uint64(at))
+	b.floor.Store(uint64(at))
+}
+
+// absent returns the position that an answer depends on which shows no key.
+func (b *base) absent() LSN { return LSN(b.floor.Load()) }
+
+// copyTo makes c the head of the same value under another name. mu is held.
+func (b *base) copyTo(c *base) {
+	c.store, c.kind, c.id, c.created, c.name, c.saved = b.store, b.kind, b.id, b.created, b.name, b.saved
+	c.memory.Store(b.memory.Load())
+	c.last.Store(b.last.Load())
+	c.floor.Store(b.floor.Load())
+	c.expire.Store(b.expire.Load())
+}
+
+// image describes what all values have.
+func (b *base) image(meta []byte) *image {
+	return &image{
+		kind: b.kind, id: b.id, at: b.LSN(), name: b.name, created: b.created, expire: b.expire.Load(), meta: meta,
+	}
+}
