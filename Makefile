@@ -10,7 +10,7 @@ FILTERFLAGS ?=
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Packages whose callers or innards run in several goroutines.
-CONCURRENT = ./bloom ./bloomfile ./internal/stream/... ./internal/cli
+CONCURRENT = ./bloom ./bloomfile ./interop ./internal/stream/... ./internal/cli
 
 # Built, not run: other word sizes, byte orders and systems.
 PLATFORMS = linux/arm64 linux/386 linux/s390x darwin/arm64 windows/amd64

@@ -50,6 +50,9 @@ var arrows = []arrow{
 		"internal/vfs": "a sketch lives in memory; files are the business of bloomfile",
 	}},
 
+	{level: 3, pkg: "interop", not: map[string]string{
+		"os": "foreign filters come as bytes or from readers; who opens what they lie in is the caller's business",
+	}},
 	{level: 3, pkg: "bloomfile", modules: []string{"golang.org/x/sys"}},
 
 	// The stream knows lines, keys and hashes. Whoever starts it hands it the

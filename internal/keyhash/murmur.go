@@ -1,0 +1,25 @@
+package keyhash
+
+import "encoding/binary"
+
+const murmurMul = 0xc6a4a7935bd1e995
+
+// SumMurmur64A returns the MurmurHash64A of key, by Austin Appleby, who put it in
+// the public domain. Other systems fix the positions of keys by it; it has
+// colliding keys for any seed, which are easy to construct. No module that is kept
+// has this variant of Murmur.
+func SumMurmur64A(key []byte, seed uint64) uint64 {
+	h := seed ^ uint64(len(key))*murmurMul
+	for ; len(key) >= 8; key = key[8:] {
+		k := binary.LittleEndian.Uint64(key) * murmurMul
+		k = (k ^ k>>47) * murmurMul
+		h = (h ^ k) * murmurMul
+	}
+	if len(key) > 0 {
+		var tail [8]byte
+		copy(tail[:], key)
+		h = (h ^ binary.LittleEndian.Uint64(tail[:])) * murmurMul
+	}
+	h = (h ^ h>>47) * murmurMul
+	return h ^ h>>47
+}

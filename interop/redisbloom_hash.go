@@ -1,0 +1,55 @@
+package interop
+
+import (
+	"encoding/binary"
+
+	"seen/internal/keyhash"
+)
+
+// RedisHash is the pair of numbers that stands for a key in a [RedisBloom]: its
+// probes are A, A+B, A+2B and so on, modulo 2^64 and then the length of the array.
+type RedisHash struct{ A, B uint64 }
+
+const (
+	redisSeed64 = 0xc6a4a7935bd1e995
+	redisSeed32 = 0x9747b28c
+)
+
+// Hash returns the hash of key as f's options want it: by 64-bit arithmetic, or
+// for some filters of early versions by 32-bit arithmetic. It does not allocate.
+func (f *RedisBloom) Hash(key []byte) RedisHash {
+	if f.options&redisForce64 == 0 {
+		a := murmur32(key, redisSeed32)
+		return RedisHash{uint64(a), uint64(murmur32(key, a))}
+	}
+	a := keyhash.SumMurmur64A(key, redisSeed64)
+	return RedisHash{a, keyhash.SumMurmur64A(key, a)}
+}
+
+// Hashes stores the hash of each key in hs, which must be at least as long as
+// keys.
+func (f *RedisBloom) Hashes(hs []RedisHash, keys [][]byte) {
+	hs = hs[:len(keys)]
+	for i, key := range keys {
+		hs[i] = f.Hash(key)
+	}
+}
+
+// murmur32 is MurmurHash2 of 32 bits, by Austin Appleby, who put it in the public
+// domain. (Modules with a hash of this name have the third version.)
+func murmur32(key []byte, seed uint32) uint32 {
+	const mul = 0x5bd1e995
+	h := seed ^ uint32(len(key))
+	for ; len(key) >= 4; key = key[4:] {
+		k := binary.LittleEndian.Uint32(key) * mul
+		k = (k ^ k>>24) * mul
+		h = h*mul ^ k
+	}
+	if len(key) > 0 {
+		var tail [4]byte
+		copy(tail[:], key)
+		h = (h ^ binary.LittleEndian.Uint32(tail[:])) * mul
+	}
+	h = (h ^ h>>13) * mul
+	return h ^ h>>15
+}

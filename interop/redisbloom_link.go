@@ -1,0 +1,251 @@
+package interop
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+
+	"seen/internal/pages"
+)
+
+// redisShape is what the header of a dump says of a sub-filter, but for the keys
+// in it.
+type redisShape struct {
+	bytes      uint64 // of the array
+	bits       uint64 // 8 * bytes
+	errorRate  float64
+	bitsPerKey float64
+	hashes     uint32
+	capacity   uint64
+	power      uint8 // when not 0, positions are modulo 2^power instead of bits
+}
+
+// redisLink is a sub-filter.
+type redisLink struct {
+	redisShape
+	modulus uint64
+	wrap    uint64 // 2^64 modulo modulus
+	// words are the bytes of the array as little-endian numbers: bit i of the filter,
+	// which is bit i mod 8 of byte i/8, is bit i mod 64 of word i/64.
+	words []uint64
+	mem   *pages.Array
+	added atomic.Uint64
+}
+
+const (
+	redisTighten = 0.5
+	// The numbers as that system has them, cut after 15 digits.
+	redisLn2        = 0.693147180559945
+	redisLn2Squared = 0.480453013918201
+
+	// redisMaxBytes bounds all arrays of a filter together, to 32 TiB or what the
+	// address space of a 32-bit system holds.
+	redisMaxBytes = min(math.MaxInt/2, 1<<45)
+	// redisMaxLinks is far above the 1075 sub-filters after which the error rate has
+	// been halved to nothing.
+	redisMaxLinks = 4096
+	// redisMaxHashes is the number of probes that the least positive error rate needs.
+	redisMaxHashes = 1075
+	// redisOverhead is the memory of a filter, and again of each of its sub-filters,
+	// beside the array.
+	redisOverhead = 192
+)
+
+// newRedisShape returns the shape of a sub-filter for a number of keys.
+func newRedisShape(capacity uint64, errorRate float64, options uint32) (redisShape, error) {
+	s := redisShape{errorRate: errorRate, capacity: capacity}
+	s.bitsPerKey = -math.Log(errorRate) / redisLn2Squared
+	s.hashes = uint32(math.Ceil(redisLn2 * s.bitsPerKey))
+	bits := math.Trunc(float64(capacity) * s.bitsPerKey)
+	if bits > redisMaxBytes*8 {
+		return s, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, more than the limit of %d", capacity, errorRate, bits/8, uint64(redisMaxBytes))
+	}
+	s.bits = max(1, uint64(bits))
+	if options&redisNoRound == 0 {
+		// The least power of two above; the room is used for more keys.
+		for s.power = 1; 1<<s.power <= s.bits; s.power++ {
+		}
+		s.capacity += uint64((float64(uint64(1)<<s.power) - float64(capacity)*s.bitsPerKey) / s.bitsPerKey)
+		s.bits = 1 << s.power
+	}
+	s.bytes = (s.bits + 63) / 64 * 8
+	s.bits = s.bytes * 8
+	return s, nil
+}
+
+// next returns the shape of the sub-filter after one of shape s.
+func (s *redisShape) next(expansion, options uint32) (redisShape, error) {
+	if expansion == 0 || s.capacity == 0 {
+		return redisShape{}, fmt.Errorf("a sub-filter for %d keys, times %d, takes none", s.capacity, expansion)
+	}
+	if s.capacity > math.MaxUint64/uint64(expansion) {
+		return redisShape{}, fmt.Errorf("a sub-filter for %d keys, times %d, is beyond 64 bits", s.capacity, expansion)
+	}
+	rate := s.errorRate * redisTighten
+	if rate == 0 {
+		return redisShape{}, errors.New("the error rate of the next sub-filter is 0")
+	}
+	return newRedisShape(s.capacity*uint64(expansion), rate, options)
+}
+
+// check says what is wrong with a shape that was read, "" if nothing is.
+func (s *redisShape) check() string {
+	switch {
+	case !(s.errorRate > 0 && s.errorRate < 1):
+		return fmt.Sprintf("error rate %v", s.errorRate)
+	case s.bits == 0 || s.bits%8 != 0 || s.bits/8 != s.bytes:
+		return fmt.Sprintf("%d bits in %d bytes", s.bits, s.bytes)
+	case s.bytes > redisMaxBytes:
+		return fmt.Sprintf("%d bytes, more than the limit of %d", s.bytes, uint64(redisMaxBytes))
+	case s.power > 63 || s.power != 0 && s.bits>>s.power == 0:
+		return fmt.Sprintf("2^%d bits in use of %d", s.power, s.bits)
+	case s.hashes == 0 || s.hashes > redisMaxHashes || float64(s.hashes) != math.Ceil(redisLn2*s.bitsPerKey):
+		return fmt.Sprintf("%d hashes for %v bits per key", s.hashes, s.bitsPerKey)
+	}
+	return ""
+}
+
+// memory is what a sub-filter of this shape takes.
+func (s *redisShape) memory() uint64 { return s.bytes + redisOverhead }
+
+// link makes an empty sub-filter.
+func (s redisShape) link() (*redisLink, error) {
+	mem, err := pages.New((s.bytes + 7) / 8)
+	if err != nil {
+		return nil, fmt.Errorf("interop: %w", err)
+	}
+	l := &redisLink{redisShape: s, modulus: s.bits, mem: mem, words: mem.Words()}
+	if s.power != 0 {
+		l.modulus = 1 << s.power
+	}
+	l.wrap = (math.MaxUint64%l.modulus + 1) % l.modulus
+	return l, nil
+}
+
+// probe walks over the positions of a key. The definition takes a remainder of 64
+// bits for each; but a sum's remainder follows from those of its terms, so that two
+// divisions are enough for any number of positions.
+type probe struct {
+	x, step  uint64 // the sum A + i*B, and B
+	at, rest uint64 // both modulo the length
+}
+
+func (l *redisLink) probe(h RedisHash) probe {
+	return probe{h.A, h.B, h.A % l.modulus, h.B % l.modulus}
+}
+
+// advance goes on to the next position. Both remainders are below the modulus, which
+// is at most 2^63, so that their sum does not overflow.
+func (l *redisLink) advance(p *probe) {
+	x := p.x + p.step
+	p.at += p.rest
+	if p.at >= l.modulus {
+		p.at -= l.modulus
+	}
+	if x < p.x { // the sum lost 2^64
+		if p.at < l.wrap {
+			p.at += l.modulus
+		}
+		p.at -= l.wrap
+	}
+	p.x = x
+}
+
+// has reports whether all bits of a key are set. The caller keeps l alive.
+func (l *redisLink) has(h RedisHash) bool {
+	p := l.probe(h)
+	for range l.hashes {
+		if atomic.LoadUint64(&l.words[p.at/64])>>(p.at%64)&1 == 0 {
+			return false
+		}
+		l.advance(&p)
+	}
+	return true
+}
+
+// set sets all bits of a key. The caller keeps l alive.
+func (l *redisLink) set(h RedisHash) {
+	p := l.probe(h)
+	for range l.hashes {
+		atomic.OrUint64(&l.words[p.at/64], 1<<(p.at%64))
+		l.advance(&p)
+	}
+}
+
+// Has reports whether key may have been added. It does not allocate.
+func (f *RedisBloom) Has(key []byte) bool { return f.HasHash(f.Hash(key)) }
+
+// HasHash is Has for a key whose hash is h.
+func (f *RedisBloom) HasHash(h RedisHash) bool {
+	links := f.chain()
+	found := false
+	for i := len(links) - 1; i >= 0 && !found; i-- {
+		found = links[i].has(h)
+	}
+	runtime.KeepAlive(links)
+	return found
+}
+
+// redisBatch is the number of keys whose words are fetched together.
+const redisBatch = 64
+
+// HasHashes does HasHash for each of hs, stores the answers in found, which must be
+// as long as hs, and returns the number of trues. For filters larger than the
+// caches it is several times faster than single calls, since cache misses overlap.
+func (f *RedisBloom) HasHashes(found []bool, hs []RedisHash) int {
+	links := f.chain()
+	n := 0
+	for at := 0; at < len(hs); at += redisBatch {
+		m := min(redisBatch, len(hs)-at)
+		n += hasBatch(links, found[at:at+m], hs[at:at+m])
+	}
+	runtime.KeepAlive(links)
+	return n
+}
+
+// hasBatch is HasHashes for one batch. Each sub-filter is asked for the first bit of
+// every key, then for the second bit of those that have the first, and so on.
+func hasBatch(links []*redisLink, found []bool, hs []RedisHash) int {
+	var probes [redisBatch]probe
+	var open, left [redisBatch]uint8 // keys not found yet; of them those with all bits so far
+	unknown := len(hs)
+	for i := range hs {
+		open[i] = uint8(i)
+		found[i] = false
+	}
+	for j := len(links) - 1; j >= 0 && unknown > 0; j-- {
+		l := links[j]
+		for _, i := range open[:unknown] {
+			probes[i] = l.probe(hs[i])
+		}
+		copy(left[:], open[:unknown])
+		n := unknown
+		for k := uint32(0); k < l.hashes && n > 0; k++ {
+			m := 0
+			for _, i := range left[:n] {
+				p := &probes[i]
+				left[m] = i
+				m += int(atomic.LoadUint64(&l.words[p.at/64]) >> (p.at % 64) & 1)
+				l.advance(p)
+			}
+			n = m
+		}
+		if n == 0 {
+			continue
+		}
+		for _, i := range left[:n] {
+			found[i] = true
+		}
+		m := 0
+		for _, i := range open[:unknown] {
+			if !found[i] {
+				open[m] = i
+				m++
+			}
+		}
+		unknown = m
+	}
+	return len(hs) - unknown
+}
