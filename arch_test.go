@@ -32,9 +32,11 @@ var arrows = []arrow{
 		"sync": "mathematics has no state",
 	}},
 	{level: 0, pkg: "internal/keyhash", modules: []string{"github.com/dchest/siphash", "github.com/zeebo/xxh3", "golang.org/x/sys"}},
-	{level: 0, pkg: "internal/kernel", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/pages", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
+
+	// A kernel hashes a key and probes in one call.
+	{level: 1, pkg: "internal/kernel", modules: []string{"golang.org/x/sys"}},
 
 	{level: 1, pkg: "internal/frame", not: map[string]string{
 		"os":           "the codec turns bytes into values; files are the business of bloomfile",

@@ -6,7 +6,6 @@ import (
 
 	"seen/internal/frame"
 	"seen/internal/kernel"
-	"seen/internal/keyhash"
 	"seen/sizing"
 )
 
@@ -24,8 +23,7 @@ import (
 type Blocked struct {
 	array
 	layout kernel.Layout
-	single kernel.Prepared // layout
-	plain  bool            // the default hash, no announced access, direct calls of the kernel
+	single kernel.Prepared // the array, for single calls
 }
 
 // NewBlocked returns an empty blocked filter.
@@ -38,86 +36,101 @@ func NewBlocked(c Config) (*Blocked, error) {
 }
 
 func asBlocked(a array, h Hash, keyID uint64) *Blocked {
-	f := unbound(a)
-	f.plain = h == Hash{} && a.touch == nil && kernel.Direct()
+	f := unboundWith(a, h)
 	f.bind(h, keyID, f)
 	return f
 }
 
 // unbound returns the filter in a, for calls with hashes only.
-func unbound(a array) *Blocked {
+func unbound(a array) *Blocked { return unboundWith(a, Hash{}) }
+
+func unboundWith(a array, h Hash) *Blocked {
 	layout := kernel.Layout{RegionLines: a.params.RegionLines(), Lines: a.params.Lines, Lanes: a.params.Lanes}
-	return &Blocked{array: a, layout: layout, single: layout.Prepare()}
+	f := &Blocked{array: a, layout: layout, single: layout.Prepare(a.words, h)}
+	if a.touch != nil {
+		f.single = kernel.Via(&announced{layout, a.touch, layout.Prepare(a.words, h)}, h)
+	}
+	return f
 }
 
-// touchLines announces an access to the lines of h.
-func (f *Blocked) touchLines(h uint64) {
-	for j := range uint64(f.layout.Lines) {
-		f.touch((j*f.layout.RegionLines*kernel.LineWords+f.layout.Offset(h))*8, kernel.LineWords*8)
+// announced is an array whose accesses are announced.
+type announced struct {
+	layout kernel.Layout
+	touch  func(off, n uint64)
+	single kernel.Prepared
+}
+
+// AddHash announces and sets the bits of h.
+func (a *announced) AddHash(h uint64) bool {
+	announce(a.layout, a.touch, h)
+	return a.single.AddHash(h)
+}
+
+// HasHash announces and tests the bits of h.
+func (a *announced) HasHash(h uint64) bool {
+	announce(a.layout, a.touch, h)
+	return a.single.HasHash(h)
+}
+
+// announce announces an access to the lines of h.
+func announce(l kernel.Layout, touch func(off, n uint64), h uint64) {
+	for j := range uint64(l.Lines) {
+		touch((j*l.RegionLines*kernel.LineWords+l.Offset(h))*8, kernel.LineWords*8)
 		h = kernel.Next(h)
 	}
 }
+
+// touchLines announces an access to the lines of h.
+func (f *Blocked) touchLines(h uint64) { announce(f.layout, f.touch, h) }
+
+// Release returns the memory of the filter to the system at once, rather than when
+// the filter is collected. The filter must not be used any more: calls panic.
+func (f *Blocked) Release() {
+	f.single = kernel.Prepared{}
+	f.array.Release()
+}
+
+// Single calls are written so that the compiler puts them into the caller's code,
+// down to the one call of assembly that hashes and probes.
 
 // Add adds key and reports whether it was certainly not there before: a false
 // means that it was, or that the filter takes it for seen, with the filter's
 // error rate. It does not allocate and does not keep key.
 func (f *Blocked) Add(key []byte) bool {
-	if !f.plain {
-		return f.AddHash(f.hash.Sum(key))
-	}
-	h := uint64(0)
-	if keyhash.IsShort(key) {
-		h = keyhash.Short(key)
-	} else {
-		h = keyhash.Default(key)
-	}
-	isNew := f.single.AddDirect(f.words, h)
+	isNew := f.single.AddKey(key)
 	if isNew {
 		f.added++
 	}
-	runtime.KeepAlive(f)
+	return isNew
+}
+
+// AddString is Add for a string, without a copy.
+func (f *Blocked) AddString(key string) bool {
+	isNew := f.single.AddString(key)
+	if isNew {
+		f.added++
+	}
+	return isNew
+}
+
+// AddHash is Add for a key whose hash is h.
+func (f *Blocked) AddHash(h uint64) bool {
+	isNew := f.single.AddHash(h)
+	if isNew {
+		f.added++
+	}
 	return isNew
 }
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
 // the filter's error rate. It does not allocate.
-func (f *Blocked) Has(key []byte) bool {
-	if !f.plain {
-		return f.HasHash(f.hash.Sum(key))
-	}
-	h := uint64(0)
-	if keyhash.IsShort(key) {
-		h = keyhash.Short(key)
-	} else {
-		h = keyhash.Default(key)
-	}
-	has := f.single.HasDirect(f.words, h)
-	runtime.KeepAlive(f)
-	return has
-}
+func (f *Blocked) Has(key []byte) bool { return f.single.HasKey(key) }
 
-// AddHash is Add for a key whose hash is h.
-func (f *Blocked) AddHash(h uint64) bool {
-	if f.touch != nil {
-		f.touchLines(h)
-	}
-	isNew := f.single.Add(f.words, h)
-	if isNew {
-		f.added++
-	}
-	runtime.KeepAlive(f)
-	return isNew
-}
+// HasString is Has for a string, without a copy.
+func (f *Blocked) HasString(key string) bool { return f.single.HasString(key) }
 
 // HasHash is Has for a key whose hash is h.
-func (f *Blocked) HasHash(h uint64) bool {
-	if f.touch != nil {
-		f.touchLines(h)
-	}
-	has := f.single.Has(f.words, h)
-	runtime.KeepAlive(f)
-	return has
-}
+func (f *Blocked) HasHash(h uint64) bool { return f.single.HasHash(h) }
 
 // AddHashes is AddKeys for hashes.
 func (f *Blocked) AddHashes(added []bool, hs []uint64) int {
@@ -182,6 +195,6 @@ func (f *Blocked) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 func (f *Blocked) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
 func (f *Blocked) replace(g *Blocked) {
-	f.array, f.layout, f.single, f.plain = g.array, g.layout, g.single, g.plain
+	f.array, f.layout, f.single = g.array, g.layout, g.single
 	f.bind(g.hash, g.keyID, f)
 }

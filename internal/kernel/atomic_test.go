@@ -16,18 +16,18 @@ func TestAtomicEqualsPlain(t *testing.T) {
 			atomic := make([]uint64, l.Words())
 			for i := range 3000 {
 				h := r.Uint64()
-				if a, b := l.HasAtomic(plain, h), l.Has(plain, h); a != b {
-					t.Fatalf("%+v, key %d: HasAtomic says %v, Has %v", l, i, a, b)
+				if a, b := l.HasAtomic(plain, h), l.hasRef(plain, h); a != b {
+					t.Fatalf("%+v, key %d: HasAtomic says %v, the reference %v", l, i, a, b)
 				}
-				if a, b := l.AddAtomic(atomic, h), l.Add(plain, h); a != b {
-					t.Fatalf("%+v, key %d: AddAtomic says %v, Add %v", l, i, a, b)
+				if a, b := l.AddAtomic(atomic, h), l.addRef(plain, h); a != b {
+					t.Fatalf("%+v, key %d: AddAtomic says %v, the reference %v", l, i, a, b)
 				}
 				if !l.HasAtomic(atomic, h) {
 					t.Fatalf("%+v, key %d is not there after AddAtomic", l, i)
 				}
 			}
 			if !slices.Equal(plain, atomic) {
-				t.Fatalf("%+v: AddAtomic sets other bits than Add", l)
+				t.Fatalf("%+v: AddAtomic sets other bits than the reference", l)
 			}
 		}
 	}

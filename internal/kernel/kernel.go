@@ -39,28 +39,15 @@ type Layout struct {
 // Words returns the length of the array in 64-bit words.
 func (l Layout) Words() uint64 { return uint64(l.Lines) * l.RegionLines * LineWords }
 
-// Add sets the bits of h and reports whether any of them was zero before. Who
-// calls it often prepares the layout.
-func (l Layout) Add(words []uint64, h uint64) bool {
-	p := l.Prepare()
-	return p.add(words, h)
-}
-
-// Has reports whether all bits of h are set.
-func (l Layout) Has(words []uint64, h uint64) bool {
-	p := l.Prepare()
-	return p.has(words, h)
-}
-
-// AddBatch does Add for each of hs in order, stores the answers in added unless
-// it is nil, and returns the number of trues. added must be nil or at least as
-// long as hs.
+// AddBatch sets the bits of each of hs in order, stores in added, unless it is nil,
+// whether any of them was zero before, and returns the number of trues. added must
+// be nil or at least as long as hs.
 func (l Layout) AddBatch(words []uint64, added []bool, hs []uint64) int {
 	return l.addBatch(words, added, hs)
 }
 
-// HasBatch does Has for each of hs, stores the answers in found unless it is
-// nil, and returns the number of trues. found must be nil or at least as long
+// HasBatch stores in found, unless it is nil, for each of hs whether all its bits
+// are set, and returns the number of trues. found must be nil or at least as long
 // as hs.
 func (l Layout) HasBatch(words []uint64, found []bool, hs []uint64) int {
 	return l.hasBatch(words, found, hs)

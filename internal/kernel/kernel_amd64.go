@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go run -C _asm . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+//go:generate go run -C _asm . -of kernel -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
 
 // implementation names a way to do the operations. Each is tested equal to the
 // others.
@@ -23,9 +23,9 @@ var chosen = best(hasAVX2, hasAVX512)
 
 var (
 	hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
-	// BITALG came years after the first AVX-512 and with processors that do not
+	// BITALG, and VBMI before it, came years after the first AVX-512 and with processors that do not
 	// slow down for it.
-	hasAVX512 = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512BITALG
+	hasAVX512 = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512BITALG
 )
 
 // best returns the fastest implementation that a processor has.
@@ -39,12 +39,23 @@ func best(hasAVX2, hasAVX512 bool) implementation {
 	return reference
 }
 
-// Direct reports whether AddDirect and HasDirect may be used. It does not change.
-func Direct() bool { return chosen != reference }
+// code returns what makes single calls run the chosen implementation.
+func (l Layout) code() code { return l.codeBy(chosen) }
 
-func (p *Prepared) add(words []uint64, h uint64) bool { return p.addBy(chosen, words, h) }
-
-func (p *Prepared) has(words []uint64, h uint64) bool { return p.hasBy(chosen, words, h) }
+// codeBy returns the number that the generator has given the code for the layout.
+func (l Layout) codeBy(by implementation) code {
+	if by == reference {
+		return 0
+	}
+	c := code(l.Lines)
+	if l.Lanes < LineWords {
+		c += 4
+	}
+	if by == avx512 {
+		c += 8
+	}
+	return c
+}
 
 func (l Layout) addBatch(words []uint64, added []bool, hs []uint64) int {
 	return l.addBatchBy(chosen, words, added, hs)
@@ -52,28 +63,6 @@ func (l Layout) addBatch(words []uint64, added []bool, hs []uint64) int {
 
 func (l Layout) hasBatch(words []uint64, found []bool, hs []uint64) int {
 	return l.hasBatchBy(chosen, words, found, hs)
-}
-
-func (p *Prepared) addBy(by implementation, words []uint64, h uint64) bool {
-	_ = words[p.length-1]
-	switch by {
-	case avx512:
-		return addOneAVX512(&p.layout.RegionLines, &words[0], h)
-	case avx2:
-		return addOneAVX2(&p.layout.RegionLines, &words[0], h)
-	}
-	return p.layout.addRef(words, h)
-}
-
-func (p *Prepared) hasBy(by implementation, words []uint64, h uint64) bool {
-	_ = words[p.length-1]
-	switch by {
-	case avx512:
-		return hasOneAVX512(&p.layout.RegionLines, &words[0], h)
-	case avx2:
-		return hasOneAVX2(&p.layout.RegionLines, &words[0], h)
-	}
-	return p.layout.hasRef(words, h)
 }
 
 func (l Layout) addBatchBy(by implementation, words []uint64, added []bool, hs []uint64) int {

@@ -2,12 +2,6 @@
 
 package kernel
 
-import "unsafe"
-
-func (p *Prepared) add(words []uint64, h uint64) bool { return p.layout.addRef(words, h) }
-
-func (p *Prepared) has(words []uint64, h uint64) bool { return p.layout.hasRef(words, h) }
-
 func (l Layout) addBatch(words []uint64, added []bool, hs []uint64) int {
 	return l.addBatchRef(words, added, hs)
 }
@@ -22,19 +16,15 @@ func (l Layout) prefetch(words []uint64, hs []uint64) {}
 // table is for the assembly.
 func (l Layout) table() *uint64 { return nil }
 
-// Direct reports whether AddDirect and HasDirect may be used. Here they may, but
-// are what Add and Has are.
-func Direct() bool { return true }
+// code is for the assembly.
+func (l Layout) code() code { return 0 }
 
-// The functions below stand for the assembly: they get a pointer to the first
-// field of a Prepared and one to the first word.
+// The functions below stand for the assembly, which would leave everything to Go.
 
-func addOne(prepared, words *uint64, h uint64) bool {
-	p := (*Prepared)(unsafe.Pointer(prepared))
-	return p.layout.addRef(unsafe.Slice(words, p.length), h)
-}
+func addHash(first *uint64, h uint64) bool { return addHashElsewhere(first, h) }
 
-func hasOne(prepared, words *uint64, h uint64) bool {
-	p := (*Prepared)(unsafe.Pointer(prepared))
-	return p.layout.hasRef(unsafe.Slice(words, p.length), h)
-}
+func hasHash(first *uint64, h uint64) bool { return hasHashElsewhere(first, h) }
+
+func addKey(first *uint64, key *byte, n int) bool { return addKeyElsewhere(first, key, n) }
+
+func hasKey(first *uint64, key *byte, n int) bool { return hasKeyElsewhere(first, key, n) }

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+
+	"seen/internal/keyhash"
 )
 
 // model is the layout written down once more, from the package comment: a set of
@@ -74,24 +76,16 @@ type tested struct {
 var implementations = []tested{
 	{"reference", Layout.addRef, Layout.hasRef, Layout.addBatchRef, Layout.hasBatchRef},
 	{
-		"direct",
-		func(l Layout, words []uint64, h uint64) bool {
-			p := l.Prepare()
-			if !Direct() {
-				return p.Add(words, h)
-			}
-			return p.AddDirect(words, h)
-		},
-		func(l Layout, words []uint64, h uint64) bool {
-			p := l.Prepare()
-			if !Direct() {
-				return p.Has(words, h)
-			}
-			return p.HasDirect(words, h)
-		},
+		"dispatched",
+		func(l Layout, words []uint64, h uint64) bool { return prepared(l, words).AddHash(h) },
+		func(l Layout, words []uint64, h uint64) bool { return prepared(l, words).HasHash(h) },
 		Layout.AddBatch, Layout.HasBatch,
 	},
-	{"dispatched", Layout.Add, Layout.Has, Layout.AddBatch, Layout.HasBatch},
+}
+
+func prepared(l Layout, words []uint64) *Prepared {
+	p := l.Prepare(words, keyhash.Hash{})
+	return &p
 }
 
 func TestImplementationsEqualModel(t *testing.T) {
@@ -184,9 +178,9 @@ func TestLaneBits(t *testing.T) {
 		for range 1000 {
 			h := r.Uint64()
 			words := make([]uint64, LineWords)
-			l.Add(words, h)
+			l.addRef(words, h)
 			if line := l.LaneBits(h); [LineWords]uint64(words) != line {
-				t.Fatalf("LaneBits of %x are %x, Add sets %x", h, line, words)
+				t.Fatalf("LaneBits of %x are %x, the reference sets %x", h, line, words)
 			}
 		}
 	}
@@ -230,13 +224,20 @@ func FuzzImplementations(f *testing.F) {
 func TestNoAllocations(t *testing.T) {
 	l := Layout{RegionLines: 10, Lines: 2, Lanes: 5}
 	words, hs, answers := make([]uint64, l.Words()), make([]uint64, 100), make([]bool, 100)
-	p := l.Prepare()
+	p := l.Prepare(words, keyhash.Hash{})
+	key, text := make([]byte, 300), "text"
 	n := testing.AllocsPerRun(10, func() {
 		l.AddBatch(words, answers, hs)
 		l.HasBatch(words, nil, hs)
 		l.Prefetch(words, hs)
-		p.Add(words, 1)
-		p.Has(words, 1)
+		p.AddHash(1)
+		p.HasHash(1)
+		for _, n := range []int{0, 16, 60, 300} {
+			p.AddKey(key[:n])
+			p.HasKey(key[:n])
+		}
+		p.AddString(text)
+		p.HasString(text)
 	})
 	if n != 0 {
 		t.Errorf("the calls allocate %v times", n)

@@ -1,20 +1,61 @@
 package kernel
 
-import "math/bits"
+import (
+	"math/bits"
+	"runtime"
+	"unsafe"
 
-// Prepared is a layout with what follows from it worked out once, for single calls
-// on an array. The zero value is not usable; Layout.Prepare makes one.
+	"seen/internal/keyhash"
+)
+
+// Prepared is an array with what follows from its layout worked out once, for
+// calls with one key or hash. They are leaves from Go to the answer: the compiler
+// inlines them down to a call of assembly with three words. The zero value panics
+// in all of them, as an index out of range does.
+//
+// It does not keep memory outside the Go heap alive, but whoever holds it as a
+// field of the value that does needs no runtime.KeepAlive: every call gets a
+// pointer into that value, and works with it to the end.
 type Prepared struct {
+	// These stand where the assembly expects them.
+	regionLines       uint64
+	words             *uint64
+	table             *uint64 // of the sets of lanes, nil if all are used
+	hashCode, keyCode code    // for calls with a hash, and with a key
+
 	layout Layout
-	table  *uint64 // of the sets of lanes, for the assembly
-	length uint64  // words in the array
+	length uint64 // of words
+	hash   keyhash.Hash
+	via    Hashes
 }
 
-// Prepare works out what single calls need. It panics, as an index out of range
-// does, if the layout is not one of those that Layout describes.
-func (l Layout) Prepare() Prepared {
-	return Prepared{l, l.table(), l.length()}
+// code chooses among the variants of the assembly; 0 stands for Go.
+type code uint64
+
+// Hashes is something that answers for hashes as an array does.
+type Hashes interface {
+	AddHash(h uint64) bool
+	HasHash(h uint64) bool
 }
+
+// Prepare works out what single calls need for the array words, whose keys are
+// hashed with hash. It panics, as an index out of range does, if words is too short
+// or the layout not one of those that Layout describes.
+func (l Layout) Prepare(words []uint64, hash keyhash.Hash) Prepared {
+	_ = words[l.length()-1]
+	hashCode := l.code()
+	p := Prepared{
+		regionLines: l.RegionLines, words: &words[0], table: l.table(), hashCode: hashCode,
+		layout: l, length: l.length(), hash: hash,
+	}
+	if hash == (keyhash.Hash{}) {
+		p.keyCode = hashCode
+	}
+	return p
+}
+
+// Via returns a Prepared that asks via instead of an array.
+func Via(via Hashes, hash keyhash.Hash) Prepared { return Prepared{via: via, hash: hash} }
 
 // length is Words for arrays that can exist, and 0 for others.
 func (l Layout) length() uint64 {
@@ -27,21 +68,61 @@ func (l Layout) length() uint64 {
 	return n
 }
 
-// Add does Layout.Add.
-func (p *Prepared) Add(words []uint64, h uint64) bool { return p.add(words, h) }
+// AddHash sets the bits of h and reports whether any of them was zero before.
+func (p *Prepared) AddHash(h uint64) bool { return addHash(&p.regionLines, h) }
 
-// Has does Layout.Has.
-func (p *Prepared) Has(words []uint64, h uint64) bool { return p.has(words, h) }
+// HasHash reports whether all bits of h are set.
+func (p *Prepared) HasHash(h uint64) bool { return hasHash(&p.regionLines, h) }
 
-// AddDirect is Add where Direct returns true: the compiler inlines it, so that
-// there is no other call between the caller and the assembly.
-func (p *Prepared) AddDirect(words []uint64, h uint64) bool {
-	_ = words[p.length-1]
-	return addOne(&p.layout.RegionLines, &words[0], h)
+// AddKey is AddHash for the hash of key.
+func (p *Prepared) AddKey(key []byte) bool {
+	return addKey(&p.regionLines, unsafe.SliceData(key), len(key))
 }
 
-// HasDirect is to Has what AddDirect is to Add.
-func (p *Prepared) HasDirect(words []uint64, h uint64) bool {
-	_ = words[p.length-1]
-	return hasOne(&p.layout.RegionLines, &words[0], h)
+// HasKey is HasHash for the hash of key.
+func (p *Prepared) HasKey(key []byte) bool {
+	return hasKey(&p.regionLines, unsafe.SliceData(key), len(key))
+}
+
+// AddString is AddKey for a string.
+func (p *Prepared) AddString(key string) bool {
+	return addKey(&p.regionLines, unsafe.StringData(key), len(key))
+}
+
+// HasString is HasKey for a string.
+func (p *Prepared) HasString(key string) bool {
+	return hasKey(&p.regionLines, unsafe.StringData(key), len(key))
+}
+
+// The functions below do what the assembly leaves to Go: it jumps to them. first is
+// the first field of a Prepared.
+
+func addHashElsewhere(first *uint64, h uint64) bool {
+	p := (*Prepared)(unsafe.Pointer(first))
+	if p.via != nil {
+		return p.via.AddHash(h)
+	}
+	isNew := p.layout.addRef(unsafe.Slice(p.words, p.length), h)
+	runtime.KeepAlive(p)
+	return isNew
+}
+
+func hasHashElsewhere(first *uint64, h uint64) bool {
+	p := (*Prepared)(unsafe.Pointer(first))
+	if p.via != nil {
+		return p.via.HasHash(h)
+	}
+	has := p.layout.hasRef(unsafe.Slice(p.words, p.length), h)
+	runtime.KeepAlive(p)
+	return has
+}
+
+func addKeyElsewhere(first *uint64, key *byte, n int) bool {
+	p := (*Prepared)(unsafe.Pointer(first))
+	return p.AddHash(p.hash.Sum(unsafe.Slice(key, n)))
+}
+
+func hasKeyElsewhere(first *uint64, key *byte, n int) bool {
+	p := (*Prepared)(unsafe.Pointer(first))
+	return p.HasHash(p.hash.Sum(unsafe.Slice(key, n)))
 }

@@ -39,8 +39,8 @@ func many(t *testing.T, h Hash, keys [][]byte, want []uint64) {
 	}
 }
 
-// TestBatches compares every way to hash many keys, or one by the default, with
-// Sum, for all lengths that XXH3 treats differently.
+// TestBatches compares every way to hash many keys with Sum, and that with the
+// library, for all lengths that XXH3 treats differently.
 func TestBatches(t *testing.T) {
 	everyPath(t, func(t *testing.T) {
 		var keys [][]byte
@@ -58,11 +58,8 @@ func TestBatches(t *testing.T) {
 				if h.Algorithm == XXH3 && want[i] != xxh3.HashSeed(key, h.Seed) {
 					t.Errorf("%v: Sum of %d bytes is %x, want %x", h, i, want[i], xxh3.HashSeed(key, h.Seed))
 				}
-				if h == (Hash{}) && Default(key) != want[i] {
-					t.Errorf("length %d: Default is %x, Sum %x", i, Default(key), want[i])
-				}
-				if h == (Hash{}) && IsShort(key) && Short(key) != want[i] {
-					t.Errorf("length %d: Short is %x, Sum %x", i, Short(key), want[i])
+				if h == (Hash{}) && isShort(key) && short(key) != want[i] {
+					t.Errorf("length %d: short is %x, Sum %x", i, short(key), want[i])
 				}
 			}
 			for at := 0; at < len(keys); at += 100 {

@@ -8,8 +8,8 @@ import (
 
 // avx2 holds a line in two registers of four lanes.
 type avx2 struct {
-	shifts     [2]reg.VecVirtual // where the six bits of each lane begin in g
-	low6, ones reg.VecVirtual
+	shifts           [2]reg.VecVirtual // where the six bits of each lane begin in g
+	low6, ones, zero reg.VecVirtual
 }
 
 func (*avx2) name() string { return "AVX2" }
@@ -19,14 +19,16 @@ func (a *avx2) constants(_ operation, full bool) {
 		a.shifts[i] = YMM()
 		VMOVDQU(shifts().Offset(32*i), a.shifts[i])
 	}
-	a.low6 = YMM()
+	a.low6, a.zero = YMM(), YMM()
 	VPBROADCASTQ(constant("low6", 63), a.low6)
+	VPXOR(a.zero, a.zero, a.zero)
 	if full {
 		a.ones = YMM()
 		VPBROADCASTQ(constant("one", 1), a.ones)
 	}
 }
 
+// line returns the bits that are missing.
 func (a *avx2) line(op operation, line operand.Mem, g reg.GPVirtual, row *operand.Mem, missing reg.Register) reg.Register {
 	all := YMM()
 	VMOVQ(g, all.AsX())
@@ -56,4 +58,16 @@ func (a *avx2) line(op operation, line operand.Mem, g reg.GPVirtual, row *operan
 	return missing
 }
 
-func (a *avx2) testZero(missing reg.Register) { VPTEST(missing, missing) }
+// answer has carry where the missing bits without those of zero are none.
+func (a *avx2) answer(missing reg.Register, _ bool) { VPTEST(missing, a.zero) }
+
+func (*avx2) end() { VZEROUPPER() }
+
+// shifts returns the place of a table of where the six bits of each lane begin in g.
+func shifts() operand.Mem {
+	return data("shifts", func() {
+		for i := range 8 {
+			DATA(8*i, operand.U64(16+6*i))
+		}
+	})
+}

@@ -6,48 +6,44 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx512 holds a line in one register, and the bits that are missing in a general
-// one, with a byte for each lane.
-type avx512 struct {
-	shifts, ones reg.VecVirtual
-	used         reg.GPVirtual // one in each byte
+// avx512 holds a line in one register. It uses only the upper sixteen of them,
+// which leave nothing behind that slows down other code, so that it need not clean up.
+type avx512 struct{}
+
+const (
+	z512Fields = iota
+	z512Ones
+	z512Places
+	z512Words
+)
+
+// z returns one of the upper registers.
+func z(i int) reg.VecPhysical {
+	return [...]reg.VecPhysical{reg.Z16, reg.Z17, reg.Z18, reg.Z19}[i]
 }
 
-func (*avx512) name() string { return "AVX512" }
+func (avx512) name() string { return "AVX512" }
 
-func (a *avx512) constants(op operation, full bool) {
-	a.shifts = ZMM()
-	VMOVDQU64(shifts(), a.shifts)
-	if !full {
-		return
-	}
-	a.used = GP64()
-	MOVQ(constant("allLanes", 0x0101010101010101), a.used)
-	if op == add {
-		a.ones = ZMM()
-		VPBROADCASTQ(constant("one", 1), a.ones)
+func (avx512) constants(op operation, full bool) {
+	VMOVDQU64(fields(), z(z512Fields))
+	if op == add && full {
+		VPBROADCASTQ(constant("one", 1), z(z512Ones))
 	}
 }
 
-func (a *avx512) line(op operation, line operand.Mem, g reg.GPVirtual, row *operand.Mem, missing reg.Register) reg.Register {
-	places, words, k, set := ZMM(), ZMM(), K(), GP64()
+// line returns a mask register of the bits that are there where all lanes are
+// used, and a general one of those that are missing otherwise.
+func (avx512) line(op operation, line operand.Mem, g reg.GPVirtual, row *operand.Mem, before reg.Register) reg.Register {
+	places, words, there := z(z512Places), z(z512Words), K()
 	VPBROADCASTQ(g, places)
-	VPSRLVQ(a.shifts, places, places)
+	VPMULTISHIFTQB(places, z(z512Fields), places)
 	VMOVDQU64(line, words)
-	// Bit 8i of the mask is the bit of lane i whose number stands in the low six
-	// bits of byte 8i of places.
-	VPSHUFBITQMB(places, words, k)
-	KMOVQ(k, set)
-	zero := GP64()
-	if row == nil {
-		ANDNQ(a.used, set, zero)
-	} else {
-		ANDNQ(*row, set, zero)
-	}
+	// All eight bytes of a lane of places are the same, and so are the eight bits of
+	// the mask: the bit of that lane whose number stands in their low six bits.
+	VPSHUFBITQMB(places, words, there)
 	if op == add {
-		ones := a.ones
+		ones := z(z512Ones)
 		if row != nil {
-			ones = ZMM()
 			VPMOVZXBQ(*row, ones)
 		}
 		// The rotation takes its counts modulo 64.
@@ -55,12 +51,37 @@ func (a *avx512) line(op operation, line operand.Mem, g reg.GPVirtual, row *oper
 		VPORQ(places, words, words)
 		VMOVDQU64(words, line)
 	}
-	if missing != nil {
-		ORQ(missing, zero)
+	if row == nil {
+		if before != nil {
+			KANDQ(before, there, there)
+		}
+		return there
 	}
-	return zero
+	missing := GP64()
+	KMOVQ(there, missing)
+	ANDNQ(*row, missing, missing)
+	if before != nil {
+		ORQ(before, missing)
+	}
+	return missing
 }
 
-// testZero has nothing to do: the last operation on a general register was the one
-// that made missing, and the vector instructions after it leave the flags alone.
-func (a *avx512) testZero(reg.Register) {}
+func (avx512) answer(result reg.Register, full bool) {
+	if full {
+		KORTESTQ(result, result) // carry if there is no zero
+		return
+	}
+	CMPQ(result, operand.Imm(1))
+}
+
+func (avx512) end() {}
+
+// fields returns the place of a table of where the six bits of each lane begin in g,
+// eight times each.
+func fields() operand.Mem {
+	return data("fields", func() {
+		for i := range 8 {
+			DATA(8*i, operand.U64(0x0101010101010101*uint64(16+6*i)))
+		}
+	})
+}
