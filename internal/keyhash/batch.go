@@ -8,14 +8,18 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// isShort reports whether short applies. Keys of 9 to 16 bytes, which most ids
-// are, take half as long without a call for each.
-func isShort(key []byte) bool { return uint(len(key)-9) < 8 }
+// Default returns what the zero Hash's Sum does. It is a call less, which counts
+// where a key is hashed in three nanoseconds.
+func Default(key []byte) uint64 { return xxh3.Hash(key) }
 
-// short is XXH3 for 9 to 16 bytes, in a form that compilers inline. It is the
+// IsShort reports whether Short applies. Keys of 9 to 16 bytes, which most ids
+// are, take half as long without a call for each.
+func IsShort(key []byte) bool { return uint(len(key)-9) < 8 }
+
+// Short is XXH3 for 9 to 16 bytes, in a form that compilers inline. It is the
 // part for small inputs, with seed 0, of the specification of xxHash 0.8; the
 // constants are made of the default secret there.
-func short(key []byte) uint64 {
+func Short(key []byte) uint64 {
 	low := binary.LittleEndian.Uint64(key) ^ 0x6782737bea4239b9
 	high := binary.LittleEndian.Uint64(key[len(key)-8:]) ^ 0xaf56bc3b0996523a
 	productHigh, productLow := bits.Mul64(low, high)
@@ -39,8 +43,8 @@ func (h *Hash) SumKeys(hs []uint64, keys [][]byte) {
 		if i += manyKeys(hs[i:], keys[i:]); i == len(keys) {
 			return
 		}
-		if key := keys[i]; isShort(key) {
-			hs[i] = short(key)
+		if key := keys[i]; IsShort(key) {
+			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)
 		}
@@ -60,8 +64,8 @@ func (h *Hash) SumStrings(hs []uint64, keys []string) {
 		if i += manyKeys(hs[i:], keys[i:]); i == len(keys) {
 			return
 		}
-		if key := unsafe.Slice(unsafe.StringData(keys[i]), len(keys[i])); isShort(key) {
-			hs[i] = short(key)
+		if key := unsafe.Slice(unsafe.StringData(keys[i]), len(keys[i])); IsShort(key) {
+			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)
 		}
@@ -87,8 +91,8 @@ func (h *Hash) SumFlat(hs []uint64, buf []byte, begin int, ends []int) {
 		if i == len(ends) {
 			return
 		}
-		if key := buf[begin:ends[i]]; isShort(key) {
-			hs[i] = short(key)
+		if key := buf[begin:ends[i]]; IsShort(key) {
+			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)
 		}

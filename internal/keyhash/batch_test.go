@@ -58,8 +58,11 @@ func TestBatches(t *testing.T) {
 				if h.Algorithm == XXH3 && want[i] != xxh3.HashSeed(key, h.Seed) {
 					t.Errorf("%v: Sum of %d bytes is %x, want %x", h, i, want[i], xxh3.HashSeed(key, h.Seed))
 				}
-				if h == (Hash{}) && isShort(key) && short(key) != want[i] {
-					t.Errorf("length %d: short is %x, Sum %x", i, short(key), want[i])
+				if h == (Hash{}) && Default(key) != want[i] {
+					t.Errorf("length %d: Default is %x, Sum %x", i, Default(key), want[i])
+				}
+				if h == (Hash{}) && IsShort(key) && Short(key) != want[i] {
+					t.Errorf("length %d: Short is %x, Sum %x", i, Short(key), want[i])
 				}
 			}
 			for at := 0; at < len(keys); at += 100 {
