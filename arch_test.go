@@ -33,6 +33,11 @@ var arrows = []arrow{
 	}},
 	{level: 0, pkg: "internal/keyhash", modules: []string{"github.com/dchest/siphash", "github.com/zeebo/xxh3", "golang.org/x/sys"}},
 	{level: 0, pkg: "internal/pages", modules: []string{"golang.org/x/sys"}},
+	{level: 0, pkg: "internal/resp", not: map[string]string{
+		"net":  "the codec turns bytes into commands and replies into bytes; sockets are the business of internal/server",
+		"io":   "the codec turns bytes into commands and replies into bytes; sockets are the business of internal/server",
+		"time": "a protocol has no clock",
+	}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
 
 	// A kernel hashes a key and probes in one call.

@@ -1,0 +1,252 @@
+package resp
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// A Kind tells replies apart, by the byte that each begins with.
+type Kind byte
+
+// The kinds of replies. Null stands for all three forms of it, and BulkError
+// reads like an error.
+const (
+	Simple    Kind = '+'
+	Error     Kind = '-'
+	Int       Kind = ':'
+	Bulk      Kind = '$'
+	Null      Kind = '_'
+	Array     Kind = '*'
+	Map       Kind = '%'
+	Set       Kind = '~'
+	Push      Kind = '>'
+	Double    Kind = ','
+	Bool      Kind = '#'
+	BigNumber Kind = '('
+	Verbatim  Kind = '='
+	BulkError Kind = '!'
+)
+
+// A Value is a reply as a client sees it.
+type Value struct {
+	Kind  Kind
+	Text  string  // of the kinds that are texts; a Verbatim has its format in front
+	Int   int64   // of Int; 1 or 0 of Bool
+	Float float64 // of Double
+	Elems []Value // of the aggregates; a Map has names and values in turn
+}
+
+// maxDepth bounds how deep replies may be nested.
+const maxDepth = 32
+
+// ParseReply reads the reply at the beginning of buf and returns its length, 0
+// when it is not complete. The value does not keep buf.
+func ParseReply(buf []byte) (v Value, n int, err error) {
+	return parseReply(buf, 0)
+}
+
+func parseReply(buf []byte, depth int) (Value, int, error) {
+	if depth > maxDepth {
+		return Value{}, 0, fmt.Errorf("resp: a reply is nested deeper than %d levels", maxDepth)
+	}
+	text, n, err := firstLine(buf)
+	if n == 0 {
+		return Value{}, 0, err
+	}
+	v := Value{Kind: Kind(buf[0])}
+	bad := func() (Value, int, error) {
+		return Value{}, 0, fmt.Errorf("resp: %.40q is no reply of kind %c", text, v.Kind)
+	}
+	switch v.Kind {
+	case Simple, Error:
+		v.Text = string(text)
+	case Int:
+		var ok bool
+		if v.Int, ok = ParseInt(text); !ok {
+			return bad()
+		}
+	case Null:
+		if len(text) != 0 {
+			return bad()
+		}
+	case Bool:
+		switch string(text) {
+		case "t":
+			v.Int = 1
+		case "f":
+		default:
+			return bad()
+		}
+	case Double:
+		if v.Float, err = strconv.ParseFloat(string(text), 64); err != nil {
+			return bad()
+		}
+	case BigNumber:
+		if _, ok := new(big.Int).SetString(string(text), 10); !ok || len(text) > 4096 {
+			return bad()
+		}
+		v.Text = string(text)
+	case Bulk, Verbatim, BulkError:
+		size, ok := ParseInt(text)
+		if ok && size == -1 && v.Kind == Bulk {
+			return Value{Kind: Null}, n, nil
+		}
+		if !ok || size < 0 || size > math.MaxInt32 || v.Kind == Verbatim && size < 4 {
+			return bad()
+		}
+		if int64(len(buf)-n) < size+2 {
+			return Value{}, 0, nil
+		}
+		v.Text = string(buf[n : n+int(size)])
+		n += int(size) + 2
+		if buf[n-2] != '\r' || buf[n-1] != '\n' {
+			return Value{}, 0, fmt.Errorf("resp: a string of %d bytes is longer than announced", size)
+		}
+	case Array, Map, Set, Push:
+		count, ok := ParseInt(text)
+		if ok && count == -1 && v.Kind == Array {
+			return Value{Kind: Null}, n, nil
+		}
+		if !ok || count < 0 || count > math.MaxInt32 {
+			return bad()
+		}
+		if v.Kind == Map {
+			count *= 2
+		}
+		if count > int64(len(buf)-n)/3 {
+			return Value{}, 0, nil // no reply has less than three bytes
+		}
+		v.Elems = make([]Value, 0, count)
+		for range count {
+			elem, size, err := parseReply(buf[n:], depth+1)
+			if size == 0 {
+				return Value{}, 0, err
+			}
+			v.Elems = append(v.Elems, elem)
+			n += size
+		}
+	default:
+		return Value{}, 0, fmt.Errorf("resp: %q begins no reply", buf[0])
+	}
+	return v, n, nil
+}
+
+// firstLine returns the text behind the byte that begins a reply, up to the end
+// of its line, and the length of the line; 0 when it is not complete.
+func firstLine(buf []byte) (text []byte, n int, err error) {
+	end := bytes.IndexByte(buf, '\r')
+	if end < 0 || end+1 == len(buf) {
+		return nil, 0, nil
+	}
+	if end == 0 || buf[end+1] != '\n' || bytes.IndexByte(buf[:end], '\n') >= 0 {
+		return nil, 0, fmt.Errorf("resp: the line %.40q begins no reply", buf[:end])
+	}
+	return buf[1:end], end + 2, nil
+}
+
+// SkipReply returns the length of the reply at the beginning of buf, 0 when it
+// is not complete. It is ParseReply for those who only count.
+func SkipReply(buf []byte) (n int, err error) {
+	for left := 1; left > 0; left-- {
+		text, size, err := firstLine(buf[n:])
+		if size == 0 {
+			return 0, err
+		}
+		kind := Kind(buf[n])
+		n += size
+		switch kind {
+		case Simple, Error, Int, Null, Bool, Double, BigNumber:
+			continue
+		}
+		count, ok := ParseInt(text)
+		if !ok || count < -1 || count > math.MaxInt32 {
+			return 0, fmt.Errorf("resp: %.40q announces no length", text)
+		}
+		switch kind {
+		case Bulk, Verbatim, BulkError:
+			if count >= 0 {
+				n += int(count) + 2
+			}
+			if n > len(buf) {
+				return 0, nil
+			}
+		case Array, Set, Push:
+			left += max(int(count), 0)
+		case Map:
+			left += 2 * max(int(count), 0)
+		default:
+			return 0, fmt.Errorf("resp: %q begins no reply", byte(kind))
+		}
+	}
+	return n, nil
+}
+
+// String renders the reply on one line, without loss but for the differences
+// between forms of null, so that a transcript shows what a client would see.
+func (v Value) String() string {
+	var b strings.Builder
+	v.render(&b)
+	return b.String()
+}
+
+func (v Value) render(b *strings.Builder) {
+	list := func(open, between string, end byte) {
+		b.WriteString(open)
+		for i, elem := range v.Elems {
+			switch {
+			case i == 0:
+			case v.Kind == Map && i%2 == 1:
+				b.WriteString(between)
+			default:
+				b.WriteString(", ")
+			}
+			elem.render(b)
+		}
+		b.WriteByte(end)
+	}
+	switch v.Kind {
+	case Simple, Error, BigNumber:
+		b.WriteByte(byte(v.Kind))
+		b.WriteString(v.Text)
+	case Int:
+		fmt.Fprintf(b, ":%d", v.Int)
+	case Bulk:
+		b.WriteString(strconv.Quote(v.Text))
+	case Verbatim, BulkError:
+		fmt.Fprintf(b, "%c%q", v.Kind, v.Text)
+	case Bool:
+		b.WriteString([]string{"#f", "#t"}[v.Int])
+	case Double:
+		b.WriteByte(',')
+		b.Write(appendDouble(nil, v.Float))
+	case Array:
+		list("[", ", ", ']')
+	case Map:
+		list("{", ": ", '}')
+	case Set:
+		list("~[", ", ", ']')
+	case Push:
+		list(">[", ", ", ']')
+	default:
+		b.WriteString("null")
+	}
+}
+
+// AppendCommand appends a command in the form that clients send.
+func AppendCommand[T string | []byte](b []byte, args ...T) []byte {
+	b = append(b, '*')
+	b = strconv.AppendInt(b, int64(len(args)), 10)
+	b = append(b, '\r', '\n')
+	for _, arg := range args {
+		b = append(b, '$')
+		b = strconv.AppendInt(b, int64(len(arg)), 10)
+		b = append(b, '\r', '\n')
+		b = append(b, arg...)
+		b = append(b, '\r', '\n')
+	}
+	return b
+}

@@ -1,0 +1,96 @@
+package resp
+
+// SplitWords splits a line into words as an inline command is split: words stand
+// between blanks; in double quotes \n \r \t \b \a, \xHH and \ before any other
+// byte are escapes; in single quotes only \' is. It reports false when a quote
+// is not closed, or is closed in the middle of a word. The line is not changed.
+func SplitWords(line []byte) (words [][]byte, ok bool) {
+	return splitWords(append([]byte(nil), line...), nil)
+}
+
+// splitWords appends the words of the line to args. It resolves quotes in place:
+// what is written never passes what is read.
+func splitWords(line []byte, args [][]byte) ([][]byte, bool) {
+	for at := 0; ; {
+		for at < len(line) && blank(line[at]) {
+			at++
+		}
+		if at == len(line) {
+			return args, true
+		}
+		from, to := at, at
+		for at < len(line) && !blank(line[at]) {
+			switch quote := line[at]; quote {
+			case '"', '\'':
+				var ok bool
+				if at, to, ok = unquote(line, at, to); !ok {
+					return args, false
+				}
+			default:
+				line[to] = quote
+				at, to = at+1, to+1
+			}
+		}
+		args = append(args, line[from:to:to])
+	}
+}
+
+// unquote resolves the quoted part that begins at position at, writes it from
+// position to on, and returns both positions behind it.
+func unquote(line []byte, at, to int) (_, _ int, ok bool) {
+	quote := line[at]
+	for at++; at < len(line); {
+		c := line[at]
+		switch {
+		case c == quote:
+			// A closing quote ends the word.
+			at++
+			return at, to, at == len(line) || blank(line[at])
+		case c == '\\' && quote == '"' && at+3 < len(line) && line[at+1] == 'x' && hex(line[at+2]) >= 0 && hex(line[at+3]) >= 0:
+			line[to] = byte(hex(line[at+2])<<4 | hex(line[at+3]))
+			at += 4
+		case c == '\\' && quote == '"' && at+1 < len(line):
+			line[to] = unescape(line[at+1])
+			at += 2
+		case c == '\\' && quote == '\'' && at+1 < len(line) && line[at+1] == '\'':
+			line[to] = '\''
+			at += 2
+		default:
+			line[to] = c
+			at++
+		}
+		to++
+	}
+	return at, to, false
+}
+
+// blank reports what C calls a space.
+func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+func unescape(c byte) byte {
+	switch c {
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	case 'b':
+		return '\b'
+	case 'a':
+		return '\a'
+	}
+	return c
+}
+
+func hex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
