@@ -87,21 +87,13 @@ func (a *Adaptive) Clone() *Adaptive {
 }
 
 func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
-	h := a.header(frame.TypeAdaptive, 0, a.config.ErrorRate)
-	// The first three are those of a Scalable.
-	h.Fields[0] = math.Float64bits(a.config.Growth)
-	h.Fields[1] = a.config.FilterMaxBytes
-	if a.config.Overfill {
-		h.Fields[2] = flagOverfill
-	}
-	h.Fields[3] = a.config.MaxBytes
 	if a.filter == nil {
 		// In order, so that the same keys make the same bytes, which can be
 		// searched where they lie.
-		body := frame.Bytes(a.exact().sorted())
-		h.Parts = []frame.Part{fingerprintsPart(len(body))}
-		return h, [][]byte{body}, nil
+		h, parts := a.encodeExact(a.exact().sorted())
+		return h, parts, nil
 	}
+	h := a.headerOfBoth()
 	h.Capacity = a.filter.config.Capacity
 	var bodies [][]byte
 	for _, l := range a.filter.layers {
@@ -110,6 +102,27 @@ func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
 		bodies = append(bodies, body)
 	}
 	return h, bodies, nil
+}
+
+// encodeExact is encode for a set that is exact, whose hashes are given in order.
+func (a *Adaptive) encodeExact(sorted []uint64) (*frame.Header, [][]byte) {
+	h := a.headerOfBoth()
+	body := frame.Bytes(sorted)
+	h.Parts = []frame.Part{fingerprintsPart(len(body))}
+	return h, [][]byte{body}
+}
+
+// headerOfBoth returns what the headers of a set and of a filter share.
+func (a *Adaptive) headerOfBoth() *frame.Header {
+	h := a.header(frame.TypeAdaptive, 0, a.config.ErrorRate)
+	// The first three are those of a Scalable.
+	h.Fields[0] = math.Float64bits(a.config.Growth)
+	h.Fields[1] = a.config.FilterMaxBytes
+	if a.config.Overfill {
+		h.Fields[2] = flagOverfill
+	}
+	h.Fields[3] = a.config.MaxBytes
+	return h
 }
 
 // fingerprintsPart describes hashes in a file.

@@ -83,6 +83,7 @@ type Window struct {
 	// first.
 	gens  []generation
 	spare *Scalable // memory for the next one
+	held  int       // snapshots under way: what is dropped is not used again
 }
 
 // generation number n takes the keys of the n-th step.
@@ -222,10 +223,12 @@ func (w *Window) advance(to int64) {
 	w.current = to
 	for n := len(w.liveGens(to)); len(w.gens) > n; {
 		last := len(w.gens) - 1
-		if w.spare != nil {
-			w.spare.Release()
+		if w.held == 0 {
+			if w.spare != nil {
+				w.spare.Release()
+			}
+			w.spare = w.gens[last].set
 		}
-		w.spare = w.gens[last].set
 		w.gens[last] = generation{}
 		w.gens = w.gens[:last]
 	}

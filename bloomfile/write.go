@@ -1,9 +1,11 @@
 package bloomfile
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
+	"sync"
 
 	"seen/bloom"
 	"seen/internal/frame"
@@ -55,6 +57,28 @@ func (l *FileLock) Write(s io.WriterTo) error {
 		return err
 	})
 	if err != nil {
+		return named(l.path, err)
+	}
+	return nil
+}
+
+// WriteSnapshot is Write while another goroutine goes on adding to s under lock,
+// which that goroutine never misses for long; see [bloom.WriteSnapshot]. When all
+// that will be in the file is fixed, settle is called, without the lock; its error,
+// or the end of ctx until then, leaves the former file as it is.
+func (l *FileLock) WriteSnapshot(ctx context.Context, s bloom.Set, lock sync.Locker, settle func() error) error {
+	r, err := vfs.Replace(l.fsys, l.path)
+	if err != nil {
+		return named(l.path, err)
+	}
+	defer r.Abort()
+	if err := bloom.WriteSnapshot(ctx, s, r, lock); err != nil {
+		return named(l.path, err)
+	}
+	if err := settle(); err != nil {
+		return err
+	}
+	if err := r.Commit(); err != nil {
 		return named(l.path, err)
 	}
 	return nil

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"seen/bloom"
@@ -16,8 +19,19 @@ import (
 type state struct {
 	path  string
 	every time.Duration
-	lock  *bloomfile.FileLock
+	lock  stateFile
 	saved time.Time
+
+	// What belongs to the checkpoint that is under way, nil if none is.
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// stateFile is what a state needs of a *bloomfile.FileLock.
+type stateFile interface {
+	Write(s io.WriterTo) error
+	WriteSnapshot(ctx context.Context, s bloom.Set, lock sync.Locker, settle func() error) error
+	Close() error
 }
 
 // openState locks the state file for this run and loads the set in it; the set
@@ -47,7 +61,46 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 }
 
 // due reports whether it is time for a checkpoint.
-func (s *state) due() bool { return s.path != "" && time.Since(s.saved) >= s.every }
+func (s *state) due() bool {
+	return s.path != "" && s.ended == nil && time.Since(s.saved) >= s.every
+}
+
+// begin begins a checkpoint: it saves the set in a goroutine of its own, while the
+// caller goes on adding to it under lock. settle completes the output and refuses
+// when the set holds what will never be there.
+func (s *state) begin(set bloom.Set, lock sync.Locker, settle func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.saved = time.Now()
+	s.cancel, s.ended = cancel, make(chan error, 1)
+	go func() { s.ended <- s.lock.WriteSnapshot(ctx, set, lock, settle) }()
+}
+
+// poll returns what was wrong with a checkpoint that has ended.
+func (s *state) poll() error {
+	select {
+	case err := <-s.ended:
+		s.cancel()
+		s.ended = nil
+		return err
+	default:
+		return nil
+	}
+}
+
+// settle gives up a checkpoint that is under way, unless it is about to end: what
+// comes next saves more, or nothing.
+func (s *state) settle() error {
+	if s.ended == nil {
+		return nil
+	}
+	s.cancel()
+	err := <-s.ended
+	s.ended = nil
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
 
 // save replaces the file by the set, as a whole.
 func (s *state) save(set bloom.Set) error {
@@ -63,6 +116,7 @@ func (s *state) save(set bloom.Set) error {
 
 func (s *state) close() {
 	if s.lock != nil {
+		_ = s.settle()
 		_ = s.lock.Close()
 	}
 }

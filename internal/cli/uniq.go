@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -147,13 +148,18 @@ type uniqRun struct {
 	occur   occurrences
 	keep    []bool
 	started time.Time
-	atRisk  uint64                 // lines that could have been dropped wrongly
-	old     uint64                 // lines that were taken for seen
-	noted   bool                   // it was said that a filter has taken over
-	warned  bool                   // it was said that the filter is too full
-	header  bool                   // a csv header was printed
-	broken  bool                   // the output cannot be written
-	filled  atomic.Pointer[string] // for the progress line
+	atRisk  uint64 // lines that could have been dropped wrongly
+	old     uint64 // lines that were taken for seen
+	noted   bool   // it was said that a filter has taken over
+	warned  bool   // it was said that the filter is too full
+	header  bool   // a csv header was printed
+	broken  bool   // the output cannot be written
+	torn    bool   // the set holds keys whose lines were not decided
+
+	// deciding is held while the set or the output is used; a checkpoint takes it
+	// between blocks.
+	deciding sync.Mutex
+	filled   atomic.Pointer[string] // for the progress line
 }
 
 func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err error) {
@@ -247,6 +253,16 @@ func (u *uniqRun) newSet(hash bloom.Hash) (bloom.Set, error) {
 
 // block decides the records of one block and writes those that are kept.
 func (u *uniqRun) block(b *stream.Block) error {
+	u.deciding.Lock()
+	err := u.decideBlock(b)
+	u.deciding.Unlock()
+	if err != nil {
+		return err
+	}
+	return u.saveIfDue()
+}
+
+func (u *uniqRun) decideBlock(b *stream.Block) error {
 	if b.Header {
 		return u.writeHeader(b)
 	}
@@ -257,6 +273,7 @@ func (u *uniqRun) block(b *stream.Block) error {
 		done, err := u.decide(b, lo, hi)
 		if err != nil {
 			n, full = lo+done, err
+			u.torn = errors.Is(err, errTorn)
 			break
 		}
 	}
@@ -271,7 +288,7 @@ func (u *uniqRun) block(b *stream.Block) error {
 		return full
 	}
 	u.note()
-	return u.saveIfDue()
+	return nil
 }
 
 // decide fills in keep for the records from lo to hi, and returns how many it
@@ -300,7 +317,7 @@ func (u *uniqRun) decide(b *stream.Block, lo, hi int) (int, error) {
 // write writes the first n records of b as the flags ask for.
 func (u *uniqRun) write(b *stream.Block, n int) error {
 	err := u.writeBlock(b, n)
-	u.broken = err != nil
+	u.broken = u.broken || err != nil
 	return err
 }
 
@@ -372,6 +389,9 @@ func (u *uniqRun) fill() string {
 
 // end writes what is left, saves the state, and reports.
 func (u *uniqRun) end(err error) error {
+	if checkpointErr := u.state.settle(); err == nil {
+		err = checkpointErr
+	}
 	var sig *signalError
 	switch {
 	case errors.Is(err, errTorn):
@@ -421,7 +441,7 @@ func (u *uniqRun) afterError(err error) error {
 // save makes the output complete, and only then the state: it never leads.
 func (u *uniqRun) save() error {
 	if u.broken {
-		return errors.New("the output could not be written; the state was not saved")
+		return errBroken
 	}
 	if err := u.completeOutput(); err != nil {
 		u.broken = true // a second try might succeed, and prove nothing
@@ -445,16 +465,44 @@ func (u *uniqRun) completeOutput() error {
 	return nil
 }
 
-// saveIfDue saves the state when a checkpoint is due. With -o there is none:
-// the output is not there before the end.
+// saveIfDue begins a checkpoint when one is due, and returns what was wrong with
+// the last one. With -o there is none: the output is not there before the end.
 func (u *uniqRun) saveIfDue() error {
 	text := fillText(u.set)
 	u.filled.Store(&text)
-	if u.output != "" || !u.state.due() {
-		return nil
+	if err := u.state.poll(); err != nil {
+		return err
 	}
-	return u.save()
+	if u.output == "" && u.state.due() {
+		u.state.begin(u.set, &u.deciding, u.settleOutput)
+	}
+	return nil
 }
+
+// settleOutput makes the output of a checkpoint complete. By now it is fixed which
+// keys will be in the state, and all lines of these were handed to the writer: here
+// they are written and made durable, while the run goes on.
+func (u *uniqRun) settleOutput() error {
+	u.deciding.Lock()
+	defer u.deciding.Unlock()
+	switch {
+	case u.torn:
+		return errTorn
+	case u.broken:
+		return errBroken
+	}
+	err := u.out.Flush()
+	if err == nil {
+		u.deciding.Unlock()
+		err = syncOutput(u.sink)
+		u.deciding.Lock()
+	}
+	u.broken = u.broken || err != nil // a second try might succeed, and prove nothing
+	return err
+}
+
+// errBroken says that the state would lead the output.
+var errBroken = errors.New("the output could not be written; the state was not saved")
 
 // sameFile reports whether two names lead to one file, which need not exist.
 func sameFile(a, b string) bool {

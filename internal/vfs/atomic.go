@@ -84,6 +84,9 @@ func checkReplaceable(fsys FS, path string, info fs.FileInfo) error {
 // Write writes to the new file, without buffering.
 func (r *Replacement) Write(p []byte) (int, error) { return r.temp.Write(p) }
 
+// WriteAt writes at an offset of the new file.
+func (r *Replacement) WriteAt(p []byte, off int64) (int, error) { return r.temp.WriteAt(p, off) }
+
 // Commit makes the new file durable and puts it in its place. After an error
 // before that the former file is still there and the new one is removed. A second
 // Commit, or one after Abort, returns fs.ErrClosed.
