@@ -46,7 +46,7 @@ func (l *layer) part() (part, func(io.Writer) error) {
 		return part{state: partInline, inline: slices.Clone(l.bits())}, nil
 	}
 	return part{}, func(w io.Writer) error {
-		_, err := l.f.WriteTo(w)
+		_, err := l.f.Blocked().WriteTo(w)
 		runtime.KeepAlive(l)
 		return err
 	}
@@ -110,8 +110,8 @@ func parseBloomMeta(b []byte) (*bloomMeta, error) {
 	return m, nil
 }
 
-// loadBloom makes the filter that an image describes. open reads part i into memory.
-func (s *Store) loadBloom(im *image, read func(i int, l *layer) error) (*Bloom, error) {
+// loadBloom makes the filter that an image describes.
+func (s *Store) loadBloom(im *image) (*Bloom, error) {
 	m, err := parseBloomMeta(im.meta)
 	if err != nil {
 		return nil, err
@@ -127,20 +127,32 @@ func (s *Store) loadBloom(im *image, read func(i int, l *layer) error) (*Bloom, 
 		if err != nil {
 			return nil, err
 		}
-		if err := read(i, l); err != nil {
+		if err := l.fill(s, im.parts[i]); err != nil {
 			return nil, err
 		}
 		l.added.Store(m.added[i])
-		l.changed = im.at
-		if p := im.parts[i]; p.state == partFile {
-			l.file, l.fileAt = p.file, im.at
-		}
+		l.changed, l.fileAt = im.at, im.at
 		v.layers = append(v.layers, l)
 	}
 	slices.Reverse(v.layers)
 	b.view.Store(v)
 	b.memory.Store(v.bytes() + valueOverhead)
 	return b, nil
+}
+
+// fill puts the bits into an empty layer.
+func (l *layer) fill(s *Store, p part) error {
+	switch p.state {
+	case partInline:
+		defer runtime.KeepAlive(l)
+		if bits := l.bits(); copy(bits, p.inline) != len(p.inline) || len(bits) != len(p.inline) {
+			return fmt.Errorf("%d bytes for an array of %d", len(p.inline), len(bits))
+		}
+	case partFile:
+		l.file = p.file
+		return l.load(&s.files, p.file, l.header(s.hash))
+	}
+	return nil
 }
 
 // replay implements value.

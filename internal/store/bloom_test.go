@@ -3,6 +3,8 @@ package store
 import (
 	"fmt"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 func testKeys(prefix string, n int) [][]byte {
@@ -14,7 +16,7 @@ func testKeys(prefix string, n int) [][]byte {
 }
 
 func TestAddHas(t *testing.T) {
-	s, err := Open("/d", Options{})
+	s, err := Open("/d", Options{FS: vfs.NewMem()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,5 +52,56 @@ func TestAddHas(t *testing.T) {
 	}); n != 0 {
 		t.Fatal(n)
 	}
-	t.Logf("%+v", f.Info())
+}
+
+func TestReopen(t *testing.T) {
+	fsys := vfs.NewCrashableMem()
+	s, err := Open("/a/b", Options{FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		name := fmt.Appendf(nil, "f%d", i)
+		f, at, err := s.CreateBloom(name, BloomConfig{ErrorRate: 0.001, Capacity: 1000 << (3 * i), Expansion: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := testKeys("k", 10000)
+		_, at, err = f.Add(make([]bool, len(keys)), keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Wait(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		if i == 2 {
+			if err := s.Checkpoint(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	clone := fsys.CrashClone(vfs.CrashCloneCfg{})
+	for range 3 {
+		s, err := Open("/a/b", Options{FS: clone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 5 {
+			f := s.Get(fmt.Appendf(nil, "f%d", i)).(*Bloom)
+			keys := testKeys("k", 10000)
+			found := make([]bool, len(keys))
+			f.Has(found, keys)
+			for i := range found {
+				if !found[i] {
+					t.Fatal(i)
+				}
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -2,12 +2,72 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
+	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
-// commits is how far the log is durable.
+// commits is how far the log is written, and who waits for it.
 type commits struct {
-	durable atomic.Uint64
+	written atomic.Uint64 // in the database: a killed process does not lose it
+	durable atomic.Uint64 // synced: a power failure does not lose it
+	syncs   atomic.Uint64
+
+	writing sync.Mutex // held while a record is made of the buffer
+
+	mu   sync.Mutex
+	more chan struct{} // closed, and replaced, when the above or trouble change
+
+	force chan struct{} // asks the committer not to tarry
+	quit  chan struct{} // closed: commit what is left, and end
+	ended chan struct{} // closed when the committer has ended
+}
+
+const (
+	// tarry is how long the committer collects operations that nobody waits for.
+	tarry = 10 * time.Millisecond
+	// maxBuffered is the length of the buffer from which on changes wait for it to
+	// be written also if they need not be synced.
+	maxBuffered = 32 << 20
+	// syncEvery is the time between syncs with EverySecond.
+	syncEvery = time.Second
+)
+
+func (c *commits) init(last LSN) {
+	c.written.Store(uint64(last))
+	c.durable.Store(uint64(last))
+	c.more = make(chan struct{})
+	c.force = make(chan struct{}, 1)
+	c.quit = make(chan struct{})
+	c.ended = make(chan struct{})
+}
+
+// announce wakes all who wait, to look again.
+func (c *commits) announce() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.more)
+	c.more = make(chan struct{})
+}
+
+// await waits until done reports true.
+func (c *commits) await(ctx context.Context, done func() (bool, error)) error {
+	for {
+		c.mu.Lock()
+		more := c.more
+		c.mu.Unlock()
+		if is, err := done(); is || err != nil {
+			return err
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // Wait waits until the log is durable up to at, as Fsync says. It is called before
@@ -18,8 +78,150 @@ func (s *Store) Wait(ctx context.Context, at LSN) error {
 	if uint64(at) <= s.durable.Load() {
 		return nil
 	}
-	return s.log.stopped()
+	if s.Fsync() != Always && s.log.buffered.Load() < maxBuffered {
+		return s.log.stopped()
+	}
+	return s.await(ctx, func() (bool, error) {
+		if uint64(at) <= s.durable.Load() || s.Fsync() != Always && uint64(at) <= s.written.Load() {
+			return true, nil
+		}
+		return false, s.log.stopped()
+	})
 }
 
 // Durable returns the position up to which the log is synced.
 func (s *Store) Durable() LSN { return LSN(s.durable.Load()) }
+
+// flush waits until the log is in the database up to at.
+func (s *Store) flush(ctx context.Context, at LSN) error {
+	select {
+	case s.force <- struct{}{}:
+	default:
+	}
+	return s.await(ctx, func() (bool, error) {
+		if uint64(at) <= s.written.Load() {
+			return true, nil
+		}
+		return false, s.log.stopped()
+	})
+}
+
+// commit is the goroutine that takes operations from the buffer to the database.
+func (s *Store) commit() {
+	defer close(s.ended)
+	var spare []byte
+	var due <-chan time.Time // when to sync what was written without
+	for {
+		select {
+		case <-s.log.work:
+			if s.Fsync() != Always {
+				s.tarry()
+			}
+		case <-s.force:
+		case <-due:
+			due = nil
+			s.sync()
+		case <-s.quit:
+			s.commitAll(spare, true)
+			return
+		}
+		always := s.Fsync() == Always
+		spare = s.commitAll(spare, always)
+		if !always && due == nil && s.Fsync() == EverySecond && s.durable.Load() < s.written.Load() {
+			due = time.After(syncEvery)
+		}
+	}
+}
+
+// tarry waits for more operations, unless somebody is in need of them.
+func (s *Store) tarry() {
+	t := time.NewTimer(tarry)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.force:
+	case <-s.quit:
+	}
+}
+
+// commitAll commits until the buffer is empty. It returns memory for the next time.
+func (s *Store) commitAll(spare []byte, sync bool) []byte {
+	for more := true; more; {
+		spare, more = s.commitOnce(spare, sync)
+	}
+	return spare
+}
+
+// commitOnce makes one record of all that is in the buffer, and reports whether
+// there may be more.
+func (s *Store) commitOnce(spare []byte, sync bool) (_ []byte, more bool) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.log.stopped() != nil {
+		return spare, false
+	}
+	ops, first, count := s.log.take(spare)
+	if count == 0 {
+		return spare, false
+	}
+	s.watchSpace(uint64(len(ops)))
+	begin := time.Now()
+	db := s.db.Load()
+	err := db.apply(func(b *pebble.Batch) error { return b.Set(logKey(first), ops, nil) }, sync && !s.opts.hooks.noLogSync)
+	if err != nil {
+		db.die(err)
+		return spare, false
+	}
+	last := uint64(first) + count - 1
+	s.written.Store(last)
+	if sync {
+		s.synced(last, time.Since(begin))
+	}
+	s.announce()
+	s.considerCheckpoint()
+	if cap(ops) > maxBuffered {
+		ops = nil
+	}
+	return ops, true
+}
+
+// synced notes that the log is durable up to last.
+func (s *Store) synced(last uint64, took time.Duration) {
+	s.durable.Store(last)
+	s.syncs.Add(1)
+	s.opts.Events.Fsync(took)
+}
+
+// sync makes what is written durable.
+func (s *Store) sync() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	last, begin := s.written.Load(), time.Now()
+	if last == s.durable.Load() || s.log.stopped() != nil {
+		return
+	}
+	// A record of nothing: the sync covers all before it.
+	db := s.db.Load()
+	if err := db.apply(func(b *pebble.Batch) error { return b.LogData(nil, nil) }, true); err != nil {
+		db.die(err)
+		return
+	}
+	s.synced(last, time.Since(begin))
+	s.announce()
+}
+
+// The keys of the database: a letter and what it stands for.
+const (
+	prefixLog       = 'l' // with the number of the first operation, big-endian: operations
+	prefixCatalogue = 'v' // with the id of a value, big-endian: its image
+	prefixState     = 's' // alone: state
+)
+
+var stateKey = []byte{prefixState}
+
+func numbered(prefix byte, n uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{prefix}, n)
+}
+
+func logKey(first LSN) []byte       { return numbered(prefixLog, uint64(first)) }
+func catalogueKey(id uint64) []byte { return numbered(prefixCatalogue, id) }

@@ -54,6 +54,35 @@ func (im *image) append(b []byte) []byte {
 	return b
 }
 
+// files returns the files that the image refers to.
+func (im *image) files() []uint64 {
+	var files []uint64
+	for _, p := range im.parts {
+		if p.state == partFile {
+			files = append(files, p.file)
+		}
+	}
+	return files
+}
+
+// encode returns the image as it stands in the catalogue.
+func (im *image) encode() []byte { return im.append(binary.AppendUvarint(nil, uint64(im.at))) }
+
+// parseCatalogued takes apart what encode returns. The image refers to b.
+func parseCatalogued(id uint64, b []byte) (*image, error) {
+	r := reader{b: b}
+	at := LSN(r.uvarint())
+	if r.err != nil {
+		return nil, r.err
+	}
+	im, err := parseImage(r.b)
+	if err != nil {
+		return nil, err
+	}
+	im.id, im.at = id, at
+	return im, nil
+}
+
 // maxInline is the length up to which the contents of an array stand in its image
 // instead of in a file of their own.
 const maxInline = 64 << 10
@@ -93,6 +122,6 @@ type capture struct {
 	*image
 	// write writes the contents of part i, of those for which there is one.
 	write []func(io.Writer) error
-	// saved is called when the catalogue has the image, with the value's mutex held.
+	// saved is called by the checkpoint when the catalogue has the image.
 	saved func(im *image)
 }

@@ -41,25 +41,14 @@ func (s *Store) Version(name []byte) uint64 {
 	return s.tombs.version(name)
 }
 
-// publish gives a new value, whose contents the image im describes, its name. prior,
-// if it is not nil, is the value of that name, which goes at the same moment; the
-// caller holds space, and prior's mutex.
-func (s *Store) publish(v, prior value, im *image) LSN {
-	h := v.head()
-	at := s.log.append(opCreate, h.id, im.append(nil))
-	if prior != nil {
-		s.drop(prior)
-	}
-	h.changedAll(at)
-	s.insert(v)
-	return at
-}
-
 // insert enters v into the tables.
 func (s *Store) insert(v value) {
 	h := v.head()
 	s.values[h.id] = v
 	s.names.put(h.name, v)
+	if h.expire.Load() != 0 {
+		s.expiring[h.id] = v
+	}
 }
 
 // create makes a new value under a name that has none. make makes it, in the state
@@ -82,7 +71,11 @@ func (s *Store) create(name []byte, v value) (LSN, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.publish(v, nil, c.image), nil
+	at := s.log.append(opCreate, h.id, c.append(nil))
+	h.stored = &stored{files: c.files()}
+	h.changedAll(at)
+	s.insert(v)
+	return at, nil
 }
 
 // newID returns an id that no value has had; space is held.
@@ -91,16 +84,18 @@ func (s *Store) newID() uint64 {
 	return s.lastID
 }
 
-// drop takes a value, whose deletion is logged, out of the tables and out of the
-// account of memory. The caller holds space and the value's mutex.
-func (s *Store) drop(v value) {
+// drop takes a value, whose deletion has the given number, out of the tables and out
+// of the account of memory. The caller holds space and the value's mutex.
+func (s *Store) drop(v value, at LSN) {
 	h := v.head()
 	h.gone = true
 	delete(s.values, h.id)
+	delete(s.expiring, h.id)
 	if s.names.get([]byte(h.name)) == v {
 		s.names.remove(h.name)
 	}
 	s.memory.force(h.memory.Load(), 0)
+	s.dead = append(s.dead, dead{h.id, at, h.stored})
 }
 
 // remove deletes a value; space is held.
@@ -110,7 +105,7 @@ func (s *Store) remove(v value) LSN {
 	defer h.mu.Unlock()
 	at := s.log.append(opDelete, h.id, nil)
 	s.note(h.name, at)
-	s.drop(v)
+	s.drop(v, at)
 	return at
 }
 
@@ -227,6 +222,9 @@ func (s *Store) setExpiry(name []byte, deadline int64, wanted func(former int64)
 	at := s.log.append(opExpire, h.id, binary.AppendVarint(nil, deadline))
 	h.changed(at)
 	h.expire.Store(deadline)
+	if delete(s.expiring, h.id); deadline != 0 {
+		s.expiring[h.id] = v
+	}
 	return true, at, nil
 }
 
@@ -246,9 +244,11 @@ func (s *Store) Flush() (LSN, error) {
 		h := v.head()
 		h.gone = true
 		s.memory.force(h.memory.Load(), 0)
+		s.dead = append(s.dead, dead{h.id, at, h.stored})
 		h.mu.Unlock()
 	}
 	clear(s.values)
+	clear(s.expiring)
 	s.names.clear()
 	s.removed.Store(uint64(at))
 	s.tombs.flush(at)

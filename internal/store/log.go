@@ -17,7 +17,9 @@ type log struct {
 	held  int    // callers of hold: what is appended meanwhile must stay together
 	last  atomic.Uint64
 	bytes atomic.Uint64 // appended since the last checkpoint
-	work  chan struct{} // tells the committer that there are operations
+	// buffered is the length of buf.
+	buffered atomic.Int64
+	work     chan struct{} // tells the committer that there are operations
 	// trouble is why nothing can be appended at present, nil if all is well.
 	trouble atomic.Pointer[trouble]
 }
@@ -74,6 +76,7 @@ func (l *log) close(start int) LSN {
 	l.count++
 	at := l.last.Add(1)
 	held := l.held > 0
+	l.buffered.Store(int64(len(l.buf)))
 	l.mu.Unlock()
 	if !held {
 		l.signal()
@@ -129,5 +132,17 @@ func (l *log) take(spare []byte) (ops []byte, first LSN, count uint64) {
 	}
 	ops, first, count = l.buf, l.first, l.count
 	l.buf, l.first, l.count = spare[:0], first+LSN(count), 0
+	l.buffered.Store(0)
 	return ops, first, count
+}
+
+// forget drops what is in the buffer and returns the position up to which nothing
+// is to be written any more.
+func (l *log) forget() LSN {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := LSN(l.last.Load())
+	l.buf, l.first, l.count = nil, last+1, 0
+	l.buffered.Store(0)
+	return last
 }

@@ -2,31 +2,141 @@ package store
 
 import (
 	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"seen/bloom"
 	"seen/internal/keyhash"
 )
 
-// Open returns a store.
+// Open opens the store in a data directory, which it makes if there is none, and
+// returns when all values are in memory. A directory that is in use is ErrLocked;
+// one that is damaged is an error that names what.
 func Open(dir string, o Options) (*Store, error) {
 	o.complete()
-	s := &Store{opts: o, values: map[uint64]value{}}
-	var secret [keyhash.SecretSize]byte
-	rand.Read(secret[:])
-	s.hash = bloom.SecretHash(secret)
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		return nil, errors.New("store: this machine is big-endian, and the store works with little-endian memory only; use another machine")
+	}
+	s := &Store{
+		opts: o, dir: dir, values: map[uint64]value{}, expiring: map[uint64]value{},
+		due: make(chan struct{}, 1), closing: make(chan struct{}),
+	}
+	s.files.fs, s.files.hooks = o.FS, o.hooks
+	s.files.dir = o.FS.PathJoin(dir, filesName)
 	s.fsync.Store(uint32(o.Fsync))
 	s.layout.Store(uint32(o.Layout))
 	s.memory.limit.Store(o.MaxMemory)
 	s.names.init()
-	s.log.init(0)
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	s.start()
 	return s, nil
 }
 
-// Close closes the store.
-func (s *Store) Close() error {
-	s.log.trouble.Store(&trouble{ErrClosed, true})
-	return nil
+// open does what may fail.
+func (s *Store) open() (err error) {
+	fsys := s.opts.FS
+	for _, dir := range []string{s.dir, s.files.dir} {
+		if err := makeFolder(fsys, dir); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	if s.lock, err = fsys.Lock(fsys.PathJoin(s.dir, lockName)); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrLocked, s.dir, err)
+	}
+	if err := s.openSecret(); err != nil {
+		return err
+	}
+	db, err := s.openDB()
+	if err != nil {
+		return err
+	}
+	s.db.Store(db)
+	return s.recover()
 }
 
-// Failed returns why changes are refused at present, or nil.
-func (s *Store) Failed() error { return s.log.writable() }
+func (s *Store) openDB() (*database, error) {
+	dir := s.opts.FS.PathJoin(s.dir, dbName)
+	db, err := openDatabase(s.opts.FS, dir, &s.opts.Events, s.fail)
+	if err != nil {
+		return nil, fmt.Errorf("store: the database in %s cannot be opened: %w", dir, err)
+	}
+	// Its folder is durable only when the one above says so.
+	return db, syncFolder(s.opts.FS, s.dir)
+}
+
+// openSecret reads the secret of the data directory, or makes it for a new one.
+func (s *Store) openSecret() error {
+	fsys := s.opts.FS
+	name := fsys.PathJoin(s.dir, secretName)
+	b, err := readSmall(fsys, name)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := fsys.Stat(fsys.PathJoin(s.dir, dbName)); err == nil {
+			return fmt.Errorf("store: %s is missing, without which the filters of this directory cannot be asked; restore it from a backup", name)
+		}
+		b = make([]byte, keyhash.SecretSize)
+		if _, err := io.ReadFull(rand.Reader, b); err != nil {
+			return err
+		}
+		err = writeSmall(fsys, s.dir, secretName, b)
+	}
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", name, err)
+	}
+	if len(b) != keyhash.SecretSize {
+		return fmt.Errorf("store: %s has %d bytes instead of %d; restore it from a backup", name, len(b), keyhash.SecretSize)
+	}
+	s.hash = bloom.SecretHash([keyhash.SecretSize]byte(b))
+	return s.hash.Validate()
+}
+
+// start starts the goroutines of an opened store.
+func (s *Store) start() {
+	go s.commit()
+	s.background.Go(s.checkpoints)
+	s.background.Go(s.sweep)
+	s.background.Go(s.watch)
+}
+
+// Close makes all that was changed durable, writes a checkpoint so that the next
+// Open has little to do, and releases the directory. Changes are refused from its
+// beginning on, with ErrClosed.
+func (s *Store) Close() error {
+	if !s.close() {
+		return ErrClosed
+	}
+	close(s.closing)
+	s.background.Wait()
+	close(s.quit)
+	<-s.ended
+	err := s.log.stopped()
+	if err == nil {
+		err = s.checkpoint(s.upToWritten)
+	}
+	s.stop(ErrClosed)
+	return errors.Join(err, s.release())
+}
+
+// release gives back what open has taken.
+func (s *Store) release() error {
+	var errs []error
+	if db := s.db.Load(); db != nil {
+		errs = append(errs, db.close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// initialise writes the state of a new data directory.
+func (s *Store) initialise() error {
+	st := state{keyID: s.hash.KeyID()}
+	return s.db.Load().apply(func(b *pebble.Batch) error { return b.Set(stateKey, st.encode(), nil) }, true)
+}

@@ -104,6 +104,13 @@ type Options struct {
 	Now func() time.Time
 	// Events is told what happens in the background.
 	Events Events
+
+	hooks hooks
+}
+
+// hooks leave out steps of the way to the disk, for tests that must notice.
+type hooks struct {
+	noLogSync, noFileSync, noFolderSync, noCatalogueSync bool
 }
 
 // Events are called by the goroutines of the store, possibly several at a time;

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -10,6 +11,8 @@ import (
 // Store is a set of named values that survives crashes.
 type Store struct {
 	opts   Options
+	dir    string
+	lock   io.Closer
 	hash   bloom.Hash
 	fsync  atomic.Uint32
 	layout atomic.Uint32
@@ -18,15 +21,33 @@ type Store struct {
 	memory memory
 	log    log
 	commits
+	db    atomic.Pointer[database] // another one after a failure
+	files files
 
 	// space is held by whoever changes which names there are, before the mutex of
 	// a value.
-	space   sync.Mutex
-	names   names
-	values  map[uint64]value // by id
-	lastID  uint64
-	tombs   tombs
-	removed atomic.Uint64 // position of the last deletion
+	space    sync.Mutex
+	names    names
+	values   map[uint64]value // by id
+	expiring map[uint64]value // those that have a deadline
+	dead     []dead
+	lastID   uint64
+	tombs    tombs
+	removed  atomic.Uint64 // position of the last deletion
+
+	checkpointing   sync.Mutex
+	trimmed         LSN // operations up to it are not in the log any more; guarded by checkpointing
+	due             chan struct{}
+	inCheckpoint    atomic.Bool
+	checkpointed    atomic.Int64 // Unix milliseconds
+	checkpointTook  atomic.Int64
+	checkpointSize  atomic.Uint64
+	checkpointCount atomic.Uint64
+
+	disk       disk
+	closing    chan struct{} // closed when Close begins
+	background sync.WaitGroup
+	expired    atomic.Uint64
 }
 
 // Hash returns the key hash of the data directory: SipHash with a secret that no

@@ -57,7 +57,7 @@ type base struct {
 	// answer that a key is absent depends on it.
 	floor  atomic.Uint64
 	expire atomic.Int64 // Unix milliseconds, 0 for never
-	saved  LSN          // position that the catalogue has; for the checkpoint
+	stored *stored
 }
 
 func (b *base) head() *base        { return b }
@@ -106,7 +106,7 @@ func (b *base) absent() LSN { return LSN(b.floor.Load()) }
 
 // copyTo makes c the head of the same value under another name. mu is held.
 func (b *base) copyTo(c *base) {
-	c.store, c.kind, c.id, c.created, c.name, c.saved = b.store, b.kind, b.id, b.created, b.name, b.saved
+	c.store, c.kind, c.id, c.created, c.name, c.stored = b.store, b.kind, b.id, b.created, b.name, b.stored
 	c.memory.Store(b.memory.Load())
 	c.last.Store(b.last.Load())
 	c.floor.Store(b.floor.Load())

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// database is the Pebble database of the log and the catalogue. Pebble ends the
+// process, through its Logger, where it cannot go on, and panics on some failed
+// writes; here either closes the fence instead, after which that database does not
+// touch the directory any more, and another may be opened in its place.
+type database struct {
+	db     *pebble.DB
+	fence  *fence
+	cache  *pebble.Cache
+	events *Events
+	failed func(*database, error)
+
+	once  sync.Once
+	cause error         // why it is dead
+	dead  chan struct{} // closed when it is
+}
+
+const (
+	// formatVersion is that of Pebble's files. It is raised only together with
+	// the format of the data directory.
+	formatVersion = pebble.FormatValueSeparation
+	memTableSize  = 32 << 20
+	cacheSize     = 8 << 20 // the log is read once, the catalogue at the start
+)
+
+// openDatabase opens the database in a directory, which it makes if need be. failed
+// is called when it has come to a sudden end.
+func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database, error)) (*database, error) {
+	d := &database{fence: newFence(fsys), cache: pebble.NewCache(cacheSize), failed: failed, events: events}
+	d.dead = make(chan struct{})
+	o := &pebble.Options{
+		FS: d.fence, Logger: d, Cache: d.cache, MemTableSize: memTableSize,
+		FormatMajorVersion: formatVersion,
+		EventListener: &pebble.EventListener{
+			BackgroundError: events.Error,
+			WriteStallBegin: func(i pebble.WriteStallBeginInfo) { events.Log(i.String()) },
+		},
+	}
+	err := d.guarded(func() (err error) {
+		d.db, err = pebble.Open(dir, o)
+		return err
+	})
+	if err != nil {
+		d.cache.Unref()
+		return nil, err
+	}
+	return d, nil
+}
+
+// close closes the database, or returns why that is impossible.
+func (d *database) close() error {
+	err := d.guarded(d.db.Close)
+	d.cache.Unref()
+	return err
+}
+
+// apply makes the changes that fill puts into a batch, all or nothing.
+func (d *database) apply(fill func(*pebble.Batch) error, sync bool) error {
+	b := d.db.NewBatch()
+	if err := fill(b); err != nil {
+		b.Close()
+		return err
+	}
+	o := pebble.NoSync
+	if sync {
+		o = pebble.Sync
+	}
+	return d.guarded(func() error {
+		if err := d.db.Apply(b, o); err != nil {
+			return err
+		}
+		return b.Close()
+	})
+}
+
+// guarded calls do in a goroutine of its own, which may hang for ever, panic or be
+// ended where Pebble fails, and returns how that went.
+func (d *database) guarded(do func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				d.die(fmt.Errorf("store: the database panicked: %v", r))
+			}
+		}()
+		result <- do()
+	}()
+	select {
+	case err := <-result:
+		return err
+	case <-d.dead:
+		return d.cause
+	}
+}
+
+// die ends the use of the database. Its goroutines cannot touch the directory any
+// more.
+func (d *database) die(cause error) {
+	d.once.Do(func() {
+		d.fence.close()
+		d.cause = cause
+		close(d.dead)
+		d.failed(d, cause)
+	})
+}
+
+// Infof drops what is of no use to an operator.
+func (d *database) Infof(string, ...any) {}
+
+// Errorf passes on what may explain later trouble.
+func (d *database) Errorf(format string, args ...any) { d.events.Log(fmt.Sprintf(format, args...)) }
+
+// Fatalf is called where Pebble cannot go on, and must not return. It ends the
+// goroutine; what that holds stays locked.
+func (d *database) Fatalf(format string, args ...any) {
+	d.die(fatalError(format, args))
+	runtime.Goexit()
+}
+
+// fatalError keeps the error that is among the arguments, to tell what went wrong.
+func fatalError(format string, args []any) error {
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			return fmt.Errorf("store: the database gave up: %w", err)
+		}
+	}
+	return errors.New("store: the database gave up: " + fmt.Sprintf(format, args...))
+}
+
+// isFull reports whether an error says that the disk is full.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrDiskFull)
+}

@@ -1,0 +1,40 @@
+package store
+
+import "time"
+
+// sweepEvery is the time between two searches for values that have expired. They
+// are absent for everybody before; this gives their memory back.
+const sweepEvery = time.Second
+
+// sweep is the goroutine that deletes what has expired.
+func (s *Store) sweep() {
+	t := time.NewTicker(sweepEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			s.Sweep()
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// Sweep deletes the values that have expired, which otherwise happens within a
+// second, and returns their number.
+func (s *Store) Sweep() int {
+	s.space.Lock()
+	defer s.space.Unlock()
+	if s.log.deletable() != nil {
+		return 0
+	}
+	n := 0
+	for _, v := range s.expiring {
+		if v.head().expired() {
+			s.remove(v)
+			n++
+		}
+	}
+	s.expired.Add(uint64(n))
+	return n
+}

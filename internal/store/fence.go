@@ -1,0 +1,166 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// fence is a file system that can be closed: from then on nothing is changed
+// through it any more, whatever goroutines of a failed database still try. Its locks
+// are released then.
+type fence struct {
+	vfs.FS
+	mu     sync.RWMutex // held for reading during changes
+	closed bool
+	locks  []io.Closer
+}
+
+var errFenced = errors.New("store: the database was given up")
+
+func newFence(fsys vfs.FS) *fence { return &fence{FS: fsys} }
+
+// close closes the fence. Changes under way are completed before.
+func (f *fence) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for _, l := range f.locks {
+		// Nobody is left to be told; if it fails, locking anew does too.
+		_ = l.Close()
+	}
+	f.locks = nil
+}
+
+// change makes a change unless the fence is closed.
+func (f *fence) change(do func() error) error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.closed {
+		return errFenced
+	}
+	return do()
+}
+
+// open is change for what returns a file.
+func (f *fence) open(do func() (vfs.File, error)) (vfs.File, error) {
+	var file vfs.File
+	err := f.change(func() (err error) {
+		file, err = do()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &fencedFile{File: file, fence: f}, nil
+}
+
+func (f *fence) Unwrap() vfs.FS { return f.FS }
+
+func (f *fence) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.open(func() (vfs.File, error) { return f.FS.Create(name, c) })
+}
+
+func (f *fence) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return f.open(func() (vfs.File, error) { return f.FS.OpenReadWrite(name, c, opts...) })
+}
+
+func (f *fence) OpenDir(name string) (vfs.File, error) {
+	return f.open(func() (vfs.File, error) { return f.FS.OpenDir(name) })
+}
+
+func (f *fence) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.open(func() (vfs.File, error) { return f.FS.ReuseForWrite(from, to, c) })
+}
+
+func (f *fence) Link(from, to string) error {
+	return f.change(func() error { return f.FS.Link(from, to) })
+}
+
+func (f *fence) Remove(name string) error {
+	return f.change(func() error { return f.FS.Remove(name) })
+}
+
+func (f *fence) RemoveAll(name string) error {
+	return f.change(func() error { return f.FS.RemoveAll(name) })
+}
+
+func (f *fence) Rename(from, to string) error {
+	return f.change(func() error { return f.FS.Rename(from, to) })
+}
+
+func (f *fence) MkdirAll(dir string, perm os.FileMode) error {
+	return f.change(func() error { return f.FS.MkdirAll(dir, perm) })
+}
+
+func (f *fence) Lock(name string) (io.Closer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errFenced
+	}
+	l, err := f.FS.Lock(name)
+	if err != nil {
+		return nil, err
+	}
+	f.locks = append(f.locks, l)
+	return fencedLock{f, l}, nil
+}
+
+type fencedLock struct {
+	fence *fence
+	inner io.Closer
+}
+
+// Close releases the lock, unless the closed fence has done so.
+func (l fencedLock) Close() error {
+	l.fence.mu.Lock()
+	defer l.fence.mu.Unlock()
+	for i, other := range l.fence.locks {
+		if other == l.inner {
+			l.fence.locks = append(l.fence.locks[:i], l.fence.locks[i+1:]...)
+			return l.inner.Close()
+		}
+	}
+	return nil
+}
+
+// fencedFile is a file that was opened through a fence.
+type fencedFile struct {
+	vfs.File
+	fence *fence
+}
+
+func (f *fencedFile) Write(p []byte) (n int, err error) {
+	err = f.fence.change(func() error {
+		n, err = f.File.Write(p)
+		return err
+	})
+	return n, err
+}
+
+func (f *fencedFile) WriteAt(p []byte, off int64) (n int, err error) {
+	err = f.fence.change(func() error {
+		n, err = f.File.WriteAt(p, off)
+		return err
+	})
+	return n, err
+}
+
+func (f *fencedFile) Preallocate(off, length int64) error {
+	return f.fence.change(func() error { return f.File.Preallocate(off, length) })
+}
+
+func (f *fencedFile) Sync() error     { return f.fence.change(f.File.Sync) }
+func (f *fencedFile) SyncData() error { return f.fence.change(f.File.SyncData) }
+
+func (f *fencedFile) SyncTo(length int64) (full bool, err error) {
+	err = f.fence.change(func() error {
+		full, err = f.File.SyncTo(length)
+		return err
+	})
+	return full, err
+}

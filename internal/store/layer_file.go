@@ -1,0 +1,118 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"seen/internal/frame"
+)
+
+// load reads the file of a layer into its memory and verifies every checksum.
+func (l *layer) load(f *files, n uint64, want *frame.Header) error {
+	file, size, err := f.open(n)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(l.loadFrom(file, size, want), file.Close())
+	runtime.KeepAlive(l)
+	if err != nil {
+		return fmt.Errorf("store: %s: %w; restore it from a backup", f.path(n), err)
+	}
+	return nil
+}
+
+func (l *layer) loadFrom(file vfs.File, size uint64, want *frame.Header) error {
+	head := make([]byte, min(size, frame.PageSize))
+	if _, err := io.ReadFull(io.NewSectionReader(file, 0, int64(size)), head); err != nil {
+		return err
+	}
+	h, err := frame.ParseHeader(head)
+	if err != nil {
+		return err
+	}
+	at, err := h.Layout()
+	if err != nil {
+		return err
+	}
+	if err := at.CheckSize(size); err != nil {
+		return err
+	}
+	if !alike(h, want) {
+		return errors.New("it holds another filter than the catalogue says")
+	}
+	body := l.bits()
+	sums, err := readChunks(file, &at, body)
+	if err != nil {
+		return err
+	}
+	table := make([]byte, at.Total-at.BodyEnd)
+	if _, err := file.ReadAt(table, int64(at.BodyEnd)); err != nil {
+		return err
+	}
+	return at.CompareTable(table, sums)
+}
+
+// alike reports whether a file holds the array that it should: all but the number
+// of keys, which the catalogue knows better.
+func alike(h, want *frame.Header) bool {
+	if len(h.Parts) != 1 {
+		return false
+	}
+	p, w := h.Parts[0], want.Parts[0]
+	p.Added, w.Added = 0, 0
+	return h.Type == want.Type && h.HashAlgorithm == want.HashAlgorithm && h.HashKeyID == want.HashKeyID && p == w
+}
+
+// readChunks reads the body of a frame with one part into memory, by all cores, and
+// returns the checksums of its chunks.
+func readChunks(file vfs.File, at *frame.Layout, body []byte) ([]uint32, error) {
+	sums := make([]uint32, (at.BodyEnd-at.Header+frame.ChunkSize-1)/frame.ChunkSize)
+	var next atomic.Int64
+	var mu sync.Mutex
+	var first error
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(sums)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(sums) {
+					return
+				}
+				var err error
+				if sums[i], err = readChunk(file, at, body, uint64(i)); err != nil {
+					mu.Lock()
+					first = err
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return sums, first
+}
+
+// readChunk reads one chunk. After the array comes the padding of the last.
+func readChunk(file vfs.File, at *frame.Layout, body []byte, i uint64) (uint32, error) {
+	start, end := at.Chunk(i)
+	b := body[start-at.Header : min(end-at.Header, uint64(len(body)))]
+	if _, err := file.ReadAt(b, int64(start)); err != nil {
+		return 0, err
+	}
+	sum := crc32.ChecksumIEEE(b)
+	if pad := end - start - uint64(len(b)); pad > 0 {
+		zero := make([]byte, pad)
+		if _, err := file.ReadAt(zero, int64(end-pad)); err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, crc32.IEEETable, zero)
+	}
+	return sum, nil
+}

@@ -1,0 +1,244 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// recover brings the values into memory: their images first, then the operations
+// of the log that came after each.
+func (s *Store) recover() error {
+	st, err := s.readState()
+	if err != nil {
+		return s.damaged(err)
+	}
+	if st.keyID != s.hash.KeyID() {
+		return fmt.Errorf("store: the secret in %s is not the one that the filters of this directory were made with (key ids %016x and %016x); restore the right one", s.dir, s.hash.KeyID(), st.keyID)
+	}
+	s.lastID = st.lastID
+	s.files.last.Store(st.lastFile)
+	s.trimmed = st.trimmed
+	keep := map[uint64]bool{}
+	if err := s.loadCatalogue(keep); err != nil {
+		return s.damaged(err)
+	}
+	last, err := s.replay(keep)
+	if err != nil {
+		return s.damaged(err)
+	}
+	if err := s.enterNames(); err != nil {
+		return s.damaged(err)
+	}
+	s.log.init(last)
+	s.commits.init(last)
+	s.removed.Store(uint64(last))
+	s.tombs.flush(last)
+	s.considerSpace()
+	return s.files.removeOthers(keep)
+}
+
+func (s *Store) damaged(err error) error {
+	return fmt.Errorf("store: the data directory %s cannot be read: %w", s.dir, err)
+}
+
+func (s *Store) readState() (state, error) {
+	b, closer, err := s.db.Load().db.Get(stateKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return state{keyID: s.hash.KeyID()}, s.initialise()
+	}
+	if err != nil {
+		return state{}, err
+	}
+	defer closer.Close()
+	return parseState(b)
+}
+
+// each calls do for each key of the database with a prefix, in order.
+func (d *database) each(prefix byte, do func(n uint64, v []byte) error) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		key := it.Key()
+		if len(key) != 9 {
+			err = fmt.Errorf("a key %x in the database", key)
+			break
+		}
+		var v []byte
+		if v, err = it.ValueAndErr(); err == nil {
+			err = do(binary.BigEndian.Uint64(key[1:]), v)
+		}
+	}
+	return errors.Join(err, it.Close())
+}
+
+// loadCatalogue makes the values of all images, by all cores, and adds their files
+// to keep.
+func (s *Store) loadCatalogue(keep map[uint64]bool) error {
+	var mu sync.Mutex
+	var first error
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	err := s.db.Load().each(prefixCatalogue, func(id uint64, b []byte) error {
+		im, err := parseCatalogued(id, append([]byte(nil), b...))
+		if err != nil {
+			return fmt.Errorf("value %d: %w", id, err)
+		}
+		for _, n := range im.files() {
+			keep[n] = true
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			v, err := s.materialise(im)
+			<-slots
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				first = fmt.Errorf("%q: %w", im.name, err)
+				return
+			}
+			v.head().stored.at = im.at
+			s.values[id] = v
+		})
+		return nil
+	})
+	wg.Wait()
+	return errors.Join(err, first)
+}
+
+// materialise makes the value that an image describes.
+func (s *Store) materialise(im *image) (v value, err error) {
+	switch im.kind {
+	case kindBloom:
+		v, err = s.loadBloom(im)
+	default:
+		err = fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := v.head()
+	h.store, h.kind, h.id, h.name, h.created = s, im.kind, im.id, im.name, im.created
+	h.expire.Store(im.expire)
+	h.last.Store(uint64(im.at))
+	h.floor.Store(uint64(im.at))
+	h.stored = &stored{files: im.files()}
+	s.memory.force(0, h.memory.Load())
+	return v, nil
+}
+
+// replay repeats the operations of the log and returns the number of the last.
+func (s *Store) replay(keep map[uint64]bool) (LSN, error) {
+	last := s.trimmed
+	err := s.db.Load().each(prefixLog, func(first uint64, ops []byte) error {
+		if LSN(first) != last+1 {
+			return fmt.Errorf("the log goes on with operation %d after %d: a part of it is missing", first, last)
+		}
+		for len(ops) > 0 {
+			op, rest, err := nextOp(ops)
+			if err == nil {
+				err = s.repeat(op, last+1, keep)
+			}
+			if err != nil {
+				return fmt.Errorf("operation %d of the log: %w", last+1, err)
+			}
+			ops = rest
+			last++
+		}
+		return nil
+	})
+	return last, err
+}
+
+// repeat repeats one operation.
+func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
+	if op.code == opFlush {
+		for _, v := range s.values {
+			if v.LSN() < at {
+				s.bury(v, at)
+			}
+		}
+		return nil
+	}
+	v := s.values[op.id]
+	if op.code == opCreate {
+		return s.repeatCreate(v, op, at, keep)
+	}
+	if v == nil {
+		return fmt.Errorf("it changes value %d, which does not exist", op.id)
+	}
+	if at <= v.LSN() {
+		return nil // the image has it
+	}
+	h := v.head()
+	h.changed(at)
+	switch op.code {
+	case opDelete:
+		s.bury(v, at)
+	case opRename:
+		h.name = string(op.body)
+	case opExpire:
+		r := reader{b: op.body}
+		h.expire.Store(r.varint())
+		return r.end()
+	default:
+		return v.replay(op, at)
+	}
+	return nil
+}
+
+// repeatCreate repeats a creation; v is what has the id already.
+func (s *Store) repeatCreate(v value, op operation, at LSN, keep map[uint64]bool) error {
+	im, err := parseImage(append([]byte(nil), op.body...))
+	if err != nil {
+		return err
+	}
+	im.id, im.at = op.id, at
+	for _, n := range im.files() {
+		keep[n] = true
+		s.files.atLeast(n)
+	}
+	s.lastID = max(s.lastID, op.id)
+	if v != nil {
+		if v.LSN() < at {
+			return fmt.Errorf("it creates value %d, which exists", op.id)
+		}
+		return nil
+	}
+	if v, err = s.materialise(im); err != nil {
+		return err
+	}
+	s.values[op.id] = v
+	return nil
+}
+
+// bury removes a value, whose deletion has the given number.
+func (s *Store) bury(v value, at LSN) {
+	h := v.head()
+	h.gone = true
+	delete(s.values, h.id)
+	s.memory.force(h.memory.Load(), 0)
+	s.dead = append(s.dead, dead{h.id, at, h.stored})
+}
+
+// enterNames makes the table of names. Images are of different positions, so that
+// two may have claimed a name; after the log each has its own.
+func (s *Store) enterNames() error {
+	for _, v := range s.values {
+		h := v.head()
+		if other := s.names.get([]byte(h.name)); other != nil {
+			return fmt.Errorf("values %d and %d both have the name %q", other.head().id, h.id, h.name)
+		}
+		s.names.put(h.name, v)
+		if h.expire.Load() != 0 {
+			s.expiring[h.id] = v
+		}
+	}
+	return nil
+}

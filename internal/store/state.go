@@ -1,0 +1,39 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// state is what the catalogue says about the store as a whole.
+type state struct {
+	keyID    uint64 // of the secret that the hashes are made with
+	trimmed  LSN    // operations up to it are in the images, not in the log
+	lastID   uint64 // of values
+	lastFile uint64
+}
+
+// dirVersion is the version of the format of the data directory: of the operations,
+// the images and the state. Whoever changes one of them raises it, and goes on
+// reading all that came before.
+const dirVersion = 1
+
+func (st state) encode() []byte {
+	b := binary.LittleEndian.AppendUint32(nil, dirVersion)
+	b = binary.LittleEndian.AppendUint64(b, st.keyID)
+	b = binary.AppendUvarint(b, uint64(st.trimmed))
+	b = binary.AppendUvarint(b, st.lastID)
+	return binary.AppendUvarint(b, st.lastFile)
+}
+
+func parseState(b []byte) (st state, err error) {
+	if len(b) < 4 {
+		return st, fmt.Errorf("the state of %d bytes is cut off", len(b))
+	}
+	if v := binary.LittleEndian.Uint32(b); v != dirVersion {
+		return st, fmt.Errorf("the format has version %d; this program reads version %d, use a newer one", v, dirVersion)
+	}
+	r := reader{b: b[4:]}
+	st = state{keyID: r.uint64(), trimmed: LSN(r.uvarint()), lastID: r.uvarint(), lastFile: r.uvarint()}
+	return st, r.end()
+}
