@@ -39,6 +39,18 @@ func (p *pending) start(answers []bool, hs []uint64) {
 	}
 }
 
+// startMissed begins with those of hs that are not hit, and answers false to the
+// others.
+func (p *pending) startMissed(answers []bool, hs []uint64) {
+	p.answers = answers
+	clear(answers)
+	p.n = 0
+	for i, h := range hs {
+		p.hs[p.n&(keyBatch-1)], p.at[p.n&(keyBatch-1)] = h, uint8(i)
+		p.n += one(!p.hit[i&(keyBatch-1)])
+	}
+}
+
 // ask answers with the given answer those that f has; the others are left.
 func (p *pending) ask(f *Blocked, answer bool) {
 	if f.HasHashes(p.hit[:p.n], p.hs[:p.n]) == 0 {
@@ -76,6 +88,15 @@ func (p *pending) add(f *Blocked, m int) int {
 	p.n = copy(p.hs[:], p.hs[m:p.n])
 	copy(p.at[:], p.at[m:m+p.n])
 	return count
+}
+
+// answer answers for those that are left what stands in hit.
+func (p *pending) answer() {
+	if p.answers != nil {
+		for i, yes := range p.hit[:p.n] {
+			p.answers[p.at[i]] = yes
+		}
+	}
 }
 
 // rest answers all that are left.

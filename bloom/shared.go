@@ -1,10 +1,7 @@
 package bloom
 
 import (
-	"io"
-	"math/bits"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"seen/internal/kernel"
@@ -15,9 +12,10 @@ import (
 // at the same time, without a lock of their own.
 //
 // What Add tells is exact: of several goroutines that add the same unseen key at
-// once, exactly one is told that it is new. Has never waits. Add of a key that is
-// there does not wait either; of a new one it takes one of thousands of locks for
-// some nanoseconds. All calls are linearizable: each takes effect at one moment
+// once, exactly one is told that it is new. Has never waits, whatever others do.
+// Add of a key that is there does not wait either; a new one locks the few lines
+// that its bits stand in, and a batch of new ones may lock all lines, for less than
+// a microsecond. All calls are linearizable: each takes effect at one moment
 // between its beginning and its end. An error, a yes for a key that was never
 // added, may come from the bits of keys whose addition has begun.
 //
@@ -29,22 +27,10 @@ import (
 // [NewShared]. A Shared must not be copied.
 type Shared struct {
 	keyed
-	f       *Blocked
-	stripes []stripe
-	mask    uint64 // len(stripes) - 1, a power of two less one
+	f      *Blocked
+	single kernel.Prepared // the array of f, for single calls at the same time
+	locks  *lineLocks
 }
-
-// stripe locks the keys whose hashes have the same low bits. The locks are not
-// among the bits of the filter, so that these can be mapped from a file.
-type stripe struct {
-	sync.Mutex
-	added uint64 // keys of this stripe that were new
-}
-
-// maxStripes is the largest number of locks. With it, one of 64 cores that do
-// nothing but add meets another in less than one of a hundred keys; more of them
-// only take room in the caches.
-const maxStripes = 1 << 12
 
 // NewShared returns an empty filter.
 func NewShared(c Config) (*Shared, error) {
@@ -64,116 +50,199 @@ func NewSharedFrom(f *Blocked) *Shared {
 }
 
 func (s *Shared) replace(f *Blocked) {
-	lines := min(f.params.M/sizing.LineBits, maxStripes)
 	s.f = f
-	s.stripes = make([]stripe, 1<<(bits.Len64(lines)-1))
-	s.mask = uint64(len(s.stripes)) - 1
+	s.single = f.layout.PrepareAtomic(f.words, f.hash)
+	if f.touch != nil {
+		s.single = kernel.Via(&announced{f.layout, f.touch, s.single}, f.hash)
+	}
+	s.locks = newLineLocks(&f.layout, f.added)
 	s.bind(f.hash, f.keyID, s)
 	s.tag = f.tag
 }
 
-// AddHash is Add for a key whose hash is h.
-func (s *Shared) AddHash(h uint64) bool {
-	return !s.HasHash(h) && s.addNew(h)
-}
+// Add adds key and reports whether it was certainly not there before: a false
+// means that it was, or that the filter takes it for seen, with the filter's
+// error rate. It does not allocate and does not keep key.
+func (s *Shared) Add(key []byte) bool { return s.AddHash(s.hash.Sum(key)) }
 
-// addNew is AddHash for a key that was absent just now. The lock keeps out others
-// that add the same key: without it, each of two could be the first to set one of
-// the bits, and be told that the key is new. Other keys need not be kept out even
-// where they share lines, since bits are set one lane at a time by an atomic OR
-// and none is lost. So one lock is enough for all lines of a key. (One for each
-// line, and plain stores instead of atomic ones, was measured to be slower.)
+// Has reports whether key may have been added. No is certain; yes is wrong with
+// the filter's error rate. It does not allocate and does not wait.
+func (s *Shared) Has(key []byte) bool { return s.single.HasKey(key) }
+
+// HasString is Has for a string, without a copy.
+func (s *Shared) HasString(key string) bool { return s.single.HasString(key) }
+
+// HasHash is Has for a key whose hash is h.
+func (s *Shared) HasHash(h uint64) bool { return s.single.HasHash(h) }
+
+// AddHash is Add for a key whose hash is h.
+func (s *Shared) AddHash(h uint64) bool { return !s.single.HasHash(h) && s.addNew(h) }
+
+// addNew is AddHash for a key that was absent just now. It locks the lines of the
+// key in the order of the regions.
 func (s *Shared) addNew(h uint64) bool {
-	l := &s.stripes[h&s.mask]
-	l.Lock()
-	isNew := s.f.layout.AddAtomic(s.f.words, h)
-	if isNew {
-		l.added++
+	l := &s.f.layout
+	first := s.locks.stripe(0, kernel.Line(h, l.RegionLines))
+	word := first.lock()
+	waited := s.locks.taken.Load()
+	if waited {
+		word = s.locks.standInLine(first, word)
 	}
-	l.Unlock()
-	runtime.KeepAlive(s.f)
+	isNew := false
+	if l.Lines == 1 {
+		isNew = s.single.AddHash(h)
+	} else {
+		isNew = s.lockMore(h)
+	}
+	if isNew {
+		word += oneKey
+	}
+	first.unlock(word)
+	if waited {
+		s.locks.whole.Unlock()
+	}
 	return isNew
 }
 
-// HasHash is Has for a key whose hash is h.
-func (s *Shared) HasHash(h uint64) bool {
-	if s.f.touch != nil {
-		s.f.touchLines(h)
+// lockMore locks the lines after the first, and sets the bits of the key.
+func (s *Shared) lockMore(h uint64) (isNew bool) {
+	l := &s.f.layout
+	h2 := kernel.Next(h)
+	second := s.locks.stripe(1, kernel.Line(h2, l.RegionLines))
+	word2 := second.lock()
+	if l.Lines == 2 {
+		isNew = s.single.AddHash(h)
+	} else {
+		third := s.locks.stripe(2, kernel.Line(kernel.Next(h2), l.RegionLines))
+		word3 := third.lock()
+		isNew = s.single.AddHash(h)
+		third.unlock(word3)
 	}
-	has := s.f.layout.HasAtomic(s.f.words, h)
-	runtime.KeepAlive(s.f)
-	return has
-}
-
-// AddHashes is AddKeys for hashes. The keys are added one after another; other
-// goroutines may add theirs in between.
-func (s *Shared) AddHashes(added []bool, hs []uint64) int {
-	checkAnswers(added, len(hs))
-	return s.inChunks(added, hs, func(added []bool, hs []uint64) int { return addEach(s, added, hs) })
+	second.unlock(word2)
+	return isNew
 }
 
 // HasHashes is HasKeys for hashes.
 func (s *Shared) HasHashes(found []bool, hs []uint64) int {
 	checkAnswers(found, len(hs))
-	return s.inChunks(found, hs, func(found []bool, hs []uint64) int { return hasEach(s, found, hs) })
+	if s.f.touch != nil {
+		for _, h := range hs {
+			s.f.touchLines(h)
+		}
+	}
+	n := s.f.layout.HasBatchAtomic(s.f.words, found, hs)
+	runtime.KeepAlive(s.f)
+	return n
 }
 
-// inChunks brings the lines of some hashes into the cache together before it calls
-// do for them.
-func (s *Shared) inChunks(answers []bool, hs []uint64, do func([]bool, []uint64) int) int {
-	n := 0
-	for at := 0; at < len(hs); at += kernel.BatchLines {
-		m := min(kernel.BatchLines, len(hs)-at)
-		chunk := hs[at : at+m]
-		if s.f.touch == nil {
-			s.f.layout.TouchAtomic(s.f.words, chunk)
-			runtime.KeepAlive(s.f)
-		}
-		n += do(part(answers, at, m), chunk)
+// mostAlone is the number of batches at a time up to which they lock all lines. One
+// after another they then still add more keys than at the same time with a lock for
+// each; of more, it is the other way around.
+const mostAlone = 4
+
+// AddHashes is AddKeys for hashes. Other goroutines may add theirs between those of
+// one call.
+func (s *Shared) AddHashes(added []bool, hs []uint64) int {
+	checkAnswers(added, len(hs))
+	p := getPending()
+	defer p.release()
+	few := s.locks.adding.Add(1) <= mostAlone
+	defer s.locks.adding.Add(-1)
+	count := 0
+	for at := 0; at < len(hs); at += keyBatch {
+		m := min(keyBatch, len(hs)-at)
+		count += s.addBatch(p, part(added, at, m), hs[at:at+m], few)
 	}
-	return n
+	return count
+}
+
+// addBatch adds at most keyBatch hashes, when few do so at a time or not. That all
+// of them are looked for first lets the keys that are there go without a lock, and
+// brings the lines of the others into the cache before they are locked.
+func (s *Shared) addBatch(p *pending, added []bool, hs []uint64, few bool) int {
+	there := s.HasHashes(p.hit[:len(hs)], hs)
+	switch there {
+	case 0:
+		return s.addAbsent(added, hs, few)
+	case len(hs):
+		clear(added)
+		return 0
+	}
+	p.startMissed(added, hs)
+	count := s.addAbsent(p.hit[:p.n], p.hs[:p.n], few)
+	p.answer()
+	return count
+}
+
+// addAbsent adds keys that were absent just now.
+func (s *Shared) addAbsent(added []bool, hs []uint64, few bool) (count int) {
+	if few && len(hs) >= s.locks.aloneFrom {
+		s.locks.lockAll()
+		count = s.f.layout.AddBatchAtomic(s.f.words, added, hs)
+		s.locks.base.Add(uint64(count))
+		s.locks.unlockAll()
+		runtime.KeepAlive(s.f)
+		return count
+	}
+	for i, h := range hs {
+		isNew := s.addNew(h)
+		if added != nil {
+			added[i] = isNew
+		}
+		count += one(isNew)
+	}
+	return count
 }
 
 // still calls do while no key is being added, and with the count of those that
 // were.
 func (s *Shared) still(do func(f *Blocked)) {
-	for i := range s.stripes {
-		s.stripes[i].Lock()
-		s.f.added += s.stripes[i].added
-		s.stripes[i].added = 0
-	}
+	s.locks.lockAll()
+	defer s.locks.unlockAll()
+	s.f.added = s.locks.count()
 	s.f.tag = s.tag
-	defer func() {
-		for i := range s.stripes {
-			s.stripes[i].Unlock()
-		}
-		runtime.KeepAlive(s.f)
-	}()
 	do(s.f)
+	runtime.KeepAlive(s.f)
+}
+
+// change is still for a do that changes the count.
+func (s *Shared) change(do func(f *Blocked)) {
+	s.still(func(f *Blocked) {
+		do(f)
+		s.locks.setCount(f.added)
+	})
 }
 
 // Release returns the memory of the filter to the system at once, rather than when
 // the filter is collected. It must not run at the same time as any other call, and
 // the filter must not be used any more: calls panic.
-func (s *Shared) Release() { s.f.Release() }
+func (s *Shared) Release() {
+	s.single = kernel.Prepared{}
+	s.f.Release()
+}
 
 // Params returns the layout of the array.
 func (s *Shared) Params() sizing.Params { return s.f.params }
 
-// Added returns the number of calls of Add that returned true. While others add,
-// calls that have not returned yet may count or not.
-func (s *Shared) Added() uint64 {
-	var n uint64
-	s.still(func(f *Blocked) { n = f.added })
-	return n
+// Added returns the number of calls of Add that returned true, as it was at one
+// moment of the call. It reads some counters and neither waits for adding nor
+// keeps it waiting.
+func (s *Shared) Added() uint64 { return s.locks.count() }
+
+// SetAdded sets what Added returns and what is written to files, and nothing else.
+// It is for an owner who keeps a log beside snapshots: a snapshot may hold keys
+// that came after its count was taken, so that to add these once more from the log
+// does not count them.
+func (s *Shared) SetAdded(n uint64) {
+	s.change(func(f *Blocked) { f.added = n })
 }
 
 // Clear forgets all keys. Keys that others add meanwhile are added before or
 // after; Has may find a key that is being forgotten.
 func (s *Shared) Clear() {
-	s.still(func(f *Blocked) {
+	s.change(func(f *Blocked) {
 		for i := range f.all() {
-			atomic.StoreUint64(&f.words[i], 0)
+			kernel.Release(&f.words[i], 0) // others read
 		}
 		f.added = 0
 	})
@@ -187,7 +256,7 @@ func (s *Shared) Union(g *Shared) error {
 	}
 	var capacity uint64 // not within the other still: two unions could wait for each other
 	g.still(func(f *Blocked) { capacity = f.capacity })
-	s.still(func(f *Blocked) {
+	s.change(func(f *Blocked) {
 		theirs := g.f.all()
 		for i := range f.all() {
 			atomic.OrUint64(&f.words[i], atomic.LoadUint64(&theirs[i]))
@@ -220,8 +289,7 @@ func (s *Shared) Equal(g *Shared) bool {
 func (s *Shared) Clone() *Shared { return NewSharedFrom(s.Blocked()) }
 
 // Blocked returns a copy as a filter of that type, with the keys that were added
-// up to one moment. Adding waits for it to be made. It is the way to write a filter
-// to a slow device while it goes on being used.
+// up to one moment. Adding waits for it to be made.
 func (s *Shared) Blocked() *Blocked {
 	var c *Blocked
 	s.still(func(f *Blocked) { c = f.Clone() })
@@ -235,30 +303,3 @@ func (s *Shared) Stats() Stats {
 	st.Type = "shared"
 	return st
 }
-
-// AppendBinary appends the filter, as a Blocked, in the format of docs/FORMAT.md to
-// b. Adding waits for it.
-func (s *Shared) AppendBinary(b []byte) (out []byte, err error) {
-	s.still(func(f *Blocked) { out, err = f.AppendBinary(b) })
-	return out, err
-}
-
-// MarshalBinary returns the filter, as a Blocked, in the format of docs/FORMAT.md.
-// Adding waits for it.
-func (s *Shared) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
-// UnmarshalBinary replaces s by the blocked filter that b holds, or leaves s as it
-// is and returns an error. See [Decode] about secrets. It must not run at the same
-// time as any other call.
-func (s *Shared) UnmarshalBinary(b []byte) error { return decodeInto(s, b) }
-
-// WriteTo writes what AppendBinary appends, with little memory of its own. Adding
-// waits until w has taken all of it; see [Shared.Blocked].
-func (s *Shared) WriteTo(w io.Writer) (n int64, err error) {
-	s.still(func(f *Blocked) { n, err = f.WriteTo(w) })
-	return n, err
-}
-
-// ReadFrom replaces s by the blocked filter that r holds, to r's end. It must not
-// run at the same time as any other call.
-func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }

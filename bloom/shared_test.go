@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,57 +51,86 @@ func layoutName(p sizing.Params) string {
 	return fmt.Sprintf("m=%d,lines=%d,lanes=%d", p.M, p.Lines, p.Lanes)
 }
 
+// sharedWays are what makes a batch of new keys lock all lines, or those of each
+// key.
+var sharedWays = map[string]func(s *bloom.Shared){
+	"as it is": func(*bloom.Shared) {},
+	"all":      func(s *bloom.Shared) { s.SetAloneFrom(1) },
+	"each":     func(s *bloom.Shared) { s.SetAloneFrom(math.MaxInt) },
+}
+
 // Of several goroutines that add one unseen key at once, exactly one is told that
-// it is new.
+// it is new, whether they add single keys or batches.
 func TestSharedTellsOneCaller(t *testing.T) {
 	for _, p := range sharedLayouts(1, 2, 3, 1000) {
-		t.Run(layoutName(p), func(t *testing.T) {
-			const goroutines = 4
-			rounds := 60
-			if p.M > 100_000 {
-				rounds = 3
-			}
-			seeds := rand.New(rand.NewPCG(p.M, uint64(p.K)))
-			for range rounds {
-				s := must(bloom.NewShared(bloom.Config{Params: p}))
-				hs := filtertest.RandomHashes(seeds.Uint64(), min(2000, int(p.M)/p.K))
-				told := make([]atomic.Int32, len(hs))
-				total := atomic.Int64{}
-				inParallel(goroutines, func(g int) {
-					r := rand.New(rand.NewPCG(uint64(g), 1))
-					// Everybody adds the same keys at nearly the same time, in
-					// another order.
-					for at := 0; at < len(hs); at += 8 {
-						order := r.Perm(min(8, len(hs)-at))
-						for _, i := range order {
-							if s.AddHash(hs[at+i]) {
-								told[at+i].Add(1)
-								total.Add(1)
-							}
-							if !s.HasHash(hs[at+i]) {
-								t.Errorf("a key is not there right after it was added")
-							}
+		for way, set := range sharedWays {
+			t.Run(layoutName(p)+"/"+way, func(t *testing.T) {
+				rounds := 20
+				if p.M > 100_000 {
+					rounds = 2
+				}
+				seeds := rand.New(rand.NewPCG(p.M, uint64(p.K)))
+				for range rounds {
+					s := must(bloom.NewShared(bloom.Config{Params: p}))
+					set(s)
+					hs := filtertest.RandomHashes(seeds.Uint64(), min(2000, int(p.M)/p.K))
+					told := addByAll(t, s, hs)
+					total := uint64(0)
+					for i := range hs {
+						n := told[i].Load()
+						total += uint64(n)
+						if n > 1 {
+							t.Fatalf("%d callers were told that key %d is new", n, i)
+						} else if n == 0 && !covered(p, hs, i) {
+							t.Fatalf("no caller was told that key %d is new", i)
 						}
 					}
-				})
-				for i := range hs {
-					if n := told[i].Load(); n > 1 {
-						t.Fatalf("%d callers were told that key %d is new", n, i)
-					} else if n == 0 && !covered(p, hs, i) {
-						t.Fatalf("no caller was told that key %d is new", i)
+					if s.Added() != total {
+						t.Fatalf("Added is %d, but %d callers were told new", s.Added(), total)
+					}
+					alone := must(bloom.NewBlocked(bloom.Config{Params: p}))
+					alone.AddHashes(nil, hs)
+					if !s.Blocked().Equal(alone) {
+						t.Fatal("the bits differ from those that one goroutine sets")
 					}
 				}
-				if s.Added() != uint64(total.Load()) {
-					t.Fatalf("Added is %d, but %d callers were told new", s.Added(), total.Load())
+			})
+		}
+	}
+}
+
+// addByAll adds hs from four goroutines, all of them at nearly the same time but
+// in another order, two one by one and two in batches. It returns how many were
+// told of each that it is new.
+func addByAll(t *testing.T, s *bloom.Shared, hs []uint64) []atomic.Int32 {
+	told := make([]atomic.Int32, len(hs))
+	inParallel(4, func(g int) {
+		r := rand.New(rand.NewPCG(uint64(g), 1))
+		for at := 0; at < len(hs); at += 16 {
+			order := r.Perm(min(16, len(hs)-at))
+			batch := make([]uint64, len(order))
+			for i := range order {
+				batch[i] = hs[at+order[i]]
+			}
+			isNew := make([]bool, len(order))
+			if g%2 == 0 {
+				for i, h := range batch {
+					isNew[i] = s.AddHash(h)
 				}
-				alone := must(bloom.NewBlocked(bloom.Config{Params: p}))
-				alone.AddHashes(nil, hs)
-				if !s.Blocked().Equal(alone) {
-					t.Fatal("the bits differ from those that one goroutine sets")
+			} else {
+				s.AddHashes(isNew, batch)
+			}
+			for i, yes := range isNew {
+				if yes {
+					told[at+order[i]].Add(1)
 				}
 			}
-		})
-	}
+			if s.HasHashes(nil, batch) != len(batch) || !s.HasHash(batch[0]) {
+				t.Errorf("a key is not there right after it was added")
+			}
+		}
+	})
+	return told
 }
 
 // covered reports whether the other keys have all bits of key i, so that it may be
@@ -130,38 +161,66 @@ func inParallel(n int, do func(g int)) {
 func TestSharedIsLinearizable(t *testing.T) {
 	const goroutines, calls, keys = 3, 5, 4
 	for _, p := range sharedLayouts(1, 2) {
-		t.Run(layoutName(p), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(p.M, uint64(p.K)))
-			for range 300 {
-				hs := filtertest.RandomHashes(r.Uint64(), keys)
-				s := must(bloom.NewShared(bloom.Config{Params: p}))
-				var now atomic.Int64
-				h := history{has: sequential(p, hs)}
-				plans := make([][]event, goroutines)
-				for g := range plans {
-					for range calls {
-						plans[g] = append(plans[g], event{key: r.IntN(keys), add: r.IntN(3) > 0})
-					}
-				}
-				inParallel(goroutines, func(g int) {
-					for i := range plans[g] {
-						e := &plans[g][i]
-						e.start = now.Add(1)
-						if e.add {
-							e.answer = !s.AddHash(hs[e.key])
-						} else {
-							e.answer = s.HasHash(hs[e.key])
+		for way, set := range sharedWays {
+			t.Run(layoutName(p)+"/"+way, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(p.M, uint64(p.K)))
+				for range 150 {
+					hs := filtertest.RandomHashes(r.Uint64(), keys)
+					s := must(bloom.NewShared(bloom.Config{Params: p}))
+					set(s)
+					var now atomic.Int64
+					h := history{has: sequential(p, hs)}
+					plans := make([][]event, goroutines)
+					for g := range plans {
+						for range calls {
+							plans[g] = append(plans[g], event{key: r.IntN(keys), add: r.IntN(3) > 0})
 						}
-						e.end = now.Add(1)
 					}
-				})
-				h.events = slices.Concat(plans...)
-				h.done = make([]bool, len(h.events))
-				if !h.linearizable(0) {
-					t.Fatalf("no order of these calls explains their answers: %+v", h.events)
+					inParallel(goroutines, func(g int) {
+						for rest := plans[g]; len(rest) > 0; {
+							n := 1
+							if g > 0 { // as many of the same kind as come together
+								for n < len(rest) && rest[n].add == rest[0].add {
+									n++
+								}
+							}
+							call(s, hs, rest[:n], &now)
+							rest = rest[n:]
+						}
+					})
+					h.events = slices.Concat(plans...)
+					h.done = make([]bool, len(h.events))
+					if !h.linearizable(0) {
+						t.Fatalf("no order of these calls explains their answers: %+v", h.events)
+					}
 				}
-			}
-		})
+			})
+		}
+	}
+}
+
+// call makes one call for events of one kind.
+func call(s *bloom.Shared, hs []uint64, events []event, now *atomic.Int64) {
+	start := now.Add(1)
+	answers := make([]bool, len(events))
+	batch := make([]uint64, len(events))
+	for i, e := range events {
+		batch[i] = hs[e.key]
+	}
+	switch add := events[0].add; {
+	case len(events) > 1 && add:
+		s.AddHashes(answers, batch)
+	case len(events) > 1:
+		s.HasHashes(answers, batch)
+	case add:
+		answers[0] = s.AddHash(batch[0])
+	default:
+		answers[0] = s.HasHash(batch[0])
+	}
+	end := now.Add(1)
+	for i := range events {
+		e := &events[i]
+		e.start, e.end, e.answer = start, end, answers[i] != e.add
 	}
 }
 
@@ -251,65 +310,241 @@ func (h *history) linearizable(set int) bool {
 // detector would see, or a lost key.
 func TestSharedAllAtOnce(t *testing.T) {
 	for _, p := range sharedLayouts(2, 200) {
-		t.Run(layoutName(p), func(t *testing.T) {
-			s, other := must(bloom.NewShared(bloom.Config{Params: p})), must(bloom.NewShared(bloom.Config{Params: p}))
-			hs := filtertest.RandomHashes(7, 800)
-			inParallel(8, func(g int) {
-				mine := hs[g*100 : (g+1)*100]
-				for round := range 10 {
-					switch g {
-					case 0:
-						s.Stats()
-						s.Clone()
-					case 1:
-						var w bytes.Buffer
-						if n, err := s.WriteTo(&w); err != nil || n != int64(w.Len()) {
-							t.Error(n, err)
+		for way, set := range sharedWays {
+			t.Run(layoutName(p)+"/"+way, func(t *testing.T) {
+				s, other := must(bloom.NewShared(bloom.Config{Params: p})), must(bloom.NewShared(bloom.Config{Params: p}))
+				set(s)
+				set(other)
+				hs := filtertest.RandomHashes(7, 800)
+				inParallel(8, func(g int) {
+					mine := hs[g*100 : (g+1)*100]
+					for round := range 10 {
+						askAll(t, s, other, g)
+						part := mine[round*10 : round*10+10]
+						switch {
+						case g%4 == 0:
+							for _, h := range part {
+								s.AddHash(h)
+							}
+						case g%2 == 0:
+							s.AddHashes(make([]bool, len(part)), part)
+						default:
+							other.AddHashes(nil, part)
 						}
-						if _, err := bloom.Decode(w.Bytes(), bloom.LoadOptions{}); err != nil {
-							t.Error(err)
+						if n := s.HasHashes(nil, mine[:round*10+10]); g%2 == 0 && n != round*10+10 {
+							t.Errorf("%d of %d keys are there", n, round*10+10)
 						}
-					case 2:
-						if err := s.Union(other); err != nil {
-							t.Error(err)
-						}
-					case 3:
-						if err := other.Union(s); err != nil {
-							t.Error(err)
-						}
-					case 4:
-						s.Equal(other)
-						other.Equal(s)
-						s.Added()
 					}
-					part := mine[round*10 : round*10+10]
-					if g%2 == 0 {
-						s.AddHashes(make([]bool, len(part)), part)
-					} else {
-						other.AddHashes(nil, part)
+				})
+				if err := s.Union(other); err != nil || s.HasHashes(nil, hs) != len(hs) {
+					t.Errorf("keys are missing in the end; error %v", err)
+				}
+				s.Clear() // after a union Added is an estimate
+				inParallel(4, func(g int) {
+					for i := range 50 {
+						switch {
+						case g == 0:
+							s.Clear()
+						case g == 1:
+							s.AddHashes(nil, hs[i*10:i*10+10])
+						default:
+							s.AddHash(hs[g*100+i])
+						}
+						if n := s.Added(); n > 800 {
+							t.Errorf("Added is %d", n)
+						}
 					}
-					if n := s.HasHashes(nil, mine[:round*10+10]); g%2 == 0 && n != round*10+10 {
-						t.Errorf("%d of %d keys are there", n, round*10+10)
-					}
+				})
+				s.Clear()
+				if s.Added() != 0 || s.Stats().Ones != 0 {
+					t.Error("after Clear something is left")
 				}
 			})
-			if err := s.Union(other); err != nil || s.HasHashes(nil, hs) != len(hs) {
-				t.Errorf("keys are missing in the end; error %v", err)
+		}
+	}
+}
+
+// askAll makes those calls about whole filters that belong to goroutine g.
+func askAll(t *testing.T, s, other *bloom.Shared, g int) {
+	switch g {
+	case 0:
+		s.Stats()
+		s.Clone()
+	case 1:
+		var w bytes.Buffer
+		if n, err := s.WriteTo(&w); err != nil || n != int64(w.Len()) {
+			t.Error(n, err)
+		}
+		if _, err := bloom.Decode(w.Bytes(), bloom.LoadOptions{}); err != nil {
+			t.Error(err)
+		}
+	case 2:
+		if err := s.Union(other); err != nil {
+			t.Error(err)
+		}
+	case 3:
+		if err := other.Union(s); err != nil {
+			t.Error(err)
+		}
+	case 4:
+		s.Equal(other)
+		other.Equal(s)
+		s.Added()
+	case 5:
+		var w bytes.Buffer
+		if n, err := s.WriteSnapshot(&w); err != nil || n != int64(w.Len()) {
+			t.Error(n, err)
+		}
+	}
+}
+
+// Added only rises while keys are added, and is never ahead of them.
+func TestSharedAddedRises(t *testing.T) {
+	const goroutines, each = 3, 20_000
+	s := must(bloom.NewShared(bloom.Config{Capacity: goroutines * each, ErrorRate: 1e-9}))
+	var begun, done atomic.Int64
+	inParallel(goroutines+1, func(g int) {
+		if g == goroutines {
+			for last := uint64(0); last < goroutines*each; {
+				least := done.Load()
+				n := s.Added()
+				if most := begun.Load(); n < last || n < uint64(least) || n > uint64(most) {
+					t.Errorf("Added is %d, after %d, with %d keys that are added and %d that are being", n, last, least, most)
+					return
+				}
+				last = n
 			}
-			inParallel(4, func(g int) {
-				for i := range 50 {
-					if g == 0 {
-						s.Clear()
-					} else {
-						s.AddHash(hs[g*100+i])
-					}
+			return
+		}
+		for at, hs := 0, filtertest.RandomHashes(uint64(g), each); at < each; {
+			n := 1 + at%100*(g%2)
+			n = min(n, each-at)
+			begun.Add(int64(n))
+			if added := s.AddHashes(nil, hs[at:at+n]); added != n {
+				t.Errorf("%d of %d keys are new", added, n)
+			}
+			done.Add(int64(n))
+			at += n
+		}
+	})
+}
+
+// A snapshot has every key that was added before it was begun, and the count of a
+// moment since, while others go on adding; and it is a sound frame.
+func TestSharedWriteSnapshot(t *testing.T) {
+	for _, rate := range []float64{0.01, 1e-4, 1e-5} {
+		const n = 200_000
+		s := must(bloom.NewShared(bloom.Config{Capacity: n, ErrorRate: rate, Hash: bloom.Hash{Seed: 3}}))
+		s.SetTag(77)
+		hs := filtertest.RandomHashes(1, n)
+		s.AddHashes(nil, hs[:n/4])
+		var sure, begun atomic.Int64 // keys, from the start of hs on
+		sure.Store(n / 4)
+		begun.Store(n / 4)
+		inParallel(2, func(g int) {
+			if g == 0 {
+				for at := n / 4; at < n; at += 50 {
+					begun.Store(int64(at + 50))
+					s.AddHashes(nil, hs[at:at+50])
+					sure.Store(int64(at + 50))
 				}
-			})
-			s.Clear()
-			if s.Added() != 0 || s.Stats().Ones != 0 {
-				t.Error("after Clear something is left")
+				return
+			}
+			for sure.Load() < n {
+				before, least := sure.Load(), s.Added()
+				w := &slowWriter{}
+				written, err := s.WriteSnapshot(w)
+				most, last := s.Added(), begun.Load()
+				if err != nil || written != int64(w.Len()) {
+					t.Fatalf("%d bytes of %d, %v", written, w.Len(), err)
+				}
+				v, err := bloom.Decode(w.Bytes(), bloom.LoadOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := v.(*bloom.Blocked)
+				if f.HasHashes(nil, hs[:before]) != int(before) {
+					t.Errorf("keys that were added before the snapshot are not in it")
+				}
+				if f.Added() < least || f.Added() > most {
+					t.Errorf("%d keys were added, between %d and %d", f.Added(), least, most)
+				}
+				if wrong := f.HasHashes(nil, hs[last:]); wrong > n/10 {
+					t.Errorf("%d keys of %d that come later are in the snapshot", wrong, n-last)
+				}
+				if f.Params() != s.Params() || f.Hash() != s.Hash() || f.Tag() != 77 {
+					t.Errorf("the snapshot is another filter")
+				}
 			}
 		})
+		var a, b bytes.Buffer
+		must(s.WriteSnapshot(&a))
+		must(s.WriteTo(&b))
+		if !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Error("a snapshot of a filter at rest is not what WriteTo writes")
+		}
+		if _, err := s.WriteSnapshot(noRoom{}); !errors.Is(err, errFull) {
+			t.Errorf("a writer that fails: %v", err)
+		}
+	}
+}
+
+// slowWriter lets others run before each write.
+type slowWriter struct{ bytes.Buffer }
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	runtime.Gosched()
+	return w.Buffer.Write(p)
+}
+
+// noRoom is a writer without room.
+type noRoom struct{}
+
+var errFull = errors.New("no room")
+
+func (noRoom) Write([]byte) (int, error) { return 0, errFull }
+
+// Adding must not wait for the writer of a snapshot.
+func TestSharedWriteSnapshotHoldsNobody(t *testing.T) {
+	s := must(bloom.NewShared(bloom.Config{Capacity: 100_000, ErrorRate: 0.01}))
+	hs := filtertest.RandomHashes(1, 1000)
+	writes := 0
+	_, err := s.WriteSnapshot(writerFunc(func(p []byte) (int, error) {
+		at := writes * 100
+		writes++
+		if s.AddHashes(nil, hs[at:at+50]) != 50 || !s.AddHash(hs[at+50]) || s.Added() != uint64(writes)*51 || s.Stats().Added != s.Added() {
+			t.Errorf("during write %d nothing can be added", writes)
+		}
+		return len(p), nil
+	}))
+	if err != nil || writes < 3 {
+		t.Errorf("%d writes, %v", writes, err)
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestSharedSetAdded(t *testing.T) {
+	s := must(bloom.NewShared(bloom.Config{Capacity: 1000, ErrorRate: 1e-6}))
+	hs := filtertest.RandomHashes(1, 300)
+	s.AddHashes(nil, hs[:200])
+	s.AddHash(hs[200])
+	s.SetAdded(50)
+	if s.Added() != 50 || s.Stats().Added != 50 || s.Blocked().Added() != 50 {
+		t.Errorf("after SetAdded(50) Added is %d, in Stats %d, in a copy %d", s.Added(), s.Stats().Added, s.Blocked().Added())
+	}
+	if n := s.HasHashes(nil, hs); n != 201 {
+		t.Errorf("SetAdded changes the keys: %d of 201 are there", n)
+	}
+	s.AddHashes(nil, hs[:250])
+	s.AddHash(hs[250])
+	if s.Added() != 100 {
+		t.Errorf("50 keys after SetAdded(50) Added is %d", s.Added())
+	}
+	if s.Clear(); s.Added() != 0 {
+		t.Errorf("after Clear Added is %d", s.Added())
 	}
 }
 
@@ -340,26 +575,5 @@ func TestSharedFromBlocked(t *testing.T) {
 	}
 	if _, err := bloom.NewShared(bloom.Config{}); err == nil {
 		t.Error("NewShared accepts a capacity of 0")
-	}
-}
-
-func BenchmarkSharedAdd(b *testing.B) {
-	for _, n := range []int{100_000, 10_000_000} {
-		hs := filtertest.RandomHashes(1, n)
-		for _, goroutines := range []int{1, 2} {
-			b.Run(fmt.Sprintf("keys=%d/goroutines=%d", n, goroutines), func(b *testing.B) {
-				s := must(bloom.NewShared(bloom.Config{Capacity: uint64(n), ErrorRate: 0.01}))
-				for b.Loop() {
-					s.Clear()
-					inParallel(goroutines, func(g int) {
-						mine := hs[g*n/goroutines : (g+1)*n/goroutines]
-						for at := 0; at < len(mine); at += 256 {
-							s.AddHashes(nil, mine[at:min(at+256, len(mine))])
-						}
-					})
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
-			})
-		}
 	}
 }

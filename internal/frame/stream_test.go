@@ -59,6 +59,43 @@ func TestWriteNeedsLittleMemory(t *testing.T) {
 	}
 }
 
+// TestWritePieces writes parts that come piece by piece, in memory that is used
+// again: the frame must be that of the parts as a whole, and every piece be asked
+// for once, in order.
+func TestWritePieces(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, lengths := range [][]uint64{{8}, {ChunkSize}, {ChunkSize + 8}, {3*ChunkSize - 8, 16, 5000 * 8}} {
+		h := &Header{Type: TypeScalable}
+		var parts [][]byte
+		for _, n := range lengths {
+			h.Parts = append(h.Parts, Part{Kind: KindClassic, K: 7, M: 8 * n, Length: n})
+			part := make([]byte, n)
+			for i := range part {
+				part[i] = byte(r.Uint32())
+			}
+			parts = append(parts, part)
+		}
+		var buffer [ChunkSize]byte
+		at, end := 0, uint64(0)
+		piece := func(part int, off, n uint64) []byte {
+			if part == at+1 && end == lengths[at] {
+				at, end = part, 0
+			}
+			if part != at || off != end || n == 0 || n > ChunkSize {
+				t.Fatalf("%d bytes at %d of part %d are asked for after byte %d of part %d", n, off, part, end, at)
+			}
+			end += n
+			clear(buffer[:])
+			return buffer[:copy(buffer[:n], parts[part][off:])]
+		}
+		var b bytes.Buffer
+		n, err := WritePieces(&b, h, piece)
+		if err != nil || n != int64(b.Len()) || !bytes.Equal(b.Bytes(), mustAppend(t, h, parts)) {
+			t.Errorf("parts of %d bytes, piece by piece: %d of %d bytes, %v", lengths, n, b.Len(), err)
+		}
+	}
+}
+
 // failAfter fails once n bytes were written.
 type failAfter struct{ n int }
 

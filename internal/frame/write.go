@@ -44,38 +44,62 @@ func Write(w io.Writer, h *Header, parts [][]byte) (int64, error) {
 	if err := checkParts(h, parts); err != nil {
 		return 0, err
 	}
+	return WritePieces(w, h, func(part int, off, n uint64) []byte { return parts[part][off : off+n] })
+}
+
+// WritePieces is Write for parts that are not there as a whole, or change while
+// they are written: piece returns bytes [off, off+n) of a part, of which it is
+// asked for all in order, at most ChunkSize at a time. It may change what it
+// returned when it is called again. The checksums are those of the bytes that are
+// written.
+func WritePieces(w io.Writer, h *Header, piece func(part int, off, n uint64) []byte) (int64, error) {
 	head, l, err := encodeHeader(h)
 	if err != nil {
 		return 0, err
 	}
-	n, err := w.Write(head)
-	written := int64(n)
-	if err != nil {
-		return written, err
+	out := counted{w: w}
+	if err := out.write(head); err != nil {
+		return out.written, err
+	}
+	var sums chunkSums
+	// What the checksum reads is so short that it is still in the cache when it is
+	// written.
+	body := func(b []byte) error {
+		sums.add(b)
+		return out.write(b)
 	}
 	var zero [PageSize]byte
-	var sums chunkSums
-	for _, p := range parts {
-		pad := zero[:roundUp(uint64(len(p)))-uint64(len(p))]
-		for _, b := range [][]byte{p, pad} {
-			// In pieces, so that the checksum reads what the write will read again
-			// from the cache.
-			for piece := range slices.Chunk(b, ChunkSize) {
-				sums.add(piece)
-				n, err := w.Write(piece)
-				written += int64(n)
-				if err != nil {
-					return written, err
-				}
+	for i := range h.Parts {
+		length := h.Parts[i].Length
+		for off := uint64(0); off < length; off += ChunkSize {
+			if err := body(piece(i, off, min(ChunkSize, length-off))); err != nil {
+				return out.written, err
 			}
 		}
+		if err := body(zero[:roundUp(length)-length]); err != nil {
+			return out.written, err
+		}
 	}
-	n, err = w.Write(appendTable(nil, sums.finish()))
-	written += int64(n)
-	if err == nil && uint64(written) != l.Total {
+	err = out.write(appendTable(nil, sums.finish()))
+	if err == nil && uint64(out.written) != l.Total {
 		err = io.ErrShortWrite
 	}
-	return written, err
+	return out.written, err
+}
+
+// counted counts the bytes that are written to w.
+type counted struct {
+	w       io.Writer
+	written int64
+}
+
+func (c *counted) write(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	n, err := c.w.Write(b)
+	c.written += int64(n)
+	return err
 }
 
 func checkParts(h *Header, parts [][]byte) error {

@@ -3,36 +3,71 @@ package kernel
 import (
 	"math/bits"
 	"sync/atomic"
+
+	"seen/internal/keyhash"
 )
 
 // The functions below are for arrays that several goroutines use at the same
 // time. Bits are only ever set, so whoever reads while others write sees some
-// state between the two; a key whose addition has finished is seen whole.
-
-// AddAtomic is Add for an array on which AddAtomic and HasAtomic run at the same
-// time. No bit is lost, but two calls may both be told true for the same hash
-// unless the caller keeps them from overlapping.
+// state between the two; a key whose addition has finished is seen whole. Writers
+// of one line have to be kept apart by the caller, also where they set other bits
+// of it: a line is read, changed and written as a whole.
 //
-// The bits are set with one atomic OR in each lane, also where they are set
-// already: to leave those out costs more in mispredicted branches than it saves.
-func (l Layout) AddAtomic(words []uint64, h uint64) bool {
+// The assembly serves as it is, since it reads and writes whole words, and the
+// processor orders its writes. The plain Go version needs atomic operations in
+// its place.
+
+// PrepareAtomic is Prepare for an array on which HasHash and HasKey run at the same
+// time, and AddHash and AddKey for keys that have no line in common.
+func (l Layout) PrepareAtomic(words []uint64, hash keyhash.Hash) Prepared {
+	if Assembly() {
+		return l.Prepare(words, hash)
+	}
+	return Via(&atomicArray{l, words[:l.length()]}, hash)
+}
+
+// atomicArray answers for hashes by the plain Go version.
+type atomicArray struct {
+	layout Layout
+	words  []uint64
+}
+
+// AddHash sets the bits of h.
+func (a *atomicArray) AddHash(h uint64) bool { return a.layout.addAtomicRef(a.words, h) }
+
+// HasHash tests the bits of h.
+func (a *atomicArray) HasHash(h uint64) bool { return a.layout.hasAtomicRef(a.words, h) }
+
+// AddBatchAtomic is AddBatch for an array on which others ask at the
+// same time, and nobody adds.
+func (l Layout) AddBatchAtomic(words []uint64, added []bool, hs []uint64) int {
+	if Assembly() {
+		return l.addBatch(words, added, hs)
+	}
+	return l.batchAtomicRef(l.addAtomicRef, words, added, hs)
+}
+
+// HasBatchAtomic is HasBatch for an array to which others add at the same time.
+func (l Layout) HasBatchAtomic(words []uint64, found []bool, hs []uint64) int {
+	if Assembly() {
+		return l.hasBatch(words, found, hs)
+	}
+	return l.batchAtomicRef(l.hasAtomicRef, words, found, hs)
+}
+
+// addAtomicRef stores a word also where its bit is set already: to leave that out
+// costs more in mispredicted branches than it saves.
+func (l Layout) addAtomicRef(words []uint64, h uint64) bool {
 	zero := uint64(0)
 	for j := 0; ; {
 		line := (*[LineWords]uint64)(words[l.Offset(h):])
 		g := h * laneMul
-		if l.Lanes == LineWords {
-			for i := range line {
-				bit := uint64(1) << (g >> (16 + 6*i) & 63)
-				zero |= ^atomic.LoadUint64(&line[i]) & bit
-				atomic.OrUint64(&line[i], bit)
-			}
-		} else {
-			for set := l.lanes(g); set != 0; set &= set - 1 {
-				i := bits.TrailingZeros8(set) & (LineWords - 1)
-				bit := uint64(1) << (g >> (16 + 6*i) & 63)
-				zero |= ^atomic.LoadUint64(&line[i]) & bit
-				atomic.OrUint64(&line[i], bit)
-			}
+		for set := l.lanes(g); set != 0; set &= set - 1 {
+			i := bits.TrailingZeros8(set) & (LineWords - 1)
+			bit := uint64(1) << (g >> (16 + 6*i) & 63)
+			w := atomic.LoadUint64(&line[i])
+			zero |= ^w & bit
+			atomic.StoreUint64(&line[i], w|bit)
 		}
 		if j++; j == l.Lines {
 			return zero != 0
@@ -42,21 +77,14 @@ func (l Layout) AddAtomic(words []uint64, h uint64) bool {
 	}
 }
 
-// HasAtomic is Has for an array to which AddAtomic adds at the same time.
-func (l Layout) HasAtomic(words []uint64, h uint64) bool {
+func (l Layout) hasAtomicRef(words []uint64, h uint64) bool {
 	for j := 0; ; {
 		line := (*[LineWords]uint64)(words[l.Offset(h):])
 		g := h * laneMul
 		all := uint64(1)
-		if l.Lanes == LineWords {
-			for i := range line {
-				all &= atomic.LoadUint64(&line[i]) >> (g >> (16 + 6*i) & 63)
-			}
-		} else {
-			for set := l.lanes(g); set != 0; set &= set - 1 {
-				i := bits.TrailingZeros8(set) & (LineWords - 1)
-				all &= atomic.LoadUint64(&line[i]) >> (g >> (16 + 6*i) & 63)
-			}
+		for set := l.lanes(g); set != 0; set &= set - 1 {
+			i := bits.TrailingZeros8(set) & (LineWords - 1)
+			all &= atomic.LoadUint64(&line[i]) >> (g >> (16 + 6*i) & 63)
 		}
 		if all == 0 {
 			return false
@@ -69,14 +97,32 @@ func (l Layout) HasAtomic(words []uint64, h uint64) bool {
 	}
 }
 
-// BatchLines is the number of hashes to pass to TouchAtomic at a time.
-const BatchLines = batchLines
+func (l Layout) batchAtomicRef(do func(words []uint64, h uint64) bool, words []uint64, answers []bool, hs []uint64) int {
+	n := 0
+	for len(hs) > 0 {
+		chunk := hs[:min(len(hs), batchLines)]
+		l.touchAtomic(words, chunk)
+		for i, h := range chunk {
+			yes := do(words, h)
+			if answers != nil {
+				answers[i] = yes
+			}
+			if yes {
+				n++
+			}
+		}
+		hs = hs[len(chunk):]
+		if answers != nil {
+			answers = answers[len(chunk):]
+		}
+	}
+	return n
+}
 
-// TouchAtomic loads a word of every line of the hashes, to bring all of them into
-// the cache at once before they are asked for one by one.
+// touchAtomic is touch for an array to which others add at the same time.
 //
 //go:noinline
-func (l Layout) TouchAtomic(words []uint64, hs []uint64) (sum uint64) {
+func (l Layout) touchAtomic(words []uint64, hs []uint64) (sum uint64) {
 	for j := 0; j < l.Lines; j++ {
 		region := words[uint64(j)*l.RegionLines*LineWords:]
 		for _, h := range hs {

@@ -109,7 +109,7 @@ func answersFor(answers []bool, n int, ignored *bool) (first *bool, step int) {
 // first checks words and asks for the lines of the first hashes. The loops ask
 // for those of the others, as far ahead as it returns.
 func (l Layout) first(words []uint64, hs []uint64) (ahead int) {
-	_ = words[l.length()-1]
+	_ = &words[l.length()-1]
 	ahead = min(len(hs), batchLines)
 	prefetch(&words[0], l.RegionLines, l.Lines, &hs[0], ahead)
 	return ahead
@@ -117,7 +117,7 @@ func (l Layout) first(words []uint64, hs []uint64) (ahead int) {
 
 func (l Layout) prefetch(words []uint64, hs []uint64) {
 	if chosen != reference && len(hs) > 0 {
-		_ = words[l.length()-1]
+		_ = &words[l.length()-1]
 		prefetch(&words[0], l.RegionLines, l.Lines, &hs[0], len(hs))
 	}
 }

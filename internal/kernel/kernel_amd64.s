@@ -6812,3 +6812,10 @@ keytail:
 
 elsewhere:
 	JMP ·addKeyElsewhere(SB)
+
+// func release(p *uint64, v uint64)
+TEXT ·release(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ v+8(FP), CX
+	MOVQ CX, (AX)
+	RET

@@ -100,7 +100,9 @@ func (p *Prepared) HasString(key string) bool {
 func addHashElsewhere(first *uint64, h uint64) bool {
 	p := (*Prepared)(unsafe.Pointer(first))
 	if p.via != nil {
-		return p.via.AddHash(h)
+		isNew := p.via.AddHash(h)
+		runtime.KeepAlive(p)
+		return isNew
 	}
 	isNew := p.layout.addRef(unsafe.Slice(p.words, p.length), h)
 	runtime.KeepAlive(p)
@@ -110,7 +112,9 @@ func addHashElsewhere(first *uint64, h uint64) bool {
 func hasHashElsewhere(first *uint64, h uint64) bool {
 	p := (*Prepared)(unsafe.Pointer(first))
 	if p.via != nil {
-		return p.via.HasHash(h)
+		has := p.via.HasHash(h)
+		runtime.KeepAlive(p)
+		return has
 	}
 	has := p.layout.hasRef(unsafe.Slice(p.words, p.length), h)
 	runtime.KeepAlive(p)

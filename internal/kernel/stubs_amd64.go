@@ -52,3 +52,8 @@ func addHash(prepared *uint64, h uint64) bool
 //
 //go:noescape
 func addKey(prepared *uint64, key *byte, n int) bool
+
+// release stores v in *p after all stores that come before.
+//
+//go:noescape
+func release(p *uint64, v uint64)

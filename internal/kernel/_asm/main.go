@@ -25,6 +25,7 @@ func main() {
 			singleHash(op)
 			singleKey(op)
 		}
+		release()
 	case "keyhash":
 		sumMany()
 		sumFlat()

@@ -1,0 +1,66 @@
+package bloom
+
+import (
+	"io"
+	"runtime"
+	"sync/atomic"
+
+	"seen/internal/frame"
+)
+
+// AppendBinary appends the filter, as a Blocked, in the format of docs/FORMAT.md to
+// b. Adding waits for it.
+func (s *Shared) AppendBinary(b []byte) (out []byte, err error) {
+	s.still(func(f *Blocked) { out, err = f.AppendBinary(b) })
+	return out, err
+}
+
+// MarshalBinary returns the filter, as a Blocked, in the format of docs/FORMAT.md.
+// Adding waits for it.
+func (s *Shared) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary replaces s by the blocked filter that b holds, or leaves s as it
+// is and returns an error. See [Decode] about secrets. It must not run at the same
+// time as any other call.
+func (s *Shared) UnmarshalBinary(b []byte) error { return decodeInto(s, b) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own. Adding
+// waits until w has taken all of it; see [Shared.WriteSnapshot].
+func (s *Shared) WriteTo(w io.Writer) (n int64, err error) {
+	s.still(func(f *Blocked) { n, err = f.WriteTo(w) })
+	return n, err
+}
+
+// ReadFrom replaces s by the blocked filter that r holds, to r's end. It must not
+// run at the same time as any other call.
+func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
+
+// WriteSnapshot writes the filter to w, as a Blocked, while others go on adding: it
+// is WriteTo for a filter in use and a slow w. It needs 64 KiB of memory, and four
+// bytes for each 64 KiB that it writes.
+//
+// What is written has all keys whose Add had returned when WriteSnapshot was
+// called, and the count of added keys is that of a moment soon after. Keys that
+// come later may be in or not, so that after a filter was read back, Add of them
+// answers false or true; see [Shared.SetAdded]. Of keys that Clear forgets
+// meanwhile some may be in.
+func (s *Shared) WriteSnapshot(w io.Writer) (int64, error) {
+	var h *frame.Header
+	s.still(func(f *Blocked) {
+		h = f.header(frame.TypeBlocked, f.capacity, f.rate)
+		h.Parts = []frame.Part{f.partHeader(frame.KindBlocked)}
+	})
+	buffer := make([]uint64, frame.ChunkSize/8)
+	n, err := frame.WritePieces(w, h, func(_ int, off, n uint64) []byte {
+		if s.f.touch != nil {
+			s.f.touch(off, n)
+		}
+		words := buffer[:n/8]
+		for i := range words {
+			words[i] = atomic.LoadUint64(&s.f.words[off/8+uint64(i)])
+		}
+		return frame.Bytes(words)
+	})
+	runtime.KeepAlive(s.f)
+	return n, err
+}
