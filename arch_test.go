@@ -79,11 +79,15 @@ var arrows = []arrow{
 	// keys and positions of the log.
 	{level: 4, pkg: "internal/store", modules: []string{"github.com/cockroachdb/pebble/v2"}},
 
-	{level: 5, pkg: "internal/cli", modules: []string{
+	{level: 5, pkg: "internal/server", not: map[string]string{
+		"os/signal": "signals are the business of the command",
+	}},
+
+	{level: 6, pkg: "internal/cli", modules: []string{
 		"github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/term", "gonum.org/v1/plot",
 	}},
-	{level: 6, pkg: "cmd/seen"},
+	{level: 7, pkg: "cmd/seen"},
 
 	// For tests and benchmarks.
 	{level: 0, pkg: "internal/corpus"},

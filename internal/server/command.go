@@ -1,0 +1,202 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+// A call is one command being executed. It is valid until its handler returns.
+type call struct {
+	*conn
+	command *command
+	args    [][]byte     // args[0] is the name as it was sent; they are slices of the input
+	out     *resp.Writer // takes exactly one reply
+}
+
+// after has the reply wait until the log is durable up to at.
+func (c *call) after(at store.LSN) { c.lsn = max(c.lsn, at) }
+
+// store returns where the values are.
+func (c *call) store() *store.Store { return c.server.store }
+
+// wrongArity replies that there are too few or too many words.
+func (c *call) wrongArity() {
+	c.out.Error("ERR wrong number of arguments for '" + c.command.full + "' command")
+}
+
+// flags say what a command is and where it may run, as COMMAND INFO lists it.
+type flags uint32
+
+const (
+	flagWrite flags = 1 << iota
+	flagReadonly
+	flagDenyOOM
+	flagModule // one of those that a module brings to Redis
+	flagAdmin
+	flagPubSub
+	flagNoScript
+	flagBlocking
+	flagLoading
+	flagStale
+	flagSkipMonitor
+	flagSkipSlowlog
+	flagFast
+	flagNoAuth
+	flagMayReplicate
+	flagNoAsyncLoading
+	flagNoMulti
+	flagMovableKeys
+	flagAllowBusy
+
+	flagAlone // uses the store otherwise than between Begin and End; not listed
+)
+
+var flagNames = []string{
+	"write", "readonly", "denyoom", "module", "admin", "pubsub", "noscript", "blocking", "loading", "stale", "skip_monitor",
+	"skip_slowlog", "fast", "no_auth", "may_replicate", "no_async_loading", "no_multi", "movablekeys", "allow_busy",
+}
+
+// access says what a command does with the value of a key.
+type access uint8
+
+const (
+	reads access = 1 << iota
+	writes
+)
+
+// A command is a row of the table. What is not set has no meaning for it.
+type command struct {
+	name       string // lower-case, of a subcommand without that of its command
+	arity      int    // words, the name included; -n: n or more
+	flags      flags
+	categories []string // of the ACL, besides those that follow from the flags
+	// The words that are keys: from first to last, which counts from the end if
+	// negative, in steps.
+	first, last, step int
+	// keys, if set, finds the keys and what becomes of each, where their positions,
+	// or that all are read or all are read and written, is not the whole truth.
+	keys   func(args [][]byte, key func(at int, a access))
+	handle func(*call)
+	// runs, if set, answers several commands of one pipeline at once: neighbours
+	// with the same runs and the same first argument.
+	runs *runs
+	subs []command
+
+	// What COMMAND DOCS tells.
+	summary, since, complexity, group string
+	arguments                         []argument
+
+	full   string // the name with that of its command: client|id
+	parent *command
+	index  int // in the table
+	names  map[string]*command
+	stats  *commandStats
+}
+
+// runs answers neighbours in a pipeline together: one reply for each, in order. All
+// have a number of words that is allowed, and the same key.
+type runs struct {
+	handle func(c *call, batch []parsed)
+}
+
+// argument describes words of a command for COMMAND DOCS.
+type argument struct {
+	name, kind, token string // kind: key, string, integer, double, pattern, unix-time, pure-token, oneof, block
+	optional          bool
+	multiple          bool
+	multipleToken     bool
+	since             string
+	parts             []argument // of a oneof or a block
+}
+
+// takes reports whether a command may have n words.
+func (cmd *command) takes(n int) bool {
+	return n == cmd.arity || cmd.arity < 0 && n >= -cmd.arity
+}
+
+// table holds all commands.
+type table struct {
+	byName   map[string]*command
+	commands []*command // all with their subcommands, by index
+	top      []*command // without subcommands, in the order of their families
+}
+
+// families are the parts of the table.
+func families() [][]command {
+	return [][]command{connectionCommands}
+}
+
+func newTable() *table {
+	t := &table{byName: map[string]*command{}}
+	for _, family := range families() {
+		for i := range family {
+			cmd := family[i]
+			t.add(&cmd, nil)
+		}
+	}
+	return t
+}
+
+func (t *table) add(cmd, parent *command) {
+	cmd.parent, cmd.index, cmd.full, cmd.stats = parent, len(t.commands), cmd.name, new(commandStats)
+	t.commands = append(t.commands, cmd)
+	if parent == nil {
+		t.byName[cmd.name] = cmd
+		t.top = append(t.top, cmd)
+	} else {
+		cmd.full = parent.name + "|" + cmd.name
+		parent.names[cmd.name] = cmd
+	}
+	if len(cmd.subs) > 0 {
+		cmd.names = map[string]*command{}
+	}
+	for i := range cmd.subs {
+		sub := cmd.subs[i]
+		t.add(&sub, cmd)
+	}
+}
+
+// longestName is longer than the name of any command.
+const longestName = 32
+
+// find returns the command that the words call, nil if there is none.
+func (t *table) find(args [][]byte) *command {
+	cmd := lookUp(t.byName, args[0])
+	if cmd != nil && cmd.names != nil && len(args) > 1 {
+		return lookUp(cmd.names, args[1])
+	}
+	return cmd
+}
+
+func lookUp(names map[string]*command, name []byte) *command {
+	var buf [longestName]byte
+	if len(name) > len(buf) {
+		return nil
+	}
+	lower := buf[:len(name)]
+	for i, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	return names[string(lower)]
+}
+
+// unknown returns the error for words that call no command.
+func (t *table) unknown(args [][]byte) string {
+	if lookUp(t.byName, args[0]) != nil {
+		return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", args[1], strings.ToUpper(string(args[0])))
+	}
+	var rest []byte
+	for _, arg := range args[1:] {
+		if len(rest) >= 128 {
+			break
+		}
+		rest = fmt.Appendf(rest, "'%s' ", arg[:min(len(arg), 128-len(rest))])
+	}
+	return fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", args[0][:min(len(args[0]), 128)], rest)
+}

@@ -1,0 +1,214 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+const (
+	bufferSize = 16 << 10 // of the input, from the start
+	keepBuffer = 64 << 10 // larger buffers are given up when they are empty
+	flushAt    = 64 << 10 // replies that are sent before the rest of a pipeline runs
+)
+
+// A conn is a client: its buffers and what it has told about itself. Fields are used
+// by the goroutine of the connection alone, but for those that say otherwise.
+type conn struct {
+	server *Server
+	socket net.Conn // what carries the protocol: the outlet, or TLS over it
+	outlet *outlet
+
+	id     int64
+	active atomic.Int64 // when the last bytes came, in Unix nanoseconds; read by others
+	killed atomic.Bool  // another client has ended it
+
+	parser resp.Parser
+	in     []byte // in[from:] is not parsed yet
+	from   int
+	extra  int // bytes of in that were taken from the budget
+	args   [][]byte
+	batch  []parsed
+
+	out     resp.Writer
+	call    call
+	replies int       // in out
+	lsn     store.LSN // what they show
+	ending  bool      // close after the replies
+	mute    muting
+	tx      transaction
+}
+
+// parsed is a command that was parsed and not run yet; command is nil if there is
+// none of that name.
+type parsed struct {
+	command *command
+	args    [][]byte
+}
+
+func (s *Server) newConn(socket net.Conn) *conn {
+	c := &conn{server: s, outlet: newOutlet(s, socket)}
+	c.socket = c.outlet
+	c.parser.Limits = s.config.Limits.Command
+	c.out.Proto = 2
+	c.call = call{conn: c, out: &c.out}
+	c.active.Store(s.config.Now().UnixNano())
+	return c
+}
+
+// serve answers the client until one of both ends the connection.
+func (c *conn) serve() {
+	defer c.server.clients.remove(c)
+	defer c.cut()
+	c.in = make([]byte, 0, bufferSize)
+	for c.fill() && c.answer() {
+	}
+	c.outlet.finish()
+	c.server.buffers.give(c.extra)
+}
+
+// cut closes the connection at once. Anybody may call it.
+func (c *conn) cut() { _ = c.outlet.Close() } // nothing can be done about an error
+
+// drain has the connection end when what was received is answered. Anybody may call
+// it.
+func (c *conn) drain() {
+	if c.outlet.SetReadDeadline(time.Unix(1, 0)) != nil {
+		c.cut()
+	}
+}
+
+func (c *conn) idleSince(now time.Time) time.Duration {
+	return now.Sub(time.Unix(0, c.active.Load()))
+}
+
+// fill reads what the client has sent. It reports false when the connection is over.
+func (c *conn) fill() bool {
+	if !c.room() {
+		c.out.Error("ERR the buffers of all clients together are at their limit; send smaller commands or try again")
+		c.replies++
+		c.flush()
+		return false
+	}
+	n, err := c.socket.Read(c.in[len(c.in):cap(c.in)])
+	c.in = c.in[:len(c.in)+n]
+	if n == 0 {
+		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) && !c.server.closing() {
+			return true
+		}
+		return err == nil
+	}
+	c.active.Store(c.server.config.Now().UnixNano())
+	return true
+}
+
+// room makes room in the buffer: by moving what is not parsed to its beginning, and
+// when that fills it, by doubling it. So it never has more than twice the bytes that
+// were really sent, whatever the client has announced.
+func (c *conn) room() bool {
+	if c.from > 0 {
+		c.in = c.in[:copy(c.in, c.in[c.from:])]
+		c.from = 0
+	}
+	size := cap(c.in)
+	switch {
+	case len(c.in) == 0 && size > keepBuffer:
+		size = bufferSize
+	case len(c.in) == size:
+		size *= 2
+		if !c.server.buffers.take(size - cap(c.in)) {
+			return false
+		}
+		c.extra += size - cap(c.in)
+	default:
+		return true
+	}
+	if size == bufferSize {
+		c.server.buffers.give(c.extra)
+		c.extra = 0
+	}
+	c.in = append(make([]byte, 0, size), c.in...)
+	return true
+}
+
+// answer runs all commands in the buffer and sends the replies. It reports false
+// when the connection is over.
+func (c *conn) answer() bool {
+	for {
+		more, err := c.parse()
+		c.run()
+		if err != nil && !c.ending {
+			c.out.Error("ERR " + err.Error())
+			c.replies++
+			c.ending = true
+		}
+		if c.ending || !more {
+			return c.flush() && !c.ending
+		}
+		if c.out.Len() > flushAt && !c.flush() {
+			return false
+		}
+	}
+}
+
+// parse takes commands from the buffer into the batch. More may be there when it
+// reports true.
+func (c *conn) parse() (more bool, err error) {
+	limit := c.server.config.Limits.Pipeline
+	c.parser.Stranger = c.stranger()
+	if c.parser.Stranger {
+		limit = 1 // the first may change what the next are allowed
+	}
+	clear(c.args)
+	c.args, c.batch = c.args[:0], c.batch[:0]
+	for len(c.batch) < limit {
+		before := len(c.args)
+		var n int
+		if c.args, n, err = c.parser.Next(c.in[c.from:], c.args); n == 0 {
+			return false, err
+		}
+		c.from += n
+		args := c.args[before:len(c.args):len(c.args)]
+		if len(args) == 0 {
+			continue
+		}
+		c.batch = append(c.batch, parsed{c.find(args), args})
+	}
+	return true, nil
+}
+
+// flush sends the replies, once what they show is durable.
+func (c *conn) flush() bool {
+	if c.replies == 0 && c.out.Len() == 0 {
+		return true
+	}
+	if err := c.settle(); err != nil {
+		// The replies would promise what a crash may take back.
+		c.out.Reset(keepBuffer)
+		for range c.replies {
+			c.out.Error("MISCONF the log cannot be written, so that the outcome of this command is not known: " + err.Error())
+		}
+	}
+	c.replies = 0
+	if c.out.Len() == 0 {
+		return true
+	}
+	_, err := c.socket.Write(c.out.Bytes())
+	c.out.Reset(keepBuffer)
+	return err == nil
+}
+
+// settle waits until what the replies show is durable.
+func (c *conn) settle() error {
+	at := c.lsn
+	c.lsn = 0
+	if at == 0 {
+		return nil
+	}
+	return c.server.store.Wait(c.server.cutting, at)
+}

@@ -1,0 +1,5 @@
+package server
+
+import "testing"
+
+func TestConnectionTranscript(t *testing.T) { transcript(t, "connection") }

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// errSlow says that more replies wait for a client than it may leave waiting.
+var errSlow = errors.New("server: the client does not take its replies")
+
+// An outlet is a socket whose Write does not wait for the client: what the socket
+// does not take at once is kept, up to a limit, and written by a goroutine that
+// exists as long as there is some. A client may so send all of a long pipeline
+// before it reads the first reply, as with Redis.
+//
+// One goroutine writes; others may ask how it goes, and close.
+type outlet struct {
+	net.Conn
+	server *Server
+	try    func(b []byte) int // writes what the socket takes without waiting
+
+	mu      sync.Mutex
+	idle    sync.Cond // nothing is left to be written
+	kept    []byte    // what waits behind what the goroutine is writing
+	left    int       // bytes that wait, with those
+	writing bool      // the goroutine exists
+	since   time.Time // the last time that the socket took something, while writing
+	err     error
+}
+
+func newOutlet(s *Server, socket net.Conn) *outlet {
+	o := &outlet{Conn: socket, server: s, try: func([]byte) int { return 0 }}
+	o.idle.L = &o.mu
+	if sc, ok := socket.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil {
+			o.try = attempt(raw)
+		}
+	}
+	return o
+}
+
+// Write sends b, or keeps a copy of it to be sent. An error means that the
+// connection is of no more use.
+func (o *outlet) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	n := 0
+	if !o.writing {
+		if n = o.try(b); n == len(b) {
+			return n, nil
+		}
+	}
+	rest := b[n:]
+	if o.left+len(rest) > o.server.config.Limits.Output || !o.server.buffers.take(len(rest)) {
+		o.err = errSlow
+		o.server.clients.slow.Add(1)
+		return n, o.err
+	}
+	o.kept = append(o.kept, rest...)
+	o.left += len(rest)
+	if !o.writing {
+		o.writing = true
+		o.since = o.server.config.Now()
+		go o.drain()
+	}
+	return len(b), nil
+}
+
+// drain writes what is kept until nothing is left.
+func (o *outlet) drain() {
+	var b []byte
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.kept) > 0 && o.err == nil {
+		b, o.kept = o.kept, b[:0]
+		o.mu.Unlock()
+		err := o.pass(b)
+		o.mu.Lock()
+		if o.err == nil {
+			o.err = err
+		}
+	}
+	o.server.buffers.give(o.left)
+	o.left, o.kept, o.writing = 0, nil, false
+	o.idle.Broadcast()
+}
+
+// pass writes b in pieces, so that one sees from outside that it moves.
+func (o *outlet) pass(b []byte) error {
+	for len(b) > 0 {
+		n, err := o.Conn.Write(b[:min(len(b), 64<<10)])
+		o.mu.Lock()
+		o.left -= n
+		o.server.buffers.give(n)
+		o.since = o.server.config.Now()
+		o.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// waiting returns how many bytes wait for the client.
+func (o *outlet) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.left
+}
+
+// stalledFor returns for how long the client has not taken anything of what waits
+// for it.
+func (o *outlet) stalledFor(now time.Time) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.writing {
+		return 0
+	}
+	return now.Sub(o.since)
+}
+
+// finish waits until everything is written, or the connection has failed.
+func (o *outlet) finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.writing {
+		o.idle.Wait()
+	}
+}

@@ -1,0 +1,209 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seen/internal/store"
+)
+
+// A Server answers clients on any number of listeners. New makes one.
+type Server struct {
+	config Config
+	store  *store.Store
+	table  *table
+	began  time.Time
+	runID  string
+
+	buffers counter // bytes of buffers beyond those that each connection begins with
+	clients clients
+
+	mu        sync.Mutex
+	listeners map[net.Listener]bool
+	stopping  chan struct{}   // closed when Shutdown begins
+	cutting   context.Context // ends when Shutdown does not wait any longer
+	cutNow    context.CancelFunc
+	running   sync.WaitGroup // connections, and what runs beside them
+}
+
+// New returns a server that serves nothing yet. Shutdown ends it, also one that
+// never served.
+func New(c Config) (*Server, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config:    c,
+		store:     c.Store,
+		table:     newTable(),
+		began:     c.Now(),
+		runID:     randomID(),
+		listeners: map[net.Listener]bool{},
+		stopping:  make(chan struct{}),
+	}
+	s.cutting, s.cutNow = context.WithCancel(context.Background())
+	s.buffers.limit = int64(c.Limits.Buffers)
+	s.clients.init()
+	s.running.Go(s.watch)
+	return s, nil
+}
+
+// event tells the owner of the server something.
+func (s *Server) event(level Level, message string, pairs ...any) {
+	s.config.Events(level, message, pairs...)
+}
+
+// Serve takes connections from l until Shutdown, and then returns nil. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.closing() {
+		s.mu.Unlock()
+		return errors.Join(net.ErrClosed, l.Close())
+	}
+	s.listeners[l] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.listeners, l)
+		s.mu.Unlock()
+		_ = l.Close() // Shutdown may have closed it
+	}()
+	pause := time.Duration(0)
+	for {
+		socket, err := l.Accept()
+		if err == nil {
+			pause = 0
+			s.welcome(socket)
+			continue
+		}
+		if s.closing() {
+			return nil
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("server: the listener %s was closed: %w", l.Addr(), err)
+		}
+		// Too many open files, or a client that has gone: the next may do better.
+		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		s.event(Warning, "a connection could not be accepted", "listener", l.Addr().String(), "error", err.Error())
+		select {
+		case <-time.After(pause):
+		case <-s.stopping:
+			return nil
+		}
+	}
+}
+
+// welcome starts a connection on a socket, or turns it away.
+func (s *Server) welcome(socket net.Conn) {
+	c := s.newConn(socket)
+	if !s.clients.add(c, s.config.Limits.Clients) {
+		// The socket is new: so few bytes fit into its buffer. If the client has
+		// gone, there is nobody to tell.
+		_, _ = c.socket.Write([]byte("-ERR max number of clients reached\r\n"))
+		_ = socket.Close()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing() {
+		s.clients.remove(c)
+		_ = socket.Close()
+		return
+	}
+	s.running.Go(c.serve)
+}
+
+func (s *Server) closing() bool {
+	select {
+	case <-s.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// Shutdown ends the server: it takes no more connections and commands, lets those
+// end that run, sends their replies, and closes all connections. When ctx ends
+// before that, connections are cut, and its error is returned.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closing() {
+		close(s.stopping)
+	}
+	for l := range s.listeners {
+		_ = l.Close() // Serve reports what matters
+	}
+	s.mu.Unlock()
+	for _, c := range s.clients.list() {
+		c.drain()
+	}
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		s.cutNow()
+		return nil
+	case <-ctx.Done():
+	}
+	s.cutNow()
+	for _, c := range s.clients.list() {
+		c.cut()
+	}
+	<-done
+	return ctx.Err()
+}
+
+// watch closes connections that have been idle, or have taken nothing, for too
+// long.
+func (s *Server) watch() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.sweep(s.config.Now())
+		case <-s.stopping:
+			return
+		}
+	}
+}
+
+func (s *Server) sweep(now time.Time) {
+	limits := s.config.Limits
+	for _, c := range s.clients.list() {
+		switch {
+		case limits.Idle > 0 && c.idleSince(now) > limits.Idle:
+			c.cut()
+		case limits.Stalled > 0 && c.outlet.stalledFor(now) > limits.Stalled:
+			s.event(Warning, "a client that takes no replies was dropped", "client", c.socket.RemoteAddr().String())
+			s.clients.slow.Add(1)
+			c.cut()
+		}
+	}
+}
+
+// counter counts something that many share, up to a limit.
+type counter struct {
+	n     atomic.Int64
+	limit int64
+}
+
+// take adds n, unless that would pass the limit.
+func (c *counter) take(n int) bool {
+	if c.n.Add(int64(n)) > c.limit {
+		c.n.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
+func (c *counter) give(n int) { c.n.Add(-int64(n)) }

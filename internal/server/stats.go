@@ -1,0 +1,45 @@
+package server
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// latencyBuckets is the number of buckets of a latency histogram: the last holds
+// what takes longer than 2^38 ns, four and a half minutes.
+const latencyBuckets = 40
+
+// commandStats counts the calls of a command.
+type commandStats struct {
+	calls    atomic.Uint64
+	rejected atomic.Uint64 // not run
+	failed   atomic.Uint64 // ended with an error
+	nanos    atomic.Uint64
+	// latency counts calls by time: bucket i has those under 2^i ns, but not under
+	// 2^(i-1). Commands that were answered together took the time of all.
+	latency [latencyBuckets]atomic.Uint64
+}
+
+func (s *commandStats) add(n int, took time.Duration, rejected, failed bool) {
+	switch {
+	case rejected:
+		s.rejected.Add(uint64(n))
+		return
+	case failed:
+		s.failed.Add(uint64(n))
+	}
+	s.calls.Add(uint64(n))
+	s.nanos.Add(uint64(took))
+	s.latency[min(bits.Len64(uint64(took)), latencyBuckets-1)].Add(uint64(n))
+}
+
+func (s *commandStats) reset() {
+	s.calls.Store(0)
+	s.rejected.Store(0)
+	s.failed.Store(0)
+	s.nanos.Store(0)
+	for i := range s.latency {
+		s.latency[i].Store(0)
+	}
+}
