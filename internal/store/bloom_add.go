@@ -17,6 +17,10 @@ func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 			return 1, b.LSN(), nil
 		}
 	}
+	if len(keys) > batchKeys {
+		b.store.log.hold() // all of the call or nothing, after a crash
+		defer b.store.log.release()
+	}
 	sc := getScratch()
 	defer sc.release()
 	for done < len(keys) && err == nil {
@@ -51,10 +55,15 @@ func (b *Bloom) addBatch(added []bool, sc *scratch) (done int, err error) {
 	if b.step != 0 {
 		b.findOlder(sc, v, gen)
 	}
-	for sc.n > 0 {
+	for held := false; sc.n > 0; {
 		room, err := b.room(gen)
 		if err != nil {
 			return int(sc.at[0]), err
+		}
+		if room < sc.n && !held {
+			held = true // several operations
+			b.store.log.hold()
+			defer b.store.log.release()
 		}
 		m := min(sc.n, room)
 		b.record(sc.hs[:m])

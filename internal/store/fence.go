@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,6 +18,9 @@ type fence struct {
 	mu     sync.RWMutex // held for reading during changes
 	closed bool
 	locks  []io.Closer
+	// before, unless it is nil, is called before each change and may refuse it; so a
+	// test makes a disk fail.
+	before func() error
 }
 
 var errFenced = errors.New("store: the database was given up")
@@ -42,6 +46,11 @@ func (f *fence) change(do func() error) error {
 	if f.closed {
 		return errFenced
 	}
+	if f.before != nil {
+		if err := f.before(); err != nil {
+			return err
+		}
+	}
 	return do()
 }
 
@@ -61,7 +70,16 @@ func (f *fence) open(do func() (vfs.File, error)) (vfs.File, error) {
 func (f *fence) Unwrap() vfs.FS { return f.FS }
 
 func (f *fence) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.open(func() (vfs.File, error) { return f.FS.Create(name, c) })
+	return f.open(func() (vfs.File, error) {
+		// Pebble's marker files name other new files, and it counts on these being
+		// there if the marker is. Not every file system keeps that order.
+		if strings.HasPrefix(f.FS.PathBase(name), "marker.") {
+			if err := syncFolder(f.FS, f.FS.PathDir(name)); err != nil {
+				return nil, err
+			}
+		}
+		return f.FS.Create(name, c)
+	})
 }
 
 func (f *fence) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {

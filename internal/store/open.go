@@ -62,13 +62,40 @@ func (s *Store) open() (err error) {
 }
 
 func (s *Store) openDB() (*database, error) {
-	dir := s.opts.FS.PathJoin(s.dir, dbName)
-	db, err := openDatabase(s.opts.FS, dir, &s.opts.Events, s.fail)
+	fsys := s.opts.FS
+	dir := fsys.PathJoin(s.dir, dbName)
+	if _, err := fsys.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		if err := s.createDB(dir); err != nil {
+			return nil, fmt.Errorf("store: a database in %s cannot be made: %w", dir, err)
+		}
+	}
+	db, err := openDatabase(fsys, dir, &s.opts.Events, s.fail)
 	if err != nil {
 		return nil, fmt.Errorf("store: the database in %s cannot be opened: %w", dir, err)
 	}
-	// Its folder is durable only when the one above says so.
-	return db, syncFolder(s.opts.FS, s.dir)
+	return db, nil
+}
+
+// createDB makes the database of a new data directory, under another name until it
+// is complete: a crash may leave half of one that cannot be opened.
+func (s *Store) createDB(dir string) error {
+	fsys, temp := s.opts.FS, dir+".new"
+	if err := fsys.RemoveAll(temp); err != nil {
+		return err
+	}
+	db, err := openDatabase(fsys, temp, &s.opts.Events, s.fail)
+	if err != nil {
+		return err
+	}
+	st := state{keyID: s.hash.KeyID()}
+	err = db.apply(func(b *pebble.Batch) error { return b.Set(stateKey, st.encode(), nil) }, true)
+	if err = errors.Join(err, db.close()); err != nil {
+		return err
+	}
+	if err := fsys.Rename(temp, dir); err != nil {
+		return err
+	}
+	return syncFolder(fsys, s.dir)
 }
 
 // openSecret reads the secret of the data directory, or makes it for a new one.
@@ -133,10 +160,4 @@ func (s *Store) release() error {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// initialise writes the state of a new data directory.
-func (s *Store) initialise() error {
-	st := state{keyID: s.hash.KeyID()}
-	return s.db.Load().apply(func(b *pebble.Batch) error { return b.Set(stateKey, st.encode(), nil) }, true)
 }

@@ -48,11 +48,8 @@ func (s *Store) damaged(err error) error {
 
 func (s *Store) readState() (state, error) {
 	b, closer, err := s.db.Load().db.Get(stateKey)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return state{keyID: s.hash.KeyID()}, s.initialise()
-	}
 	if err != nil {
-		return state{}, err
+		return state{}, fmt.Errorf("the state in the database: %w", err)
 	}
 	defer closer.Close()
 	return parseState(b)

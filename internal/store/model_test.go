@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// universe are the keys that tests add and ask about.
+var universe = testKeys("key", 300)
+
+// rare is an error rate at which no test will ever see an error: answers are those
+// of a map.
+const rare = 1e-10
+
+// model is what a store should hold.
+type model map[string]modelValue
+
+// modelValue is what one value should hold.
+type modelValue interface {
+	clone() modelValue
+	// check says in what v differs.
+	check(v Value) error
+}
+
+func (m model) clone() model {
+	c := model{}
+	for name, v := range m {
+		c[name] = v.clone()
+	}
+	return c
+}
+
+// check says in what a store differs from the model.
+func (m model) check(s *Store) error {
+	var names []string
+	for name := range s.Names() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if want := slices.Sorted(maps.Keys(m)); !slices.Equal(names, want) {
+		return fmt.Errorf("names %q, want %q", names, want)
+	}
+	for name, want := range m {
+		v := s.Get([]byte(name))
+		if v == nil {
+			return fmt.Errorf("%q is not found", name)
+		}
+		if err := want.check(v); err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// modelBloom is a filter that does not forget.
+type modelBloom struct {
+	keys    map[string]bool
+	added   uint64
+	expires time.Time
+}
+
+func newModelBloom() *modelBloom { return &modelBloom{keys: map[string]bool{}} }
+
+func (m *modelBloom) clone() modelValue {
+	c := *m
+	c.keys = maps.Clone(m.keys)
+	return &c
+}
+
+// add returns which of the keys are new.
+func (m *modelBloom) add(keys [][]byte) []bool {
+	added := make([]bool, len(keys))
+	for i, k := range keys {
+		if added[i] = !m.keys[string(k)]; added[i] {
+			m.keys[string(k)] = true
+			m.added++
+		}
+	}
+	return added
+}
+
+func (m *modelBloom) check(v Value) error {
+	f, ok := v.(Filter)
+	if !ok {
+		return fmt.Errorf("a %T", v)
+	}
+	if got := f.Info().Added; got != m.added {
+		return fmt.Errorf("%d keys added, want %d", got, m.added)
+	}
+	if !v.Expires().Equal(m.expires) {
+		return fmt.Errorf("expires %v, want %v", v.Expires(), m.expires)
+	}
+	found := make([]bool, len(universe))
+	f.Has(found, universe)
+	for i, k := range universe {
+		if found[i] != m.keys[string(k)] {
+			return fmt.Errorf("key %q: %v, want %v", k, found[i], m.keys[string(k)])
+		}
+	}
+	return nil
+}
