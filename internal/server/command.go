@@ -126,7 +126,7 @@ type table struct {
 
 // families are the parts of the table.
 func families() [][]command {
-	return [][]command{connectionCommands}
+	return [][]command{connectionCommands, bfCommands}
 }
 
 func newTable() *table {

@@ -40,6 +40,7 @@ type conn struct {
 	replies int       // in out
 	lsn     store.LSN // what they show
 	ending  bool      // close after the replies
+	scratch scratch
 	mute    muting
 	tx      transaction
 }

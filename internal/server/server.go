@@ -14,11 +14,12 @@ import (
 
 // A Server answers clients on any number of listeners. New makes one.
 type Server struct {
-	config Config
-	store  *store.Store
-	table  *table
-	began  time.Time
-	runID  string
+	config  Config
+	store   *store.Store
+	table   *table
+	filters atomic.Pointer[filterSettings]
+	began   time.Time
+	runID   string
 
 	buffers counter // bytes of buffers beyond those that each connection begins with
 	clients clients
@@ -48,6 +49,8 @@ func New(c Config) (*Server, error) {
 		stopping:  make(chan struct{}),
 	}
 	s.cutting, s.cutNow = context.WithCancel(context.Background())
+	settings := defaultFilterSettings()
+	s.filters.Store(&settings)
 	s.buffers.limit = int64(c.Limits.Buffers)
 	s.clients.init()
 	s.running.Go(s.watch)

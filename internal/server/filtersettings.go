@@ -1,0 +1,125 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"seen/internal/resp"
+)
+
+// The limits that the commands of the four families share with the settings
+// below.
+const (
+	maxCapacity   = 1 << 30
+	maxExpansion  = 1 << 15
+	maxErrorRate  = 0.25 // larger rates are taken for this one, silently
+	maxBucketSize = 255
+	maxIterations = 65535
+	maxExpansions = 65536
+)
+
+// filterSettings is what filters are made with whose commands leave it open:
+// those of BF.ADD and CF.ADD on missing keys, and of all options not given.
+// CONFIG SET replaces it as a whole; a command looks at one value of it.
+type filterSettings struct {
+	bfErrorRate       float64
+	bfInitialSize     int64
+	bfExpansionFactor int64
+	cfInitialSize     int64
+	cfBucketSize      int64
+	cfMaxIterations   int64
+	cfExpansionFactor int64
+	cfMaxExpansions   int64
+}
+
+func defaultFilterSettings() filterSettings {
+	return filterSettings{
+		bfErrorRate:       0.01,
+		bfInitialSize:     100,
+		bfExpansionFactor: 2,
+		cfInitialSize:     1024,
+		cfBucketSize:      2,
+		cfMaxIterations:   20,
+		cfExpansionFactor: 1,
+		cfMaxExpansions:   32,
+	}
+}
+
+// filterSettingNames are the names of all settings, in the order in which they
+// are listed and documented.
+var filterSettingNames = []string{
+	"bf-error-rate", "bf-initial-size", "bf-expansion-factor",
+	"cf-initial-size", "cf-bucket-size", "cf-max-iterations", "cf-expansion-factor", "cf-max-expansions",
+}
+
+// whole returns the place of the setting called name in s and the range of its
+// values; nil if there is no such setting of whole numbers.
+func (s *filterSettings) whole(name string) (place *int64, lowest, highest int64) {
+	switch name {
+	case "bf-initial-size":
+		return &s.bfInitialSize, 1, maxCapacity
+	case "bf-expansion-factor":
+		return &s.bfExpansionFactor, 0, maxExpansion
+	case "cf-initial-size":
+		return &s.cfInitialSize, 2 * s.cfBucketSize, maxCapacity
+	case "cf-bucket-size":
+		return &s.cfBucketSize, 1, min(maxBucketSize, s.cfInitialSize/2)
+	case "cf-max-iterations":
+		return &s.cfMaxIterations, 1, maxIterations
+	case "cf-expansion-factor":
+		return &s.cfExpansionFactor, 0, maxExpansion
+	case "cf-max-expansions":
+		return &s.cfMaxExpansions, 1, maxExpansions
+	}
+	return nil, 0, 0
+}
+
+// get returns the value of a setting as CONFIG GET prints it, and false if there
+// is no such setting.
+func (s filterSettings) get(name string) (value string, ok bool) {
+	if name == "bf-error-rate" {
+		return strconv.FormatFloat(s.bfErrorRate, 'g', -1, 64), true
+	}
+	place, _, _ := s.whole(name)
+	if place == nil {
+		return "", false
+	}
+	return strconv.FormatInt(*place, 10), true
+}
+
+// set returns the settings with one changed, or what is wrong: what CONFIG SET
+// says after its own words.
+func (s filterSettings) set(name, value string) (changed filterSettings, problem string) {
+	if name == "bf-error-rate" {
+		rate, ok := resp.ParseFloat([]byte(value))
+		if !ok {
+			return s, invalidSetting(name)
+		}
+		if !(rate > 0 && rate < 1) {
+			return s, fmt.Sprintf("Value for `%s` must be in the range (%f, %f)", name, 0.0, 1.0)
+		}
+		s.bfErrorRate = cappedErrorRate(rate)
+		return s, ""
+	}
+	place, lowest, highest := s.whole(name)
+	n, ok := resp.ParseInt([]byte(value))
+	if place == nil || !ok {
+		return s, invalidSetting(name)
+	}
+	if n < lowest || n > highest {
+		return s, fmt.Sprintf("Value for `%s` must be in the range [%d, %d]", name, lowest, highest)
+	}
+	*place = n
+	return s, ""
+}
+
+func invalidSetting(name string) string {
+	return fmt.Sprintf("Invalid value for `%s`", name)
+}
+
+// A rate above maxErrorRate would need less than two bits per key, where the
+// formulas have nothing to choose from any more.
+func cappedErrorRate(rate float64) float64 {
+	return math.Min(rate, maxErrorRate)
+}

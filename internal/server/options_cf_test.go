@@ -1,0 +1,103 @@
+package server
+
+import "testing"
+
+func TestParseCuckooReserve(t *testing.T) {
+	const (
+		arity      = "ERR wrong number of arguments for 'cf.reserve' command"
+		outOfRange = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
+	)
+	for _, c := range []struct {
+		line    string
+		want    cuckooOptions
+		problem string
+	}{
+		{"CF.RESERVE k 1000", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
+		{"CF.RESERVE k 4", cuckooOptions{capacity: 4, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
+		{"CF.RESERVE k 1073741824", cuckooOptions{capacity: 1 << 30, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
+		{"CF.RESERVE k 1000 BUCKETSIZE 8 MAXITERATIONS 50 EXPANSION 4", cuckooOptions{capacity: 1000, bucketSize: 8, maxIterations: 50, expansion: 4}, ""},
+		{"cf.reserve k 1000 expansion 0 maxiterations 65535 bucketsize 255", cuckooOptions{capacity: 1000, bucketSize: 255, maxIterations: 65535, expansion: 0}, ""},
+		{"CF.RESERVE k 1000 COLOUR red", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
+		{"CF.RESERVE k 1000 COLOUR red BUCKETSIZE 1", cuckooOptions{capacity: 1000, bucketSize: 1, maxIterations: 20, expansion: 1}, ""},
+		{"CF.RESERVE BUCKETSIZE 100", cuckooOptions{capacity: 100, bucketSize: 100, maxIterations: 20, expansion: 1}, outOfRange},
+		{"CF.RESERVE EXPANSION 7", cuckooOptions{capacity: 7, bucketSize: 2, maxIterations: 20, expansion: 7}, ""},
+
+		{"CF.RESERVE", cuckooOptions{}, arity},
+		{"CF.RESERVE k", cuckooOptions{}, arity},
+		{"CF.RESERVE k 1000 BUCKETSIZE", cuckooOptions{}, arity},
+		{"CF.RESERVE k x", cuckooOptions{}, "Bad capacity"},
+		{"CF.RESERVE k 1.5", cuckooOptions{}, "Bad capacity"},
+		{"CF.RESERVE k x BUCKETSIZE y", cuckooOptions{}, "Bad capacity"},
+		{"CF.RESERVE k 3", cuckooOptions{}, outOfRange},
+		{"CF.RESERVE k 0", cuckooOptions{}, outOfRange},
+		{"CF.RESERVE k -1", cuckooOptions{}, outOfRange},
+		{"CF.RESERVE k 1073741825", cuckooOptions{}, outOfRange},
+		{"CF.RESERVE k 100 BUCKETSIZE 51", cuckooOptions{}, outOfRange},
+		{"CF.RESERVE k 3 EXPANSION x", cuckooOptions{}, "Couldn't parse EXPANSION"},
+		{"CF.RESERVE k 100 MAXITERATIONS x", cuckooOptions{}, "Couldn't parse MAXITERATIONS"},
+		{"CF.RESERVE k 100 BUCKETSIZE x", cuckooOptions{}, "Couldn't parse BUCKETSIZE"},
+		{"CF.RESERVE k 100 EXPANSION x BUCKETSIZE x MAXITERATIONS x", cuckooOptions{}, "Couldn't parse MAXITERATIONS"},
+		{"CF.RESERVE k 100 EXPANSION x BUCKETSIZE x", cuckooOptions{}, "Couldn't parse BUCKETSIZE"},
+		{"CF.RESERVE k 100 MAXITERATIONS 0", cuckooOptions{}, "MAXITERATIONS: value must be in the range [1, 65535]"},
+		{"CF.RESERVE k 100 MAXITERATIONS 65536", cuckooOptions{}, "MAXITERATIONS: value must be in the range [1, 65535]"},
+		{"CF.RESERVE k 100 MAXITERATIONS 0 BUCKETSIZE x", cuckooOptions{}, "MAXITERATIONS: value must be in the range [1, 65535]"},
+		{"CF.RESERVE k 100 BUCKETSIZE 0", cuckooOptions{}, "BUCKETSIZE: value must be in the range [1, 255]"},
+		{"CF.RESERVE k 1000 BUCKETSIZE 256", cuckooOptions{}, "BUCKETSIZE: value must be in the range [1, 255]"},
+		{"CF.RESERVE k 100 EXPANSION -1", cuckooOptions{}, "EXPANSION: value must be in the range [0, 32768]"},
+		{"CF.RESERVE k 100 EXPANSION 32769", cuckooOptions{}, "EXPANSION: value must be in the range [0, 32768]"},
+		// An option word at the end of an odd number of words has no value.
+		{"CF.RESERVE k 100 5 MAXITERATIONS", cuckooOptions{}, "Couldn't parse MAXITERATIONS"},
+		{"CF.RESERVE k 100 5 BUCKETSIZE", cuckooOptions{}, "Couldn't parse BUCKETSIZE"},
+		{"CF.RESERVE k 100 5 EXPANSION", cuckooOptions{}, "Couldn't parse EXPANSION"},
+	} {
+		o, problem := parseCuckooReserve(words(c.line), defaultFilterSettings())
+		if problem != c.problem {
+			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
+		} else if problem == "" && o != c.want {
+			t.Errorf("%s: %+v; want %+v", c.line, o, c.want)
+		}
+	}
+}
+
+func TestParseCuckooInsert(t *testing.T) {
+	const (
+		arity      = "ERR wrong number of arguments for 'cf.insertnx' command"
+		outOfRange = "Capacity must be in the range [cf-bucket-size * 2, 1073741824]"
+	)
+	for _, c := range []struct {
+		line     string
+		capacity int64
+		noCreate bool
+		keysAt   int
+		problem  string
+	}{
+		{"CF.INSERTNX k ITEMS a", 1024, false, 3, ""},
+		{"CF.INSERTNX k i a b", 1024, false, 3, ""},
+		{"CF.INSERTNX k NOCREATE ITEMS a", 1024, true, 4, ""},
+		{"CF.INSERTNX k n i a", 1024, true, 4, ""},
+		{"CF.INSERTNX k CAPACITY 4 ITEMS a", 4, false, 5, ""},
+		{"CF.INSERTNX k c 5 nocreate items a b c", 5, true, 6, ""},
+
+		{"CF.INSERTNX k ITEMS", 0, false, 0, arity},
+		{"CF.INSERTNX k NOCREATE ITEMS", 0, false, 0, arity},
+		{"CF.INSERTNX k NOCREATE NOCREATE", 0, false, 0, arity},
+		{"CF.INSERTNX k NOCREATE CAPACITY", 0, false, 0, arity},
+		{"CF.INSERTNX k a b", 0, false, 0, "Unknown argument received"},
+		{"CF.INSERTNX k ERROR 0.1 ITEMS a", 0, false, 0, "Unknown argument received"},
+		{"CF.INSERTNX k '' ITEMS a", 0, false, 0, "Unknown argument received"},
+		{"CF.INSERTNX k CAPACITY x ITEMS a", 0, false, 0, "Bad capacity"},
+		{"CF.INSERTNX k CAPACITY ITEMS a", 0, false, 0, "Bad capacity"},
+		{"CF.INSERTNX k CAPACITY 3 ITEMS a", 0, false, 0, outOfRange},
+		{"CF.INSERTNX k CAPACITY 1073741825 ITEMS a", 0, false, 0, outOfRange},
+	} {
+		o, keysAt, problem := parseCuckooInsert(words(c.line), defaultFilterSettings())
+		if problem != c.problem || keysAt != c.keysAt {
+			t.Errorf("%s: keys at %d, %q; want %d, %q", c.line, keysAt, problem, c.keysAt, c.problem)
+			continue
+		}
+		want := cuckooOptions{capacity: c.capacity, bucketSize: 2, maxIterations: 20, expansion: 1, noCreate: c.noCreate}
+		if problem == "" && o != want {
+			t.Errorf("%s: %+v; want %+v", c.line, o, want)
+		}
+	}
+}
