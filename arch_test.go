@@ -79,12 +79,12 @@ var arrows = []arrow{
 	// keys and positions of the log.
 	{level: 4, pkg: "internal/store", modules: []string{"github.com/cockroachdb/pebble/v2"}},
 
-	{level: 5, pkg: "internal/server", not: map[string]string{
+	{level: 5, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},
 
 	{level: 6, pkg: "internal/cli", modules: []string{
-		"github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
+		"github.com/BurntSushi/toml", "github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/term", "gonum.org/v1/plot",
 	}},
 	{level: 7, pkg: "cmd/seen"},

@@ -12,6 +12,6 @@ import (
 
 func main() {
 	os.Exit(cli.Run(context.Background(), cli.Env{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
 	}))
 }

@@ -174,12 +174,12 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 // runAsCommand, when set in the environment, makes this test binary be "seen".
-const runAsCommand = "SEEN_TEST_RUN"
+const runAsCommand = "RUN_AS_SEEN"
 
 // TestMain lets this test binary be "seen" for the tests that need processes.
 func TestMain(m *testing.M) {
 	if os.Getenv(runAsCommand) != "" {
-		os.Exit(Run(context.Background(), Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+		os.Exit(Run(context.Background(), Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}))
 	}
 	scriptMain(m)
 }

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,10 +36,11 @@ const (
 
 // Env is what a run of the command sees of the world.
 type Env struct {
-	Args   []string
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
+	Args    []string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Environ []string // NAME=value, as os.Environ has it
 }
 
 // exitError carries an exit code other than that of an ordinary error. With a
@@ -82,10 +84,11 @@ func Run(ctx context.Context, env Env) int {
 		// next to nothing, and garbage would cost as much memory again.
 		debug.SetGCPercent(20)
 	}
+	caller := ctx
 	ctx, stop := withSignals(ctx)
 	defer stop()
 
-	a := &app{env: env, ctx: ctx}
+	a := &app{env: env, ctx: ctx, caller: caller, releaseSignals: stop}
 	root := a.command()
 	root.SetArgs(env.Args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -95,7 +98,11 @@ func Run(ctx context.Context, env Env) int {
 // app is one run of the command.
 type app struct {
 	env Env
-	ctx context.Context
+	ctx context.Context // ended by signals
+
+	// For a command with a meaning of its own for signals.
+	caller         context.Context // that of Run
+	releaseSignals func()          // ends ctx
 }
 
 func (a *app) command() *cobra.Command {
@@ -216,11 +223,11 @@ func withSignals(parent context.Context) (context.Context, func()) {
 			}
 		}
 	}()
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() {
 		signal.Stop(ch)
 		close(done)
 		cancel(nil)
-	}
+	})
 }
 
 // stamp is the version set by the linker for release builds.

@@ -97,7 +97,7 @@ var helpFlag = regexp.MustCompile(`(?m)^ +(?:-., )?--([a-z-]+) ([A-Z]+)(\[=)?`)
 // Shells complete file names where a file is meant, the words of fixed choices,
 // and nothing after other flags.
 func TestCompletion(t *testing.T) {
-	files := []string{"FILE", "SET", "OUT"}
+	files := []string{"FILE", "SET", "OUT", "SOCKET"}
 	complete := func(args ...string) (words []string, directive string) {
 		lines := strings.Split(strings.TrimSpace(output(t, append([]string{"__complete"}, args...)...)), "\n")
 		return lines[:len(lines)-1], lines[len(lines)-1]
@@ -127,6 +127,8 @@ func TestCompletion(t *testing.T) {
 				want = ":8" // files with an extension
 			case slices.Contains(files, value):
 				want = ":0" // files
+			case value == "DIR":
+				want = ":16" // folders
 			}
 			if directive != want {
 				t.Errorf("seen %s --%s %s: completion ends with %s, want %s", command, flag, value, directive, want)

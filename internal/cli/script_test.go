@@ -15,7 +15,7 @@ func scriptMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"seen": func() {
 			os.Exit(Run(context.Background(), Env{
-				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
 			}))
 		},
 	})

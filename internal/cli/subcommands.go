@@ -18,6 +18,7 @@ func (a *app) subcommands() []*cobra.Command {
 		a.compareCommand(),
 		a.countCommand(),
 		a.planCommand(),
+		a.serveCommand(),
 		a.manCommand(),
 		a.keysCommand(),
 	}

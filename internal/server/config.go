@@ -25,6 +25,9 @@ type Config struct {
 	// Settings are the values that CONFIG SET could give, by name.
 	Settings map[string]string
 	Limits   Limits
+	// Metrics gathers what the server does; nil makes some that nobody sees but
+	// HTTP.
+	Metrics *Metrics
 	// Events is told what is worth a line in a log; pairs are names and values.
 	// It is called by many goroutines.
 	Events func(level Level, message string, pairs ...any)
@@ -65,6 +68,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Events == nil {
 		c.Events = func(Level, string, ...any) {}
+	}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics(c.Version)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

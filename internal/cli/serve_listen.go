@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// listeners are the open ports of a server.
+type listeners struct {
+	redis []net.Listener // TCP and Unix
+	http  []net.Listener
+	tls   atomic.Pointer[tls.Config] // nil: no TLS
+}
+
+// openListeners opens all ports that the settings name, or none.
+func (c *serveConfig) openListeners(ctx context.Context) (_ *listeners, err error) {
+	var l listeners
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if err := l.reload(c.serveSettings); err != nil {
+		return nil, err
+	}
+	for _, address := range c.addr {
+		if err := l.open(ctx, &l.redis, address); err != nil {
+			return nil, fmt.Errorf("--addr: %w", err)
+		}
+	}
+	for _, address := range c.http {
+		if err := l.open(ctx, &l.http, address); err != nil {
+			return nil, fmt.Errorf("--http: %w", err)
+		}
+	}
+	if c.unix != "" {
+		socket, err := listenUnix(ctx, string(c.unix), c.socketMode())
+		if err != nil {
+			return nil, fmt.Errorf("--unix: %w", err)
+		}
+		l.redis = append(l.redis, socket)
+	}
+	return &l, nil
+}
+
+func (l *listeners) open(ctx context.Context, to *[]net.Listener, address string) error {
+	var config net.ListenConfig
+	tcp, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	if l.tls.Load() != nil {
+		tcp = tls.NewListener(tcp, &tls.Config{
+			// Asked for each connection, so that a reload serves the next one.
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return l.tls.Load(), nil },
+		})
+	}
+	*to = append(*to, tcp)
+	return nil
+}
+
+// reload reads certificates and keys again. On an error the former ones stay.
+func (l *listeners) reload(s *serveSettings) error {
+	config, err := s.loadTLS()
+	if err != nil || config == nil {
+		return err
+	}
+	l.tls.Store(config)
+	return nil
+}
+
+func (l *listeners) close() {
+	for _, one := range l.redis {
+		_ = one.Close()
+	}
+	for _, one := range l.http {
+		_ = one.Close()
+	}
+}
+
+// addresses returns where the listeners can be reached.
+func addresses(all []net.Listener) (texts []string) {
+	for _, l := range all {
+		address := l.Addr().String()
+		if l.Addr().Network() == "unix" {
+			address = unixScheme + address
+		}
+		texts = append(texts, address)
+	}
+	return texts
+}
+
+// unixScheme stands before the path of a Unix socket where an address of TCP
+// could stand too.
+const unixScheme = "unix:"
+
+// listenUnix listens on a Unix socket that nobody but those whom mode allows can
+// connect to, not even for a moment. A socket that a crash has left behind is
+// replaced; one that somebody listens on is not.
+func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode()&fs.ModeSocket == 0 {
+			return nil, fmt.Errorf("%s is there and no socket", path)
+		}
+		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("another server listens on %s", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	// Made in a folder that only we can enter, then given its permissions and
+	// moved to its place.
+	hidden, err := os.MkdirTemp(filepath.Dir(path), ".seen-socket-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(hidden)
+	made := filepath.Join(hidden, "s")
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "unix", made)
+	if err != nil {
+		return nil, err
+	}
+	socket := l.(*net.UnixListener)
+	socket.SetUnlinkOnClose(false)
+	if err := errors.Join(os.Chmod(made, mode), os.Rename(made, path)); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return &unixListener{Listener: l, path: path}, nil
+}
+
+// unixListener is a listener on a socket that was moved after it was made.
+type unixListener struct {
+	net.Listener
+	path string
+}
+
+func (l *unixListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
+
+func (l *unixListener) Close() error {
+	err := l.Listener.Close()
+	if removeErr := os.Remove(l.path); err == nil && !errors.Is(removeErr, fs.ErrNotExist) {
+		err = removeErr
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+//go:build unix
+
+package cli
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Two servers on one folder, or on one port, are one too many.
+func TestServeRefusesToStart(t *testing.T) {
+	dir := t.TempDir() + "/data"
+	s := startServed(t, dir)
+	defer s.stop()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--data", dir, "--addr", "127.0.0.1:0", "--http", "off"}, "in use by another process"},
+		{[]string{"--data", t.TempDir() + "/other", "--addr", s.addr, "--http", "off"}, "address already in use"},
+		{[]string{"--data", t.TempDir() + "/other", "--addr", "0.0.0.0:0"}, "can be reached from other machines"},
+		{[]string{"--data", t.TempDir() + "/other", "--unix", os.Args[0]}, "is there and no socket"},
+	} {
+		text, code := seenOutput(t, append([]string{"serve"}, c.args...)...)
+		if code != ExitError || !strings.Contains(text, c.want) || strings.Contains(text, "msg=ready") {
+			t.Errorf("seen serve %v: exit code %d, message\n%s", c.args, code, text)
+		}
+	}
+}
+
+func TestServeUnixSocket(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s")
+	args := []string{"--addr", "off", "--unix", path, "--unix-mode", "640"}
+	s := startServed(t, dir+"/data", args...)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the socket: %v, %v", info, err)
+	}
+	s.expect("+PONG", "PING")
+	if text, code := seenOutput(t, "serve", "--data", dir+"/other", "--addr", "off", "--http", "off", "--unix", path); code != ExitError ||
+		!strings.Contains(text, "another server listens") {
+		t.Errorf("a second server on the socket: exit code %d\n%s", code, text)
+	}
+	s.kill() // leaves the socket behind
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	s = startServed(t, dir+"/data", args...)
+	s.expect("+PONG", "PING")
+	s.stop()
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the socket is still there")
+	}
+}
+
+// The supervisor hears that the server is ready, and that it stops.
+func TestServeNotifies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	t.Setenv(notifyVariable, path)
+	s := startServed(t, t.TempDir()+"/data")
+	s.stop()
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		b := make([]byte, 100)
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if n, err := conn.Read(b); err != nil || string(b[:n]) != want {
+			t.Errorf("told %q, %v; want %q", b[:n], err, want)
+		}
+	}
+}
+
+// writeCertificate writes a certificate for 127.0.0.1 with its key, which is its
+// own authority.
+func writeCertificate(t *testing.T, cert, key string, serial int64) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// serialOf connects with TLS, says PING, and returns the number of the server's
+// certificate.
+func serialOf(addr string, config *tls.Config) (int64, error) {
+	conn, err := tls.Dial("tcp", addr, config)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	c := &talk{conn: conn}
+	if v, err := c.do("PING"); err != nil || v.Text != "PONG" {
+		return 0, fmt.Errorf("PING: %v, %w", v, err)
+	}
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(), nil
+}
+
+func TestServeTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+	clientCert, clientKey := filepath.Join(dir, "client-cert"), filepath.Join(dir, "client-key")
+	writeCertificate(t, cert, key, 1)
+	writeCertificate(t, clientCert, clientKey, 100)
+	s := startServed(t, dir+"/data", "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", clientCert)
+
+	trusting := &tls.Config{InsecureSkipVerify: true} // the certificates change under us
+	known := trusting.Clone()
+	ours, err := tls.LoadX509KeyPair(clientCert, clientKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.Certificates = []tls.Certificate{ours}
+	if n, err := serialOf(s.addr, known); err != nil || n != 1 {
+		t.Errorf("certificate %d, %v", n, err)
+	}
+	if n, err := serialOf(s.addr, trusting); err == nil {
+		t.Errorf("without a certificate of a client: let in, %d", n)
+	}
+	if c, err := dialServed(s.addr); err == nil {
+		if v, err := c.do("PING"); err == nil {
+			t.Errorf("without TLS: %v", v)
+		}
+	}
+
+	// A reload serves the new certificate; one that is broken leaves the former.
+	writeCertificate(t, cert, key, 2)
+	s.signal(syscall.SIGHUP)
+	if _, ok := s.await("reloaded certificates and users"); !ok {
+		t.Fatalf("not reloaded\n%s", &s.log)
+	}
+	if n, err := serialOf(s.addr, known); err != nil || n != 2 {
+		t.Errorf("after a reload: certificate %d, %v", n, err)
+	}
+	if err := os.WriteFile(cert, []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.signal(syscall.SIGHUP)
+	if line, ok := s.await("not reloaded; the former certificates and users stay"); !ok || !strings.Contains(line.Error, "--tls-cert") {
+		t.Errorf("a broken certificate: %+v", line)
+	}
+	if n, err := serialOf(s.addr, known); err != nil || n != 2 {
+		t.Errorf("after a broken reload: certificate %d, %v", n, err)
+	}
+
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: known}}
+	if reply, err := web.Get("https://" + s.http + "/readyz"); err != nil || reply.StatusCode != http.StatusOK {
+		t.Errorf("HTTP over TLS: %v, %v", reply, err)
+	} else {
+		_ = reply.Body.Close()
+	}
+	web.CloseIdleConnections()
+	s.stop()
+}

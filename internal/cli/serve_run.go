@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seen/internal/resp"
+	"seen/internal/server"
+	"seen/internal/store"
+)
+
+// serving is one run of the server.
+type serving struct {
+	*serveConfig
+	environ []string
+	metrics *server.Metrics
+	stop    func() // ends the run as SIGTERM does
+	ended   func() // gives signals back
+
+	// What SIGHUP reaches; nil until the ports are open.
+	open atomic.Pointer[opened]
+}
+
+// opened is a server whose ports are open.
+type opened struct {
+	server *server.Server
+	ports  *listeners
+}
+
+// run recovers the data, opens the ports, and serves until ctx ends. It returns
+// nil if all that was acknowledged is kept and everything has ended well.
+func (r *serving) run(ctx context.Context) error {
+	defer r.ended()
+	started := time.Now()
+	r.logger.Info("starting", "version", Version(), "data", string(r.data), "pid", os.Getpid())
+	data, err := r.recover(ctx)
+	if err != nil || data == nil {
+		return err
+	}
+	err = r.serve(ctx, data, started)
+	closed := time.Now()
+	if closeErr := data.Close(); closeErr != nil {
+		return errors.Join(err, fmt.Errorf("closing the data: %w", closeErr))
+	}
+	if err == nil {
+		r.logger.Info("stopped", "closing_data", time.Since(closed))
+	}
+	return err
+}
+
+// recover opens the data. If ctx ends before that, it returns nil and leaves the
+// rest to the end of the process: nothing has been promised yet.
+func (r *serving) recover(ctx context.Context) (*store.Store, error) {
+	type result struct {
+		data *store.Store
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := store.Open(string(r.data), r.storeOptions())
+		done <- result{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		r.logger.Info("stopped before the data was read", "cause", context.Cause(ctx))
+		return nil, nil
+	case got := <-done:
+		if got.err != nil {
+			return nil, fmt.Errorf("--data %s: %w", r.data, got.err)
+		}
+		return got.data, nil
+	}
+}
+
+// serve answers until ctx ends or a port fails.
+func (r *serving) serve(ctx context.Context, data *store.Store, started time.Time) error {
+	s, err := server.New(r.serverConfig(data))
+	if err != nil {
+		return err
+	}
+	ports, err := r.openListeners(ctx)
+	if err != nil {
+		return err
+	}
+	web := &http.Server{
+		Handler:           s.HTTP(server.HTTPConfig{Hosts: r.httpHosts, Debug: bool(r.httpDebug)}),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       5 * time.Minute,
+		WriteTimeout:      5 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          newErrorLog(r.logger),
+	}
+	failed := make(chan error, len(ports.redis)+len(ports.http))
+	var running sync.WaitGroup
+	for _, l := range ports.redis {
+		running.Go(func() { failed <- s.Serve(l) })
+	}
+	for _, l := range ports.http {
+		running.Go(func() { failed <- web.Serve(l) })
+	}
+	r.open.Store(&opened{s, ports})
+	r.logger.Info("ready",
+		"addr", addresses(ports.redis), "http", addresses(ports.http), "tls", ports.tls.Load() != nil,
+		"filters", data.Len(), "took", time.Since(started))
+	r.notify("READY=1")
+
+	var failure error
+	select {
+	case <-ctx.Done():
+		r.logger.Info("stopping", "cause", context.Cause(ctx))
+	case failure = <-failed:
+		failure = fmt.Errorf("a port failed: %w", failure)
+	}
+	r.notify("STOPPING=1")
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patienceAtEnd())
+	defer cancel()
+	if err := s.Shutdown(drain); err != nil {
+		r.logger.Warn("connections were cut off", "error", err)
+	}
+	if err := web.Shutdown(drain); err != nil {
+		_ = web.Close()
+		r.logger.Warn("HTTP requests were cut off", "error", err)
+	}
+	ports.close()
+	running.Wait()
+	return failure
+}
+
+// reload reads again what may change while the server runs. What is wrong is
+// logged and leaves the former in effect.
+func (r *serving) reload() {
+	o := r.open.Load()
+	if o == nil {
+		return // they have not been read yet
+	}
+	err := o.ports.reload(r.serveSettings)
+	if err != nil {
+		r.logger.Error("not reloaded; the former certificates and users stay", "error", err)
+		return
+	}
+	r.logger.Info("reloaded certificates and users")
+}
+
+// storeOptions returns how the data is kept.
+func (r *serving) storeOptions() store.Options {
+	// The words of the settings are those of the store.
+	fsync, _ := store.ParseFsync(r.fsync.value)
+	layout, _ := store.ParseLayout(r.layout.value)
+	return store.Options{
+		Fsync: fsync, Layout: layout, MaxMemory: uint64(r.maxMemory),
+		CheckpointBytes: r.checkpoint.bytes, CheckpointEvery: r.checkpoint.every,
+		Events: store.Events{
+			Fsync: r.metrics.Fsync,
+			Checkpoint: func(took time.Duration, bytes uint64) {
+				r.metrics.Checkpoint(took, bytes)
+				r.logger.Info("checkpoint", "took", took, "bytes", bytes)
+			},
+			Error: func(err error) {
+				r.metrics.Error()
+				r.logger.Error("the store has a problem", "error", err)
+			},
+			Log: func(text string) { r.logger.Debug("database", "text", text) },
+		},
+	}
+}
+
+// serverConfig returns how clients are served.
+func (r *serving) serverConfig(data *store.Store) server.Config {
+	settings := map[string]string{}
+	for _, f := range r.filters {
+		settings[f.name] = f.String()
+	}
+	limits := resp.DefaultLimits
+	limits.Total = int(min(uint64(r.maxCommand), math.MaxInt))
+	limits.Bulk = min(limits.Bulk, limits.Total)
+	return server.Config{
+		Store: data, Version: Version(), Password: r.secret, ACLFile: string(r.aclFile), Insecure: bool(r.insecure),
+		Settings: settings, Stop: r.stop, Metrics: r.metrics,
+		Limits: server.Limits{
+			Clients: int(r.maxClients.value), Idle: time.Duration(r.timeout), Output: int(min(uint64(r.maxOutput), math.MaxInt)), Command: limits,
+		},
+		Events: func(level server.Level, message string, pairs ...any) {
+			r.logger.Log(context.Background(), slog.Level(level), message, pairs...)
+		},
+	}
+}

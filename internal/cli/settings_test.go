@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// loaded loads the settings of the server from flags, environment and a file.
+func loaded(t *testing.T, flags []string, environ []string, file string) (*serveSettings, settings, error) {
+	t.Helper()
+	s, all := newServeSettings()
+	cmd := &cobra.Command{Use: "serve", Run: func(*cobra.Command, []string) {}}
+	all.register(cmd)
+	if err := cmd.ParseFlags(flags); err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	if file != "" {
+		name = filepath.Join(t.TempDir(), "seen.toml")
+		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, all, all.load(cmd, name, environ)
+}
+
+func TestSettingsPrecedence(t *testing.T) {
+	const file = "addr = \"127.0.0.1:1\"\nfsync = \"no\"\nmax-clients = 7\nhttp-debug = true\nhttp-host = [\"a\", \"b\"]\ntimeout = \"1h\"\n"
+	s, all, err := loaded(t,
+		[]string{"--addr", "127.0.0.1:3", "--addr", "127.0.0.1:4", "--insecure"},
+		[]string{"SEEN_ADDR=127.0.0.1:2", "SEEN_FSYNC=everysec", "PATH=/bin", "SEEN_MAX_MEMORY=2GiB", "SEEN_CONFIG=ignored"},
+		file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := map[string]string{}
+	for _, one := range all {
+		from[one.name] = one.from + " " + one.literal()
+	}
+	for name, want := range map[string]string{
+		"addr":        `flag ["127.0.0.1:3", "127.0.0.1:4"]`,
+		"insecure":    "flag true",
+		"fsync":       `environment "everysec"`,
+		"max-memory":  `environment "2GiB"`,
+		"max-clients": `file "7"`,
+		"http-debug":  "file true",
+		"http-host":   `file ["a", "b"]`,
+		"timeout":     `file "1h"`,
+		"checkpoint":  `default "64MiB"`,
+		"unix":        `default ""`,
+	} {
+		if from[name] != want {
+			t.Errorf("%s comes from %s, want %s", name, from[name], want)
+		}
+	}
+	if len(s.addr) != 2 || s.maxMemory != 2<<30 || s.maxClients.value != 7 {
+		t.Errorf("the values are %v, %d, %d", s.addr, s.maxMemory, s.maxClients.value)
+	}
+}
+
+func TestSettingsRefuse(t *testing.T) {
+	for _, c := range []struct {
+		environ []string
+		file    string
+		want    []string
+	}{
+		{[]string{"SEEN_ADRR=x"}, "", []string{"there is no setting SEEN_ADRR", "SEEN_ADDR is the nearest"}},
+		{[]string{"SEEN_MAX_CLIENT=x"}, "", []string{"SEEN_MAX_CLIENTS is the nearest"}},
+		{nil, "adr = \"x\"", []string{`there is no setting "adr"`, `"addr" is the nearest`}},
+		{nil, "[tls]\ncert = \"x\"", []string{`there is no setting "tls"`, `is the nearest`}},
+		{nil, "fsync = \"never\"\nlog = \"xml\"", []string{`fsync: "never" is none of always, everysec, no`, `log: "xml" is none of text, json`}},
+		{nil, "data = [\"a\"]", []string{"data: a list is given"}},
+		{nil, "addr = [1]", []string{"addr: 1 in the list is no text"}},
+		{nil, "drain = 2020-01-01", []string{"drain: a time.Time is neither"}},
+		{nil, "this is no TOML", []string{"seen.toml: toml: line 1"}},
+		{[]string{"SEEN_MAX_CLIENTS=0"}, "", []string{"SEEN_MAX_CLIENTS: 0 is outside 1 to"}},
+		{[]string{"SEEN_HTTP=6390"}, "", []string{`"6390" is no address`}},
+	} {
+		_, _, err := loaded(t, nil, c.environ, c.file)
+		if err == nil {
+			t.Errorf("%v, file %q: taken", c.environ, c.file)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, file %q: the error is %q, without %q", c.environ, c.file, err, want)
+			}
+		}
+	}
+	if _, _, err := loaded(t, nil, []string{"SEEN_SERVICE_HOST=10.0.0.1", "SEEN_PORT=tcp://10.0.0.1:6380", "SEEN_PORT_6380_TCP_ADDR=10.0.0.1", "SEEN_WEB_SERVICE_PORT_HTTP=1"}, ""); err != nil {
+		t.Errorf("variables of a service called seen: %v", err)
+	}
+}
+
+// The report of the settings is a file of settings: loaded again it gives the same.
+func TestSettingsPrintRoundTrip(t *testing.T) {
+	_, all, err := loaded(t, []string{
+		"--checkpoint", "5m,1000000", "--unix", "/run/a\"b\\c\td", "--max-memory", "1500000000", "--http", "off", "--log-level", "warn",
+	}, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first, second bytes.Buffer
+	if err := all.print(&first); err != nil {
+		t.Fatal(err)
+	}
+	_, all, err = loaded(t, nil, nil, first.String())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &first)
+	}
+	if err := all.print(&second); err != nil {
+		t.Fatal(err)
+	}
+	values := func(report string) (v []string) {
+		for line := range strings.Lines(report) {
+			value, _, _ := strings.Cut(line, " # ")
+			v = append(v, strings.TrimSpace(value))
+		}
+		return v
+	}
+	a, b := strings.Join(values(first.String()), "\n"), strings.Join(values(second.String()), "\n")
+	if a != b {
+		t.Errorf("printed\n%s\nand after loading that\n%s", a, b)
+	}
+	if !strings.Contains(a, `checkpoint = "1000000,5m"`) || !strings.Contains(a, `max-memory = "1500000000"`) {
+		t.Errorf("sizes are not exact:\n%s", a)
+	}
+}
+
+func TestSecretsStayHidden(t *testing.T) {
+	_, all, err := loaded(t, nil, []string{"SEEN_REQUIREPASS=open sesame"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report bytes.Buffer
+	if err := all.print(&report); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(report.String(), "sesame") || !strings.Contains(report.String(), `requirepass = "(hidden)"`) {
+		t.Errorf("the report is\n%s", &report)
+	}
+}
+
+func TestServeSettingsTogether(t *testing.T) {
+	dir := t.TempDir()
+	password := filepath.Join(dir, "password")
+	if err := os.WriteFile(password, []byte("sesame\r\nmore"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags string
+		want  string // part of the error, "" for none
+	}{
+		{"", ""},
+		{"--addr 0.0.0.0:6380", "--addr 0.0.0.0:6380 can be reached from other machines"},
+		{"--addr :6380", "can be reached"},
+		{"--addr [::]:6380", "can be reached"},
+		{"--addr example.org:6380", "can be reached"},
+		{"--addr localhost:6380,[::1]:6380,127.0.0.2:1", ""},
+		{"--http 10.0.0.1:80", "--http 10.0.0.1:80 can be reached"},
+		{"--addr 0.0.0.0:6380 --insecure", ""},
+		{"--addr 0.0.0.0:6380 --requirepass x", ""},
+		{"--addr 0.0.0.0:6380 --password-file " + password, ""},
+		{"--password-file " + password + " --requirepass x", "choose one"},
+		{"--password-file " + filepath.Join(dir, "none"), "no such file"},
+		{"--password-file " + os.DevNull, "is empty"},
+		{"--tls-cert x", "go together"},
+		{"--tls-cert x --tls-key y", "--tls-cert, --tls-key: open x"},
+		{"--tls-client-ca x", "no meaning without --tls-cert"},
+		{"--addr off --http off", "nobody could ask anything"},
+		{"--addr off --http off --unix s", ""},
+	} {
+		s, _, err := loaded(t, strings.Fields(c.flags), nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked, err := s.check()
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.flags, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: error %v, want %q", c.flags, err, c.want)
+		case strings.Contains(c.flags, "--password-file "+password) && c.want == "" && checked.secret != "sesame":
+			t.Errorf("the password is %q", checked.secret)
+		}
+	}
+}

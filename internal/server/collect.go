@@ -1,0 +1,186 @@
+package server
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"seen/internal/store"
+)
+
+// What a label of a filter may be. The number of time series must not grow with the
+// number of filters, which clients choose.
+const (
+	maxFilterSeries = 500
+	maxFilterLabel  = 128 // bytes of a name
+)
+
+func description(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	descValues      = description("seen_filters", "Filters and sketches that there are.")
+	descMemory      = description("seen_memory_bytes", "Memory of all filters and sketches.")
+	descMaxMemory   = description("seen_max_memory_bytes", "What all filters and sketches may take; 0: no limit.")
+	descLogLag      = description("seen_log_lag_operations", "Operations that are not durable yet.")
+	descCheckpoint  = description("seen_last_checkpoint_timestamp_seconds", "When the last checkpoint ended.")
+	descWritable    = description("seen_writable", "1 if changes are taken, 0 if the disk is full or has failed.")
+	descHidden      = description("seen_filters_not_shown", "Filters without series of their own: beyond the largest 500, or with a name that is no short text.")
+	descAdded       = description("seen_filter_added", "Keys that were new to the filter.", "filter")
+	descCapacity    = description("seen_filter_capacity", "Keys until the filter grows or is full.", "filter")
+	descFill        = description("seen_filter_fill_ratio", "Part of the bits that are set.", "filter")
+	descRate        = description("seen_filter_error_rate", "Error rate with the keys that the filter has now.", "filter")
+	descFilterBytes = description("seen_filter_bytes", "Memory of the filter or sketch.", "filter", "type")
+
+	descConnections = description("seen_connections", "Clients that are connected.")
+	descConnected   = description("seen_connections_total", "Clients that have connected.")
+	descRejected    = description("seen_clients_rejected_total", "Clients turned away because there were too many.")
+	descDropped     = description("seen_clients_dropped_total", "Clients dropped because they did not take their replies.")
+	descCalls       = description("seen_commands_total", "Commands that were run.", "command")
+	descFailures    = description("seen_command_failures_total", "Commands that were refused or ended with an error.", "command")
+	descDuration    = description("seen_command_duration_seconds",
+		"Time that commands of a family took, without the wait for the disk. Commands of a pipeline that were run together took the time of all.", "family")
+)
+
+// stateCollector tells the state of a server at the time when it is asked.
+type stateCollector struct{ *Server }
+
+// Describe names no metrics beforehand: which there are depends on the filters.
+func (stateCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the metrics.
+func (c stateCollector) Collect(out chan<- prometheus.Metric) {
+	c.collectStore(out)
+	c.collectCommands(out)
+}
+
+func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	s := c.Server.store
+	gauge(descValues, float64(s.Len()))
+	gauge(descMemory, float64(s.Memory()))
+	gauge(descMaxMemory, float64(s.MaxMemory()))
+	durable := s.Durable() // first, so that the difference is not below 0
+	gauge(descLogLag, float64(s.Last()-durable))
+	gauge(descCheckpoint, float64(s.LastCheckpoint().UnixMilli())/1000)
+	writable := 1.0
+	if s.Failed() != nil {
+		writable = 0
+	}
+	gauge(descWritable, writable)
+
+	shown, hidden := largest(s.Names(), maxFilterSeries)
+	gauge(descHidden, float64(hidden))
+	for _, n := range shown {
+		gauge(descFilterBytes, float64(n.value.Bytes()), n.name, n.value.Type())
+		f, ok := n.value.(store.Filter)
+		if !ok {
+			continue
+		}
+		info := f.Info()
+		gauge(descAdded, float64(info.Added), n.name)
+		gauge(descCapacity, float64(info.Capacity), n.name)
+		gauge(descFill, info.Fill, n.name)
+		gauge(descRate, info.ErrorRateNow, n.name)
+	}
+}
+
+// named is a value with its name.
+type named struct {
+	name  string
+	value store.Value
+	bytes uint64
+}
+
+// largest returns the values that take the most memory, at most n of them and none
+// whose name is no label, and how many others there are. It holds no more than 2n
+// at a time.
+func largest(all iter.Seq2[string, store.Value], n int) (shown []named, hidden int) {
+	shrink := func() {
+		slices.SortFunc(shown, func(a, b named) int {
+			return cmp.Or(cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name))
+		})
+		if len(shown) > n {
+			hidden += len(shown) - n
+			clear(shown[n:])
+			shown = shown[:n]
+		}
+	}
+	for name, v := range all {
+		if len(name) > maxFilterLabel || !utf8.ValidString(name) {
+			hidden++
+			continue
+		}
+		shown = append(shown, named{name, v, v.Bytes()})
+		if len(shown) >= 2*n {
+			shrink()
+		}
+	}
+	shrink()
+	return shown, hidden
+}
+
+// The buckets of latencies that are told: from about a microsecond to eight seconds.
+// Below and above, the server counts more finely than anybody looks.
+const firstBucket, lastBucket = 10, 33
+
+func (c stateCollector) collectCommands(out chan<- prometheus.Metric) {
+	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	out <- prometheus.MustNewConstMetric(descConnections, prometheus.GaugeValue, float64(c.clients.count()))
+	counter(descConnected, uint64(c.clients.total.Load()))
+	counter(descRejected, uint64(c.clients.rejected.Load()))
+	counter(descDropped, uint64(c.clients.slow.Load()))
+	type latency struct {
+		calls, nanos uint64
+		under        [latencyBuckets]uint64
+	}
+	families := map[string]*latency{}
+	for _, cmd := range c.table.commands {
+		calls, failures := cmd.stats.calls.Load(), cmd.stats.failed.Load()+cmd.stats.rejected.Load()
+		if calls+failures == 0 {
+			continue
+		}
+		counter(descCalls, calls, cmd.full)
+		counter(descFailures, failures, cmd.full)
+		f := families[cmd.family()]
+		if f == nil {
+			f = &latency{}
+			families[cmd.family()] = f
+		}
+		f.nanos += cmd.stats.nanos.Load()
+		for i := range cmd.stats.latency {
+			f.under[i] += cmd.stats.latency[i].Load()
+		}
+	}
+	for name, f := range families {
+		buckets := map[float64]uint64{}
+		for i, n := range f.under {
+			f.calls += n
+			if i >= firstBucket && i <= lastBucket {
+				buckets[float64(uint64(1)<<i)/1e9] = f.calls
+			}
+		}
+		out <- prometheus.MustNewConstHistogram(descDuration, f.calls, float64(f.nanos)/1e9, buckets, name)
+	}
+}
+
+// family returns the name under which the time of the command is counted: of those
+// with a dot in their name what stands before it, else the group.
+func (cmd *command) family() string {
+	if family, _, ok := strings.Cut(cmd.name, "."); ok {
+		return family
+	}
+	if cmd.parent != nil {
+		return cmd.parent.family()
+	}
+	return cmd.group
+}

@@ -1,0 +1,250 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"slices"
+	"strings"
+
+	"seen/internal/resp"
+)
+
+// HTTPConfig says how the HTTP side of a server behaves.
+type HTTPConfig struct {
+	// Hosts are names by which requests may address the server where they need no
+	// password, besides localhost and IP addresses. With any name, a web page could
+	// have its own name lead here and read everything.
+	Hosts []string
+	// Debug serves profiles under /debug/pprof.
+	Debug bool
+}
+
+// HTTP returns what answers requests of HTTP: metrics, health and the JSON side.
+func (s *Server) HTTP(c HTTPConfig) http.Handler {
+	w := &web{config: c, login: s.speaker, metrics: s.config.Metrics.handler(s), ready: func() error {
+		if s.closing() {
+			return errors.New("the server is about to end")
+		}
+		return s.store.Failed()
+	}}
+	return w.handler()
+}
+
+// maxHTTPRequests bounds the requests that are worked on at the same time, and so
+// their memory.
+const maxHTTPRequests = 64
+
+// speaker runs commands with the rights of somebody.
+type speaker interface {
+	// ask runs one command and returns its reply, of version 3 of the protocol, once
+	// it is durable.
+	ask(args ...[]byte) (resp.Value, error)
+}
+
+// web is the HTTP side of a server.
+type web struct {
+	config HTTPConfig
+
+	// login returns who speaks with a name and a password, or without them; nil if
+	// they are wrong.
+	login func(name, password string, given bool) speaker
+	// ready returns why the server cannot serve, nil if it can.
+	ready func() error
+	// metrics answers /metrics.
+	metrics http.Handler
+
+	slots chan struct{}
+}
+
+// handler returns what answers the requests.
+func (w *web) handler() http.Handler {
+	w.slots = make(chan struct{}, maxHTTPRequests)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(out http.ResponseWriter, _ *http.Request) { plain(out, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(out http.ResponseWriter, _ *http.Request) {
+		if err := w.ready(); err != nil {
+			plain(out, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		plain(out, http.StatusOK, "ready")
+	})
+	mux.Handle("GET /metrics", w.guard(w.seesServer(w.metrics)))
+	mux.Handle("GET /v1/filters", w.guard(listFilters))
+	mux.Handle("GET /v1/filters/{name}", w.guard(showFilter))
+	mux.Handle("PUT /v1/filters/{name}", w.guard(makeFilter))
+	mux.Handle("DELETE /v1/filters/{name}", w.guard(deleteFilter))
+	mux.Handle("POST /v1/filters/{name}/add", w.guard(addKeys))
+	mux.Handle("POST /v1/filters/{name}/check", w.guard(checkKeys))
+	if w.config.Debug {
+		for path, h := range map[string]http.HandlerFunc{
+			"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile,
+			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
+		} {
+			mux.Handle("GET "+path, w.guard(w.seesServer(h)))
+		}
+	}
+	// Web pages of other sites are kept from changing anything here.
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+// request is a request of somebody who was let in.
+type request struct {
+	*http.Request
+	out http.ResponseWriter
+	speaker
+}
+
+// guard lets in who may, a limited number at a time.
+func (w *web) guard(serve func(*request)) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		r := &request{Request: in, out: out}
+		name, password, given := credentials(in)
+		if r.speaker = w.login(name, password, given); r.speaker == nil {
+			out.Header().Set("WWW-Authenticate", `Bearer realm="seen"`)
+			out.Header().Add("WWW-Authenticate", `Basic realm="seen"`)
+			r.fail(http.StatusUnauthorized, "a password is needed: Authorization: Bearer PASSWORD, or Basic with user and password")
+			return
+		}
+		if !given && !w.knows(in.Host) {
+			r.fail(http.StatusMisdirectedRequest, fmt.Sprintf("the name %q is not one of this server; ask by IP address or localhost, or start it with --http-host", in.Host))
+			return
+		}
+		select {
+		case w.slots <- struct{}{}:
+			defer func() { <-w.slots }()
+		default:
+			out.Header().Set("Retry-After", "1")
+			r.fail(http.StatusServiceUnavailable, fmt.Sprintf("%d requests are being worked on; try again", maxHTTPRequests))
+			return
+		}
+		serve(r)
+	})
+}
+
+// credentials returns what the request says about who sends it. A bearer token is
+// the password of the default user.
+func credentials(r *http.Request) (name, password string, given bool) {
+	if name, password, ok := r.BasicAuth(); ok {
+		return name, password, true
+	}
+	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(kind, "Bearer") {
+		return defaultUserName, strings.TrimSpace(token), true
+	}
+	return defaultUserName, "", false
+}
+
+// knows reports whether a Host header names this server for certain: an address
+// cannot be made to lead elsewhere as a name can.
+func (w *web) knows(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil ||
+		slices.ContainsFunc(w.config.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
+// seesServer lets in who may ask for the state of the server.
+func (w *web) seesServer(next http.Handler) func(*request) {
+	return func(r *request) {
+		if _, ok := r.must("INFO", "server"); ok {
+			next.ServeHTTP(r.out, r.Request)
+		}
+	}
+}
+
+// must runs a command. If it fails, it answers the request and returns false.
+func (r *request) must(args ...string) (resp.Value, bool) {
+	words := make([][]byte, len(args))
+	for i, a := range args {
+		words[i] = []byte(a)
+	}
+	v, err := r.ask(words...)
+	if err == nil && v.Kind == resp.Error {
+		r.failWith(v)
+		return v, false
+	}
+	if err != nil {
+		r.fail(http.StatusInternalServerError, err.Error())
+		return v, false
+	}
+	return v, true
+}
+
+// failWith answers with the error of a command.
+func (r *request) failWith(v resp.Value) {
+	status, text := commandFailure(v.Text)
+	r.fail(status, text)
+}
+
+// commandFailure turns the error of a command into a status of HTTP and a text
+// without the code in front.
+func commandFailure(text string) (status int, rest string) {
+	code, rest, _ := strings.Cut(text, " ")
+	status = http.StatusBadRequest
+	switch code {
+	case "ERR":
+		switch {
+		case strings.HasPrefix(rest, "item exists"):
+			status = http.StatusConflict
+		case strings.HasPrefix(rest, "not found"):
+			status = http.StatusNotFound
+		case strings.HasPrefix(rest, "non scaling filter is full"):
+			status = http.StatusInsufficientStorage
+		case strings.HasPrefix(rest, "Insufficient memory"):
+			status = http.StatusInsufficientStorage
+		}
+		return status, rest
+	case "OOM":
+		return http.StatusInsufficientStorage, rest
+	case "WRONGTYPE":
+		return http.StatusConflict, rest
+	case "NOAUTH", "WRONGPASS":
+		return http.StatusUnauthorized, rest
+	case "NOPERM":
+		return http.StatusForbidden, rest
+	case "MISCONF", "LOADING":
+		return http.StatusServiceUnavailable, rest
+	}
+	if text == "Filter is full" || text == "Maximum expansions reached" {
+		status = http.StatusInsufficientStorage
+	}
+	return status, text
+}
+
+// failure is the body of an answer that reports an error.
+type failure struct {
+	Error string `json:"error"`
+	Done  *int   `json:"done,omitempty"` // keys that were dealt with before it
+}
+
+func (r *request) fail(status int, text string) { r.reply(status, failure{Error: text}) }
+
+func (r *request) reply(status int, body any) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
+	}
+	r.header(status)
+	_, _ = r.out.Write(append(b, '\n'))
+}
+
+func (r *request) header(status int) {
+	h := r.out.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	r.out.WriteHeader(status)
+}
+
+func plain(out http.ResponseWriter, status int, text string) {
+	out.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	out.Header().Set("X-Content-Type-Options", "nosniff")
+	out.WriteHeader(status)
+	_, _ = out.Write([]byte(text + "\n"))
+}

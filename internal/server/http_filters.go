@@ -1,0 +1,268 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"seen/internal/resp"
+)
+
+// httpBatch is the number of keys that one command adds or checks.
+const httpBatch = 1024
+
+// valueKind is a type of values as HTTP speaks of it.
+type valueKind struct {
+	name  string // in JSON
+	redis string // what TYPE answers
+	info  string // the command that describes a value
+
+	// The commands that add and check keys; "" where keys need more than a name.
+	add, check string
+}
+
+var valueKinds = []valueKind{
+	{name: "bloom", redis: "MBbloom--", info: "BF.INFO", add: "BF.INSERT", check: "BF.MEXISTS"},
+	{name: "cuckoo", redis: "MBbloomCF", info: "CF.INFO", add: "CF.INSERTNX", check: "CF.MEXISTS"},
+	{name: "countmin", redis: "CMSk-TYPE", info: "CMS.INFO"},
+	{name: "topk", redis: "TopK-TYPE", info: "TOPK.INFO"},
+}
+
+// kind returns the type of the value that the request names. If there is none, or
+// it cannot be told, it answers the request and returns nil.
+func (r *request) kind() *valueKind {
+	v, ok := r.must("TYPE", r.name())
+	if !ok {
+		return nil
+	}
+	for i := range valueKinds {
+		if valueKinds[i].redis == v.Text {
+			return &valueKinds[i]
+		}
+	}
+	r.fail(http.StatusNotFound, fmt.Sprintf("there is no filter %q", r.name()))
+	return nil
+}
+
+// name is that of the filter which the path names.
+func (r *request) name() string { return r.PathValue("name") }
+
+// filterName is the name of a value in JSON, which cannot hold all bytes.
+type filterName struct {
+	Name   string `json:"name"`
+	Base64 []byte `json:"name_base64,omitempty"` // where the name is not UTF-8
+}
+
+func newFilterName(s string) filterName {
+	if utf8.ValidString(s) {
+		return filterName{Name: s}
+	}
+	return filterName{Name: strings.ToValidUTF8(s, "\uFFFD"), Base64: []byte(s)}
+}
+
+// filterList is the answer to GET /v1/filters.
+type filterList struct {
+	Filters []filterName `json:"filters"`
+	Next    string       `json:"next,omitempty"` // cursor of the next page; absent: this is the last
+}
+
+func listFilters(r *request) {
+	query := r.URL.Query()
+	cursor, limit := query.Get("cursor"), query.Get("limit")
+	if cursor == "" {
+		cursor = "0"
+	}
+	if limit == "" {
+		limit = "100"
+	}
+	if n, err := strconv.Atoi(limit); err != nil || n < 1 || n > 1000 {
+		r.fail(http.StatusBadRequest, fmt.Sprintf("limit %q is outside 1 to 1000", limit))
+		return
+	}
+	args := []string{"SCAN", cursor, "COUNT", limit}
+	if match := query.Get("match"); match != "" {
+		args = append(args, "MATCH", match)
+	}
+	v, ok := r.must(args...)
+	if !ok {
+		return
+	}
+	list := filterList{Filters: []filterName{}}
+	if len(v.Elems) != 2 {
+		r.fail(http.StatusInternalServerError, "SCAN answered "+v.String())
+		return
+	}
+	for _, name := range v.Elems[1].Elems {
+		list.Filters = append(list.Filters, newFilterName(name.Text))
+	}
+	if next := v.Elems[0].Text; next != "0" {
+		list.Next = next
+	}
+	r.reply(http.StatusOK, list)
+}
+
+// filterState is the answer to GET /v1/filters/{name}.
+type filterState struct {
+	filterName
+	Type      string             `json:"type"`
+	ExpiresIn *float64           `json:"expires_in,omitempty"` // seconds
+	Info      map[string]float64 `json:"info"`
+}
+
+func showFilter(r *request) {
+	kind := r.kind()
+	if kind == nil {
+		return
+	}
+	state := filterState{filterName: newFilterName(r.name()), Type: kind.name, Info: map[string]float64{}}
+	info, ok := r.must(kind.info, r.name())
+	if !ok {
+		return
+	}
+	for i := 0; i+1 < len(info.Elems); i += 2 {
+		number, ok := number(info.Elems[i+1])
+		if !ok {
+			continue // the expansion of a filter that does not grow
+		}
+		state.Info[strings.ReplaceAll(strings.ToLower(info.Elems[i].Text), " ", "_")] = number
+	}
+	ttl, ok := r.must("PTTL", r.name())
+	if !ok {
+		return
+	}
+	if ttl.Int >= 0 {
+		seconds := float64(ttl.Int) / 1000
+		state.ExpiresIn = &seconds
+	}
+	r.reply(http.StatusOK, state)
+}
+
+// number returns the value of a reply that is a number.
+func number(v resp.Value) (float64, bool) {
+	switch v.Kind {
+	case resp.Int:
+		return float64(v.Int), true
+	case resp.Double:
+		return v.Float, true
+	case resp.Bulk:
+		f, err := strconv.ParseFloat(v.Text, 64)
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// filterConfig is the body of PUT /v1/filters/{name}. Each type has its fields.
+type filterConfig struct {
+	Type string `json:"type"`
+
+	Capacity  uint64  `json:"capacity"`   // bloom, cuckoo
+	ErrorRate float64 `json:"error_rate"` // bloom; countmin: of the total, by which counts are too high
+	Expansion *uint64 `json:"expansion"`  // bloom, cuckoo; 0: it does not grow
+	Layout    string  `json:"layout"`     // bloom
+	Window    string  `json:"window"`     // bloom: a time span after which keys are forgotten
+
+	BucketSize    *uint64 `json:"bucket_size"`    // cuckoo
+	MaxIterations *uint64 `json:"max_iterations"` // cuckoo
+
+	Probability float64 `json:"probability"` // countmin: that a count is still higher
+
+	K     uint64  `json:"k"` // topk
+	Width uint64  `json:"width"`
+	Depth uint64  `json:"depth"`
+	Decay float64 `json:"decay"`
+}
+
+// words returns the command that makes what c describes.
+func (c *filterConfig) words(name string) ([]string, error) {
+	whole := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	real := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+	var words []string
+	option := func(word string, n *uint64) {
+		if n != nil {
+			words = append(words, word, whole(*n))
+		}
+	}
+	switch c.Type {
+	case "bloom", "":
+		if c.Window != "" {
+			if c.Expansion != nil || c.Layout != "" {
+				return nil, errors.New("a filter with a window has neither expansion nor layout")
+			}
+			return []string{"BF.WINDOW", name, real(c.ErrorRate), whole(c.Capacity), c.Window}, nil
+		}
+		words = []string{"BF.RESERVE", name, real(c.ErrorRate), whole(c.Capacity)}
+		if c.Expansion != nil && *c.Expansion == 0 {
+			words = append(words, "NONSCALING")
+		} else {
+			option("EXPANSION", c.Expansion)
+		}
+		if c.Layout != "" {
+			words = append(words, "LAYOUT", c.Layout)
+		}
+	case "cuckoo":
+		words = []string{"CF.RESERVE", name, whole(c.Capacity)}
+		option("BUCKETSIZE", c.BucketSize)
+		option("MAXITERATIONS", c.MaxIterations)
+		option("EXPANSION", c.Expansion)
+	case "countmin":
+		if c.Width > 0 || c.Depth > 0 {
+			return []string{"CMS.INITBYDIM", name, whole(c.Width), whole(c.Depth)}, nil
+		}
+		return []string{"CMS.INITBYPROB", name, real(c.ErrorRate), real(c.Probability)}, nil
+	case "topk":
+		words = []string{"TOPK.RESERVE", name, whole(c.K)}
+		if c.Width > 0 || c.Depth > 0 || c.Decay > 0 {
+			words = append(words, whole(c.Width), whole(c.Depth), real(c.Decay))
+		}
+	default:
+		return nil, fmt.Errorf("type %q is none of bloom, cuckoo, countmin, topk", c.Type)
+	}
+	return words, nil
+}
+
+// maxConfigBytes bounds the body that describes a filter.
+const maxConfigBytes = 16 << 10
+
+func makeFilter(r *request) {
+	decoder := json.NewDecoder(http.MaxBytesReader(r.out, r.Body, maxConfigBytes))
+	decoder.DisallowUnknownFields()
+	var c filterConfig
+	if err := decoder.Decode(&c); err != nil {
+		r.fail(http.StatusBadRequest, "the body is no description of a filter: "+err.Error())
+		return
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		r.fail(http.StatusBadRequest, "there is more after the description of the filter")
+		return
+	}
+	words, err := c.words(r.name())
+	if err != nil {
+		r.fail(http.StatusBadRequest, err.Error())
+		return
+	}
+	v, ok := r.must(words...)
+	if !ok {
+		return
+	}
+	if v.Text != "OK" {
+		r.fail(http.StatusInternalServerError, words[0]+" answered "+v.String())
+		return
+	}
+	r.reply(http.StatusCreated, newFilterName(r.name()))
+}
+
+func deleteFilter(r *request) {
+	v, ok := r.must("DEL", r.name())
+	switch {
+	case !ok:
+	case v.Int == 0:
+		r.fail(http.StatusNotFound, fmt.Sprintf("there is no filter %q", r.name()))
+	default:
+		r.out.WriteHeader(http.StatusNoContent)
+	}
+}

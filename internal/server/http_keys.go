@@ -1,0 +1,184 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"seen/internal/resp"
+)
+
+// addKeys adds the keys of the body, to a new Bloom filter if there is none of the
+// name, and tells for each whether it was new.
+func addKeys(r *request) {
+	command := []string{valueKinds[0].add, r.name(), "ITEMS"}
+	if r.URL.Query().Get("create") == "false" {
+		command = []string{valueKinds[0].add, r.name(), "NOCREATE", "ITEMS"}
+	}
+	if v, ok := r.must("TYPE", r.name()); !ok {
+		return
+	} else if v.Text == valueKinds[1].redis {
+		command[0] = valueKinds[1].add
+	}
+	r.eachBatch("added", command)
+}
+
+// checkKeys tells for each key of the body whether it may have been added.
+func checkKeys(r *request) {
+	kind := r.kind()
+	switch {
+	case kind == nil:
+	case kind.check == "":
+		r.fail(http.StatusConflict, fmt.Sprintf("%q is of type %s, which cannot tell whether a key was added", r.name(), kind.name))
+	default:
+		r.eachBatch("seen", []string{kind.check, r.name()})
+	}
+}
+
+// eachBatch runs the command for all keys of the body, some at a time, and answers
+// with the list of what it said for each, under the name given.
+func (r *request) eachBatch(name string, command []string) {
+	keys, err := newKeyReader(r.Header.Get("Content-Type"), http.MaxBytesReader(r.out, r.Body, maxBodyBytes))
+	if err != nil {
+		r.fail(http.StatusUnsupportedMediaType, err.Error())
+		return
+	}
+	if r.ContentLength > maxBodyBytes {
+		r.fail(http.StatusRequestEntityTooLarge, tooLarge(fmt.Sprintf("the body has %d bytes", r.ContentLength)))
+		return
+	}
+	var (
+		answers []bool // of all keys so far
+		batch   batch
+	)
+	for more := true; more; {
+		batch.reset(command)
+		more, err = batch.fill(keys, maxBodyKeys-len(answers))
+		if len(batch.args) > len(command) && err == nil {
+			var status int
+			if status, err = r.run(&batch, &answers, len(batch.args)-len(command)); status != 0 {
+				r.stop(status, err, len(answers))
+				return
+			}
+		}
+		if err != nil {
+			r.stop(bodyStatus(err), err, len(answers))
+			return
+		}
+	}
+	r.answer(name, answers)
+}
+
+// batch is a command with its next keys.
+type batch struct {
+	args  [][]byte
+	bytes []byte
+}
+
+func (b *batch) reset(command []string) {
+	b.args, b.bytes = b.args[:0], b.bytes[:0]
+	for _, word := range command {
+		b.args = append(b.args, []byte(word))
+	}
+}
+
+// errTooMany says that a body has more keys than are taken at once.
+var errTooMany = errors.New(tooLarge(fmt.Sprintf("the body has more than %d keys", maxBodyKeys)))
+
+func tooLarge(what string) string {
+	return fmt.Sprintf("%s; at most %d keys and %d bytes are taken at once: send it in parts", what, maxBodyKeys, maxBodyBytes)
+}
+
+// fill adds the next keys, at most a batch of them or of their bytes; more is false
+// after the last one.
+func (b *batch) fill(keys keyReader, left int) (more bool, err error) {
+	for range httpBatch {
+		key, err := keys.next()
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if left--; left < 0 {
+			return false, errTooMany
+		}
+		// Keys before it keep the former array if this one needs a larger.
+		from := len(b.bytes)
+		b.bytes = append(b.bytes, key...)
+		b.args = append(b.args, b.bytes[from:len(b.bytes):len(b.bytes)])
+		if len(b.bytes) >= maxKeyBytes {
+			break
+		}
+	}
+	return true, nil
+}
+
+// run runs the command of a batch of n keys and appends what it says of each. A
+// status other than 0 says that it, or one of the keys, has failed.
+func (r *request) run(b *batch, answers *[]bool, n int) (status int, err error) {
+	v, err := r.ask(b.args...)
+	if err != nil {
+		return http.StatusInternalServerError, err
+	}
+	if v.Kind == resp.Error {
+		status, text := commandFailure(v.Text)
+		return status, errors.New(text)
+	}
+	for _, e := range v.Elems {
+		switch {
+		case e.Kind == resp.Error:
+			status, text := commandFailure(e.Text)
+			return status, errors.New(text)
+		case e.Int < 0:
+			return http.StatusInsufficientStorage, errors.New("the filter is full")
+		}
+		*answers = append(*answers, e.Int == 1)
+	}
+	if len(v.Elems) != n {
+		return http.StatusInternalServerError, fmt.Errorf("%d answers for %d keys", len(v.Elems), n)
+	}
+	return 0, nil
+}
+
+// bodyStatus is the status for an error about the body.
+func bodyStatus(err error) int {
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.Is(err, errTooMany), errors.As(err, &tooLong):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errBody):
+		return http.StatusBadRequest
+	}
+	return http.StatusBadRequest // the connection was cut off; nobody will read this
+}
+
+// stop answers with an error after some keys were dealt with.
+func (r *request) stop(status int, err error, done int) {
+	r.reply(status, failure{Error: err.Error(), Done: &done})
+}
+
+// answer writes {"NAME": [true, false, ...], "true": N}.
+func (r *request) answer(name string, answers []bool) {
+	out := make([]byte, 0, 32+6*len(answers))
+	out = append(out, `{"`...)
+	out = append(out, name...)
+	out = append(out, `":[`...)
+	yes := 0
+	for i, a := range answers {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendBool(out, a)
+		if a {
+			yes++
+		}
+	}
+	out = append(out, `],"count":`...)
+	out = strconv.AppendInt(out, int64(yes), 10)
+	out = append(out, "}\n"...)
+	r.header(http.StatusOK)
+	_, _ = r.out.Write(out)
+}

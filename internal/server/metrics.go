@@ -1,0 +1,70 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics gathers what a server and its store do, in the form of Prometheus. It is
+// made before the store, whose events it takes; all methods are for any number of
+// goroutines.
+type Metrics struct {
+	registry        *prometheus.Registry
+	fsync           prometheus.Histogram
+	checkpoint      prometheus.Histogram
+	checkpointBytes prometheus.Counter
+	errors          prometheus.Counter
+}
+
+// NewMetrics returns metrics in which nothing has happened yet. The version is that
+// of the program.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		fsync: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "seen_fsync_duration_seconds", Help: "Time of each sync of the log.",
+			Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16), // to 1.6 s
+		}),
+		checkpoint: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "seen_checkpoint_duration_seconds", Help: "Time of each checkpoint.",
+			Buckets: prometheus.ExponentialBuckets(1e-3, 4, 10), // to 4 min
+		}),
+		checkpointBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "seen_checkpoint_bytes_total", Help: "Bytes that checkpoints have written to files.",
+		}),
+		errors: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "seen_background_errors_total", Help: "Errors outside of commands, such as failed checkpoints; the log tells more.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "seen_build_info", Help: "1; the version stands in the label.", ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.fsync, m.checkpoint, m.checkpointBytes, m.errors, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Fsync notes a sync of the log.
+func (m *Metrics) Fsync(took time.Duration) { m.fsync.Observe(took.Seconds()) }
+
+// Checkpoint notes a checkpoint and the bytes that it wrote.
+func (m *Metrics) Checkpoint(took time.Duration, bytes uint64) {
+	m.checkpoint.Observe(took.Seconds())
+	m.checkpointBytes.Add(float64(bytes))
+}
+
+// Error notes an error in the background.
+func (m *Metrics) Error() { m.errors.Inc() }
+
+// handler answers with the metrics, those of the state of a server included. The
+// state is gathered apart, so that two servers may share the rest.
+func (m *Metrics) handler(s *Server) http.Handler {
+	state := prometheus.NewRegistry()
+	state.MustRegister(stateCollector{s})
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, state}, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
