@@ -5,6 +5,7 @@ GO ?= go
 FUZZTIME ?= 5s
 CLIFLAGS ?=
 FILTERFLAGS ?=
+SERVERFLAGS ?=
 
 # What --version prints: the tag, or the commit where there is none.
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -50,12 +51,13 @@ fuzz:
 soak: deps
 	$(GO) test -tags soak -run Soak -timeout 6h ./...
 
-# Prints the comparisons with other programs and with other Go modules. CLIFLAGS
-# and FILTERFLAGS choose: CLIFLAGS=-help tells.
+# Prints the comparisons with other programs, with other Go modules and with Redis.
+# CLIFLAGS, FILTERFLAGS and SERVERFLAGS choose: CLIFLAGS=-help tells.
 bench:
 	@scripts/deps bench
 	$(GO) run -C bench ./cli $(CLIFLAGS)
 	$(GO) run -C bench ./filters $(FILTERFLAGS)
+	$(GO) run -C bench ./server $(SERVERFLAGS)
 
 gen:
 	$(GO) generate ./...

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"seen/internal/resp"
+)
+
+// load is what the lean client sends: requests made beforehand, each a pipeline of
+// commands, with what comes back.
+type load struct {
+	requests [][]byte
+	lines    int // lines of reply to one request
+	keys     int // keys in one request
+}
+
+// key appends the key of a number, as redis-benchmark writes them.
+func key(b []byte, n uint64) []byte {
+	const width = 12
+	var digits [20]byte
+	text := strconv.AppendUint(digits[:0], n, 10)
+	b = append(b, "key:"...)
+	for range width - len(text) {
+		b = append(b, '0')
+	}
+	return append(b, text...)
+}
+
+// newLoad returns requests of pipeline commands, each of them made by command from
+// some keys below limit; the reply to one has the given number of lines.
+func newLoad(pipeline, keysEach, linesEach int, limit uint64, command func(keys [][]byte) [][]byte) *load {
+	r := rand.New(rand.NewPCG(1, uint64(pipeline)))
+	l := &load{lines: pipeline * linesEach, keys: pipeline * keysEach}
+	// Enough keys that the filter is not asked for what the caches hold.
+	for range max(16, min(20_000, 2_000_000/l.keys)) {
+		var b []byte
+		for range pipeline {
+			keys := make([][]byte, keysEach)
+			for i := range keys {
+				keys[i] = key(nil, r.Uint64N(limit))
+			}
+			b = resp.AppendCommand(b, command(keys)...)
+		}
+		l.requests = append(l.requests, b)
+	}
+	return l
+}
+
+// words returns a command that has the keys at its end.
+func words(fixed ...string) func(keys [][]byte) [][]byte {
+	return func(keys [][]byte) [][]byte {
+		var all [][]byte
+		for _, w := range fixed {
+			all = append(all, []byte(w))
+		}
+		return append(all, keys...)
+	}
+}
+
+// outcome is what a run of a client shows.
+type outcome struct {
+	rate float64 // keys in a second
+	cpu  float64 // seconds of the server's processor time for a key
+}
+
+// client is a connection that sends requests and counts the lines of replies.
+type client struct {
+	conn net.Conn
+	in   []byte
+}
+
+func dial(ctx context.Context, addr string) (*client, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &client{conn: conn, in: make([]byte, 64<<10)}, nil
+}
+
+// ask sends a request and waits for all lines of its replies.
+func (c *client) ask(request []byte, lines int) error {
+	if _, err := c.conn.Write(request); err != nil {
+		return err
+	}
+	for lines > 0 {
+		n, err := c.conn.Read(c.in)
+		if err != nil {
+			return err
+		}
+		if i := bytes.IndexByte(c.in[:n], '-'); i >= 0 {
+			return fmt.Errorf("a reply is an error, or that there is nothing: %.100q", c.in[i:n])
+		}
+		lines -= bytes.Count(c.in[:n], []byte{'\n'})
+	}
+	if lines < 0 {
+		return fmt.Errorf("%d lines of reply too many", -lines)
+	}
+	return nil
+}
+
+// do runs one command and returns its reply.
+func (c *client) do(args ...string) (resp.Value, error) {
+	if _, err := c.conn.Write(resp.AppendCommand(nil, args...)); err != nil {
+		return resp.Value{}, err
+	}
+	var b []byte
+	for {
+		n, err := c.conn.Read(c.in)
+		if err != nil {
+			return resp.Value{}, err
+		}
+		b = append(b, c.in[:n]...)
+		v, n, err := resp.ParseReply(b)
+		if err != nil {
+			return v, err
+		}
+		if n > 0 {
+			if v.Kind == resp.Error {
+				return v, fmt.Errorf("%s: %s", args[0], v.Text)
+			}
+			return v, nil
+		}
+	}
+}
+
+// do runs one command on a connection of its own.
+func (p *process) do(ctx context.Context, args ...string) error {
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	_, err = c.do(args...)
+	return err
+}
+
+// drive sends the load over some connections for a time.
+func (p *process) drive(ctx context.Context, l *load, connections int, span time.Duration) (outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	var (
+		group    sync.WaitGroup
+		mutex    sync.Mutex
+		requests int
+		failure  error
+	)
+	before, err := p.cpu()
+	if err != nil {
+		return outcome{}, err
+	}
+	began := time.Now()
+	for i := range connections {
+		group.Go(func() {
+			n, err := p.driveOne(ctx, l, i*len(l.requests)/connections)
+			mutex.Lock()
+			defer mutex.Unlock()
+			requests += n
+			if failure == nil {
+				failure = err
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(began)
+	after, err := p.cpu()
+	if failure != nil {
+		err = failure
+	}
+	keys := float64(requests * l.keys)
+	return outcome{rate: keys / took.Seconds(), cpu: (after - before).Seconds() / keys}, err
+}
+
+// driveOne sends requests over one connection, the first of them given, until ctx
+// ends.
+func (p *process) driveOne(ctx context.Context, l *load, from int) (n int, err error) {
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return 0, err
+	}
+	defer c.conn.Close()
+	for ; ctx.Err() == nil; n++ {
+		if err := c.ask(l.requests[(from+n)%len(l.requests)], l.lines); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// fill sends commands of 1000 keys each for the keys from 0 to n.
+func (p *process) fill(ctx context.Context, n uint64, lines int, command func(keys [][]byte) [][]byte) error {
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	const each = 1000
+	keys := make([][]byte, each)
+	var b []byte
+	for from := uint64(0); from < n; from += each {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := range keys {
+			keys[i] = key(keys[i][:0], from+uint64(i))
+		}
+		b = resp.AppendCommand(b[:0], command(keys)...)
+		if err := c.ask(b, lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}

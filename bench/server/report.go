@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// table prints rows in the form of Markdown.
+type table struct {
+	w      io.Writer
+	rows   [][]string
+	widths []int
+}
+
+func newTable(w io.Writer, heads ...string) *table {
+	t := &table{w: w, widths: make([]int, len(heads))}
+	t.add(heads)
+	return t
+}
+
+func (t *table) row(cells ...any) {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = fmt.Sprint(c)
+	}
+	t.add(texts)
+}
+
+func (t *table) add(texts []string) {
+	for i, text := range texts {
+		t.widths[i] = max(t.widths[i], len(text))
+	}
+	t.rows = append(t.rows, texts)
+}
+
+func (t *table) flush() error {
+	for i, texts := range t.rows {
+		for j, text := range texts {
+			format := "| %*s "
+			width := t.widths[j]
+			if j == 0 {
+				width = -width
+			}
+			if _, err := fmt.Fprintf(t.w, format, width, text); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(t.w, "|")
+		if i == 0 {
+			fmt.Fprint(t.w, "|---|")
+			fmt.Fprintln(t.w, strings.Repeat("---:|", len(texts)-1))
+		}
+	}
+	return nil
+}
+
+func rate(r float64) string  { return fmt.Sprintf("%.0f k/s", r/1e3) }
+func times(r float64) string { return fmt.Sprintf("%.2fx", r) }
+func nanos(s float64) string { return fmt.Sprintf("%.0f ns", s*1e9) }
+
+// middle returns the medians of some runs.
+func middle(all []outcome) outcome {
+	return outcome{
+		rate: median(all, func(o outcome) float64 { return o.rate }),
+		cpu:  median(all, func(o outcome) float64 { return o.cpu }),
+	}
+}
+
+// median returns the middle of the values that of takes, the mean of the middle
+// two where their number is even.
+func median[T any](all []T, of func(T) float64) float64 {
+	values := make([]float64, len(all))
+	for i, v := range all {
+		values[i] = of(v)
+	}
+	slices.Sort(values)
+	n := len(values)
+	if n == 0 {
+		return 0
+	}
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// describe says what the tables were made on.
+func describe(ctx context.Context, out io.Writer) error {
+	first := func(b []byte) string {
+		line, _, _ := strings.Cut(string(b), "\n")
+		return strings.TrimSpace(line)
+	}
+	cpu := runtime.GOARCH
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if name, ok := strings.CutPrefix(line, "model name"); ok {
+				cpu = strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+				break
+			}
+		}
+	}
+	load, _ := os.ReadFile("/proc/loadavg")
+	version, err := exec.CommandContext(ctx, "redis-server", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("redis-server is needed (scripts/deps bench): %w", err)
+	}
+	_, err = fmt.Fprintf(out, "%s, %d cores, %s; load at the start %s; %s\n", cpu, runtime.NumCPU(), runtime.Version(), first(load), first(version))
+	return err
+}
