@@ -187,6 +187,8 @@ func (l *loader) load() (View, error) {
 		return l.adaptive()
 	case frame.TypeStatic:
 		return l.static()
+	case frame.TypeCuckoo:
+		return l.cuckoo()
 	}
 	return nil, fmt.Errorf("bloom: the file holds a %v, which is not a filter of this package", l.h.Type)
 }

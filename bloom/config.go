@@ -21,6 +21,8 @@ type Hash = keyhash.Hash
 const (
 	XXH3    = keyhash.XXH3    // fast, with a seed
 	SipHash = keyhash.SipHash // SipHash-2-4, with a 128-bit secret
+	// Murmur64A is MurmurHash64A with a seed, for layouts of other systems only.
+	Murmur64A = keyhash.Murmur64A
 )
 
 // SecretHash returns the SipHash-2-4 function keyed with secret, which must not

@@ -16,6 +16,8 @@
 //   - [Filter]: the classic filter, for the least memory.
 //   - [Partitioned]: the textbook's k separate slices.
 //   - [Counting]: keys can be removed.
+//   - [Cuckoo]: keys can be removed, and added several times and counted, while
+//     others ask.
 //   - [Shared]: Blocked for many goroutines that add at the same time.
 //   - [Scalable]: the number of keys is not known; it grows and keeps its rate.
 //   - [Cascade]: the textbook's answer to an unknown number of keys.
@@ -40,7 +42,8 @@
 // parameters silently: what cannot be had is an error of the constructor.
 //
 // Filters may be asked by any number of goroutines at once while none changes
-// them; only Shared may be changed concurrently. The package does not log and
-// does not panic on any input; the batch calls panic when the slice for the
-// answers has the wrong length, as an index out of range would.
+// them; Shared and Cuckoo may be asked while they are changed, and Shared be changed
+// by several at once. The package does not log and does not panic on any input; the
+// batch calls panic when the slice for the answers has the wrong length, as an index
+// out of range would.
 package bloom

@@ -45,6 +45,13 @@ func encodings(t testing.TB) (all [][]byte) {
 		must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, hs[:30])),
 		must(bloom.NewStatic(bloom.StaticConfig{Bits: 32}, hs[:30])),
 	}
+	grown := newCuckoo(bloom.CuckooConfig{Capacity: 40, BucketSize: 3, Expansion: 1, Hash: bloom.Hash{Algorithm: bloom.Murmur64A}})
+	for _, h := range hs {
+		if err := grown.AddHash(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	views = append(views, newCuckoo(bloom.CuckooConfig{Capacity: 10}), grown)
 	for _, v := range views {
 		b := must(v.AppendBinary(nil))
 		all = append(all, b)
@@ -158,6 +165,76 @@ func exercise(t *testing.T, v bloom.View, hs []uint64, o bloom.LoadOptions) {
 		}
 		s.AddHashes(found, hs)
 	}
+	if f, ok := v.(*bloom.Cuckoo); ok {
+		exerciseCuckoo(t, f, hs)
+	}
+}
+
+// exerciseCuckoo changes a cuckoo filter that was decoded or loaded.
+func exerciseCuckoo(t *testing.T, f *bloom.Cuckoo, hs []uint64) {
+	f.SetReserve(func(bytes uint64) error {
+		if bytes > 1<<20 {
+			return errors.New("too much")
+		}
+		return nil
+	})
+	for i, h := range hs {
+		if err := f.AddHash(h); err == nil && !f.HasHash(h) {
+			t.Fatalf("hash %x was added and is not there", h)
+		} else if err == nil && i%2 == 0 && !f.RemoveHash(h) {
+			t.Fatalf("hash %x was added and cannot be removed", h)
+		}
+	}
+	f.Compact()
+	if ones := f.Stats().Ones; ones != f.Added() {
+		t.Fatalf("%d slots are in use, %d were added", ones, f.Added())
+	}
+	v, err := bloom.Decode(must(f.MarshalBinary()), bloom.LoadOptions{Inspect: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.(*bloom.Cuckoo).Equal(f) && f.Hash().Algorithm != bloom.SipHash {
+		t.Fatal("decoding makes another filter")
+	}
+}
+
+// FuzzCuckooChunks makes a filter of a header, and throws a chunk at it.
+func FuzzCuckooChunks(f *testing.F) {
+	hs := filtertest.RandomHashes(1, 100)
+	g := newCuckoo(bloom.CuckooConfig{Capacity: 40, BucketSize: 3, Expansion: 2})
+	for _, h := range hs {
+		if err := g.AddHash(h); err != nil {
+			f.Fatal(err)
+		}
+	}
+	next, chunk := g.ScanDump(nil, 1)
+	f.Add(g.AppendHeader(nil), next, chunk)
+	f.Add(g.AppendHeader(nil), next-1, chunk)
+	f.Add(g.AppendHeader(nil), next+1, chunk)
+	f.Add(g.AppendHeader(nil), int64(1)<<62, []byte{1})
+	f.Fuzz(func(t *testing.T, header []byte, iterator int64, data []byte) {
+		errNo := errors.New("too much")
+		g, err := bloom.NewCuckooFromHeader(header, bloom.CuckooConfig{Reserve: func(bytes uint64) error {
+			if bytes > 1<<20 {
+				return errNo
+			}
+			return nil
+		}})
+		if (g == nil) == (err == nil) {
+			t.Fatalf("%v and %v", g, err)
+		}
+		if err != nil {
+			return
+		}
+		before := tables(g)
+		err = g.LoadChunk(iterator, data)
+		if after := tables(g); err != nil && (!errors.Is(err, bloom.ErrBadDump) || !bytes.Equal(before, after)) {
+			t.Fatalf("%v, or the tables changed", err)
+		} else if err == nil && g.Added() > 0 && !bytes.Equal(after[iterator-1-int64(len(data)):iterator-1], data) {
+			t.Fatal("the chunk is not where it belongs")
+		}
+		exerciseCuckoo(t, g, hs)
+	})
 }
 
 // TestDecodeIntoOtherTypes feeds every type the encodings of all others.
@@ -166,13 +243,13 @@ func TestDecodeIntoOtherTypes(t *testing.T) {
 		taken := 0
 		for _, f := range []encoding.BinaryUnmarshaler{
 			new(bloom.Filter), new(bloom.Blocked), new(bloom.Partitioned), new(bloom.Counting), new(bloom.Scalable),
-			new(bloom.Window), new(bloom.Cascade), new(bloom.Adaptive), new(bloom.Static),
+			new(bloom.Window), new(bloom.Cascade), new(bloom.Adaptive), new(bloom.Static), new(bloom.Cuckoo),
 		} {
 			if f.UnmarshalBinary(b) == nil {
 				taken++
 			}
 		}
-		if h, _ := frame.ParseHeader(b); h.HashAlgorithm == 0 && taken != 1 || h.HashAlgorithm != 0 && taken != 0 {
+		if h, _ := frame.ParseHeader(b); h.HashAlgorithm != uint8(bloom.SipHash) && taken != 1 || h.HashAlgorithm == uint8(bloom.SipHash) && taken != 0 {
 			t.Errorf("%v: %d types take it", h.Type, taken)
 		}
 	}

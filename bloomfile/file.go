@@ -227,8 +227,7 @@ func (f *File) makeView(o Options) error {
 		f.loadOptions.Inspect = true
 		f.keyErr = &bloom.SecretError{KeyID: f.header.HashKeyID}
 	}
-	switch f.header.Type {
-	case frame.TypeCountMin, frame.TypeHyperLogLog, frame.TypeFlajoletMartin:
+	if f.header.Type.Sketch() {
 		f.whyNot = fmt.Errorf("bloomfile: %s: the file holds a %v sketch, not a filter; read it with package sketch", f.path, f.header.Type)
 		return nil
 	}

@@ -2,6 +2,7 @@ package bloomfile_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -106,6 +107,23 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 		}
 		f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits}, hs)
 		put(fmt.Sprintf("static-%d", bits), f, err)
+	}
+	for name, k := range map[string]bloom.CuckooConfig{
+		"cuckoo":        {Capacity: 1000},
+		"cuckoo-grown":  {Capacity: 100, BucketSize: 3, Expansion: 2, Hash: goldenSecret()},
+		"cuckoo-murmur": {Capacity: 1000, BucketSize: 4, MaxIterations: 50, Expansion: 1, Hash: bloom.Hash{Algorithm: bloom.Murmur64A}},
+	} {
+		f, err := bloom.NewCuckoo(k)
+		put(name, f, err)
+		for i := range goldenKeys {
+			// Those that are removed again are not among the keys that are asked.
+			if err := errors.Join(f.Add([]byte(goldenKey(i))), f.Add([]byte(goldenKey(-i-1)))); err != nil {
+				t.Fatal(err)
+			}
+			if i%2 == 0 {
+				f.Remove([]byte(goldenKey(-i - 1)))
+			}
+		}
 	}
 	{
 		f, err := sketch.NewHyperLogLog(8, sketch.Hash{})

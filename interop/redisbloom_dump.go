@@ -7,7 +7,8 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"sync/atomic"
+
+	"seen/internal/frame"
 )
 
 // A dump is a header and a body, all numbers little-endian. The header:
@@ -208,28 +209,14 @@ func (f *RedisBloom) LoadChunk(iterator int64, data []byte) error {
 
 // appendBytes appends n bytes of the array from offset at on.
 func (l *redisLink) appendBytes(dst []byte, at, n uint64) []byte {
-	for end := at + n; at < end; {
-		var word [8]byte
-		binary.LittleEndian.PutUint64(word[:], atomic.LoadUint64(&l.words[at/8]))
-		piece := word[at%8 : min(8, at%8+end-at)]
-		dst = append(dst, piece...)
-		at += uint64(len(piece))
-	}
+	dst = frame.AppendStored(dst, l.words, at, n)
 	runtime.KeepAlive(l)
 	return dst
 }
 
 // setBytes replaces bytes of the array from offset at on.
 func (l *redisLink) setBytes(at uint64, data []byte) {
-	for len(data) > 0 {
-		w := &l.words[at/8]
-		var word [8]byte
-		binary.LittleEndian.PutUint64(word[:], atomic.LoadUint64(w))
-		n := copy(word[at%8:], data)
-		atomic.StoreUint64(w, binary.LittleEndian.Uint64(word[:]))
-		at += uint64(n)
-		data = data[n:]
-	}
+	frame.Store(l.words, at, data)
 	runtime.KeepAlive(l)
 }
 

@@ -95,7 +95,7 @@ func inspect(name string, verify bool) (*infoReport, error) {
 		return r, nil
 	}
 	r.Checksums = "ok"
-	if h.Type >= frame.TypeCountMin {
+	if h.Type.Sketch() {
 		return r, nil // a sketch
 	}
 	st, err := f.Stats()

@@ -181,5 +181,8 @@ func asSet(name string, v bloom.View) (bloom.Set, error) {
 	if s, ok := v.(bloom.Set); ok {
 		return s, nil
 	}
+	if _, ok := v.(*bloom.Cuckoo); ok {
+		return nil, fmt.Errorf("%s holds a cuckoo filter, which keeps copies of keys and is changed only by programs, with package bloom; build another type", name)
+	}
 	return nil, fmt.Errorf("%s holds a %s filter, which is read-only: it is built once from all its keys; build it again, or build another type", name, v.Stats().Type)
 }

@@ -107,6 +107,7 @@ const (
 	TypeCountMin       Type = 10
 	TypeHyperLogLog    Type = 11
 	TypeFlajoletMartin Type = 12
+	TypeCuckoo         Type = 13
 )
 
 var typeNames = [...]string{
@@ -122,6 +123,7 @@ var typeNames = [...]string{
 	TypeCountMin:       "count-min",
 	TypeHyperLogLog:    "hyperloglog",
 	TypeFlajoletMartin: "flajolet-martin",
+	TypeCuckoo:         "cuckoo",
 }
 
 // String returns the name used in reports, such as "blocked".
@@ -131,6 +133,10 @@ func (t Type) String() string {
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }
+
+// Sketch reports whether t is a type of package sketch, which counts, and not a
+// filter.
+func (t Type) Sketch() bool { return t >= TypeCountMin && t <= TypeFlajoletMartin }
 
 func (t Type) known() bool { return t >= TypeFilter && int(t) < len(typeNames) }
 
@@ -147,6 +153,7 @@ const (
 	KindFingerprints Kind = 6 // 64-bit hashes
 	KindRegisters    Kind = 7 // registers of a cardinality sketch
 	KindBytes        Kind = 8 // bytes whose form belongs to a library
+	KindBuckets      Kind = 9 // M fingerprints of one byte, in buckets
 )
 
 var kindNames = [...]string{
@@ -158,6 +165,7 @@ var kindNames = [...]string{
 	KindFingerprints: "fingerprints",
 	KindRegisters:    "registers",
 	KindBytes:        "bytes",
+	KindBuckets:      "buckets",
 }
 
 // String returns a name for messages, such as "blocked bits".

@@ -229,9 +229,9 @@ func (h *Header) validate() *CorruptError {
 		return corrupt(atType, "unknown type %d", uint16(h.Type))
 	}
 	switch keyhash.Algorithm(h.HashAlgorithm) {
-	case keyhash.XXH3:
+	case keyhash.XXH3, keyhash.Murmur64A:
 		if h.HashKeyID != 0 {
-			return corrupt(atKeyID, "key id %#x with xxh3, which has no secret", h.HashKeyID)
+			return corrupt(atKeyID, "key id %#x with %v, which has no secret", h.HashKeyID, keyhash.Algorithm(h.HashAlgorithm))
 		}
 	case keyhash.SipHash:
 		if h.HashSeed != 0 {

@@ -163,6 +163,27 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func TestStored(t *testing.T) {
+	words := make([]uint64, 4)
+	want := make([]byte, 32)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 1000 {
+		at := rng.Uint64N(32)
+		b := make([]byte, rng.Uint64N(33-at))
+		for i := range b {
+			b[i] = byte(rng.Uint32())
+		}
+		Store(words, at, b)
+		copy(want[at:], b)
+		if !bytes.Equal(copyBytes(words), want) {
+			t.Fatalf("%d bytes stored at %d: %x, want %x", len(b), at, words, want)
+		}
+		if got := AppendStored([]byte("x"), words, at, uint64(len(b))); !bytes.Equal(got, append([]byte("x"), b...)) {
+			t.Fatalf("%d bytes from %d: %x, want %x", len(b), at, got, b)
+		}
+	}
+}
+
 func TestWordBytes(t *testing.T) {
 	for _, c := range []struct {
 		n     uint64

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -59,4 +60,31 @@ func copyWords(b []byte) []uint64 {
 		words[n] = binary.LittleEndian.Uint64(last[:])
 	}
 	return words
+}
+
+// AppendStored appends n bytes of words, as little-endian bytes, from offset at on to
+// dst. Words are loaded atomically, so that another goroutine may store others.
+func AppendStored(dst []byte, words []uint64, at, n uint64) []byte {
+	for end := at + n; at < end; {
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], atomic.LoadUint64(&words[at/8]))
+		piece := word[at%8 : min(8, at%8+end-at)]
+		dst = append(dst, piece...)
+		at += uint64(len(piece))
+	}
+	return dst
+}
+
+// Store replaces the little-endian bytes of words from offset at on by b. Words are
+// stored atomically, so that other goroutines may load them; only one may store.
+func Store(words []uint64, at uint64, b []byte) {
+	for len(b) > 0 {
+		w := &words[at/8]
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], atomic.LoadUint64(w))
+		n := copy(word[at%8:], b)
+		atomic.StoreUint64(w, binary.LittleEndian.Uint64(word[:]))
+		at += uint64(n)
+		b = b[n:]
+	}
 }

@@ -6,6 +6,7 @@
 // are offered: XXH3 with a seed, for speed and for filters that are built on
 // several machines and merged, and SipHash-2-4 with a 128-bit secret, for keys
 // that come from strangers who must not be able to choose keys which collide.
+// A third, MurmurHash64A, is there for layouts that other systems have fixed.
 //
 // A Hash is a plain value. All its methods are safe for concurrent use.
 package keyhash
@@ -31,6 +32,10 @@ const (
 	// SipHash is SipHash-2-4 keyed with a 128-bit secret. Without the secret
 	// nobody can construct colliding keys.
 	SipHash Algorithm = 1
+	// Murmur64A is MurmurHash64A with a 64-bit seed, for layouts of other systems
+	// only: it is slower than XXH3, and collisions for all seeds at once are easy to
+	// construct.
+	Murmur64A Algorithm = 2
 )
 
 // String returns the name used in reports and on the command line.
@@ -40,6 +45,8 @@ func (a Algorithm) String() string {
 		return "xxh3"
 	case SipHash:
 		return "siphash"
+	case Murmur64A:
+		return "murmur64a"
 	}
 	return fmt.Sprintf("algorithm %d", uint8(a))
 }
@@ -51,9 +58,9 @@ const SecretSize = 16
 // The zero value is XXH3 with seed 0. Hashes are comparable with ==.
 type Hash struct {
 	Algorithm Algorithm
-	// Seed selects one of 2^64 XXH3 functions. It must be 0 for SipHash.
+	// Seed selects one of 2^64 XXH3 or Murmur64A functions. It must be 0 for SipHash.
 	Seed uint64
-	// Secret is the SipHash key. It must be zero for XXH3.
+	// Secret is the SipHash key. It must be zero for the others.
 	Secret [SecretSize]byte `json:"-"`
 }
 
@@ -65,9 +72,9 @@ func Keyed(secret [SecretSize]byte) Hash {
 // Validate reports whether the fields of h belong together.
 func (h Hash) Validate() error {
 	switch h.Algorithm {
-	case XXH3:
+	case XXH3, Murmur64A:
 		if h.Secret != [SecretSize]byte{} {
-			return errors.New("keyhash: a secret was given for xxh3, which has none; use siphash or leave the secret empty")
+			return fmt.Errorf("keyhash: a secret was given for %v, which has none; use siphash or leave the secret empty", h.Algorithm)
 		}
 	case SipHash:
 		if h.Seed != 0 {
@@ -77,7 +84,7 @@ func (h Hash) Validate() error {
 			return errors.New("keyhash: siphash needs a secret of 16 bytes that are not all zero")
 		}
 	default:
-		return fmt.Errorf("keyhash: unknown hash algorithm %d; known are 0 (xxh3) and 1 (siphash)", uint8(h.Algorithm))
+		return fmt.Errorf("keyhash: unknown hash algorithm %d; known are 0 (xxh3), 1 (siphash) and 2 (murmur64a)", uint8(h.Algorithm))
 	}
 	return nil
 }
@@ -85,7 +92,7 @@ func (h Hash) Validate() error {
 // Sum returns the hash of key. It does not allocate and does not keep key.
 func (h *Hash) Sum(key []byte) uint64 {
 	if h.Algorithm != XXH3 {
-		return h.sip(key)
+		return h.other(key)
 	}
 	if h.Seed == 0 {
 		return xxh3.Hash(key) // less work than with a seed of 0
@@ -98,17 +105,20 @@ func (h *Hash) SumString(key string) uint64 {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
-func (h *Hash) sip(key []byte) uint64 {
+func (h *Hash) other(key []byte) uint64 {
+	if h.Algorithm == Murmur64A {
+		return SumMurmur64A(key, h.Seed)
+	}
 	k0 := binary.LittleEndian.Uint64(h.Secret[:8])
 	k1 := binary.LittleEndian.Uint64(h.Secret[8:])
 	return siphash.Hash(k0, k1, key)
 }
 
 // KeyID identifies a secret without revealing it, so that files can say which
-// secret they need. It is 0 for XXH3; for SipHash it is the first eight bytes,
-// little-endian, of the SHA-256 of the text "seen key id" followed by the secret.
+// secret they need. For SipHash it is the first eight bytes, little-endian, of the
+// SHA-256 of the text "seen key id" followed by the secret, for the others 0.
 func (h Hash) KeyID() uint64 {
-	if h.Algorithm == XXH3 {
+	if h.Algorithm != SipHash {
 		return 0
 	}
 	d := sha256.Sum256(append([]byte("seen key id"), h.Secret[:]...))
@@ -118,8 +128,8 @@ func (h Hash) KeyID() uint64 {
 // String describes h for people: the algorithm with its seed or the id of its
 // secret, never the secret itself.
 func (h Hash) String() string {
-	if h.Algorithm == XXH3 {
-		return fmt.Sprintf("xxh3, seed %d", h.Seed)
+	if h.Algorithm != SipHash {
+		return fmt.Sprintf("%v, seed %d", h.Algorithm, h.Seed)
 	}
 	return fmt.Sprintf("%v, key id %016x", h.Algorithm, h.KeyID())
 }

@@ -24,5 +24,11 @@ func TestMurmur64A(t *testing.T) {
 		if got := SumMurmur64A(c.key, 0xc6a4a7935bd1e995); got != c.want {
 			t.Errorf("%q: %016x, want %016x", c.key, got, c.want)
 		}
+		h := Hash{Algorithm: Murmur64A, Seed: 0xc6a4a7935bd1e995}
+		hs := make([]uint64, 1)
+		h.SumKeys(hs, [][]byte{c.key})
+		if h.Sum(c.key) != c.want || h.SumString(string(c.key)) != c.want || hs[0] != c.want {
+			t.Errorf("%q: %016x as a Hash, want %016x", c.key, h.Sum(c.key), c.want)
+		}
 	}
 }

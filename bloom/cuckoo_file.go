@@ -1,0 +1,292 @@
+package bloom
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"runtime"
+
+	"seen/internal/frame"
+	"seen/sizing"
+)
+
+// Stats describes the filter; it reads all tables. Bits are those of the slots, Ones
+// the slots in use.
+func (f *Cuckoo) Stats() Stats {
+	tables := f.all()
+	s := Stats{Type: "cuckoo", Probes: 2, Layers: len(tables), Bytes: f.Bytes(), Added: f.Added()}
+	const other = 254.0 / 255 // that a fingerprint is not the one asked for
+	right, rightAtCapacity := 1.0, 1.0
+	for _, t := range tables {
+		n := t.occupied()
+		s.Ones += n
+		s.Capacity += t.size
+		right *= math.Pow(other, 2*float64(f.bucketSize)*float64(n)/float64(t.size))
+		rightAtCapacity *= math.Pow(other, 2*float64(f.bucketSize))
+	}
+	runtime.KeepAlive(tables)
+	s.Bits = 8 * s.Capacity
+	s.Fill = float64(s.Ones) / float64(s.Capacity)
+	s.Cardinality = sizing.Estimate{Value: float64(s.Ones)}
+	s.ErrorRate, s.ErrorRateAtCapacity = 1-right, 1-rightAtCapacity
+	return s
+}
+
+// A cuckoo filter is a frame of type 13 with a part of kind 9 for each sub-filter,
+// oldest first.
+//
+//	capacity  as asked, 0 if it was not
+//	field 0   fingerprints in a bucket
+//	field 1   the most iterations
+//	field 2   expansion, a power of two, or 0
+//	field 3   copies removed since the last compaction
+func (f *Cuckoo) encode() (*frame.Header, [][]byte, error) {
+	h := f.header(frame.TypeCuckoo, f.capacity, 0)
+	copy(h.Fields[:], []uint64{f.bucketSize, uint64(f.iterations), f.expansion, f.removed.Load()})
+	var parts [][]byte
+	for _, t := range f.all() {
+		body := frame.Bytes(t.words)
+		h.Parts = append(h.Parts, frame.Part{Kind: frame.KindBuckets, M: t.size, Added: t.occupied(), Length: uint64(len(body))})
+		parts = append(parts, body)
+	}
+	return h, parts, nil
+}
+
+// cuckoo returns the filter of a frame. Of a mapped file it makes a copy, since slots
+// are changed all over the tables.
+func (l *loader) cuckoo() (View, error) {
+	if err := l.noFields(4); err != nil {
+		return nil, err
+	}
+	fields := l.h.Fields
+	if !validCuckoo(fields[0], fields[1], fields[2], uint64(len(l.parts))) {
+		return nil, l.bad("%d parts, buckets of %d, %d iterations, expansion %d", len(l.parts), fields[0], fields[1], fields[2])
+	}
+	if l.h.ErrorRate != 0 {
+		return nil, l.bad("an error rate, %v", l.h.ErrorRate)
+	}
+	f := &Cuckoo{capacity: l.h.Capacity, bucketSize: fields[0], iterations: int(fields[1]), expansion: fields[2], maxFilters: maxCuckooFilters}
+	f.bindView(l.hash, l.keyID, f)
+	f.removed.Store(fields[3])
+	var tables []*cuckooTable
+	memory := uint64(cuckooOverhead)
+	buckets := l.h.Parts[0].M / f.bucketSize
+	for i, p := range l.h.Parts {
+		if i > 0 {
+			buckets = next(buckets, f.expansion)
+		}
+		if buckets == 0 || buckets&(buckets-1) != 0 {
+			return nil, l.bad("part %d is of %d slots", i, p.M)
+		}
+		size, err := f.tableMemory(buckets)
+		if err != nil {
+			return nil, l.bad("part %d: %v", i, err)
+		}
+		if want := (frame.Part{Kind: frame.KindBuckets, M: buckets * f.bucketSize, Added: p.Added, Length: (buckets*f.bucketSize + 7) / 8 * 8}); p != want {
+			return nil, l.bad("part %d is %+v instead of %+v", i, p, want)
+		}
+		if l.touch != nil {
+			l.touch(i, 0, p.Length)
+		}
+		words, shared := frame.Words(l.parts[i])
+		if l.touch != nil && shared {
+			words = append([]uint64(nil), words...)
+		}
+		t := asCuckooTable(buckets, f.bucketSize, words, nil)
+		if used := t.size % 8; used != 0 && words[len(words)-1]>>(8*used) != 0 {
+			return nil, l.bad("part %d has fingerprints beyond its last slot, number %d", i, t.size-1)
+		}
+		if n := t.occupied(); n != p.Added {
+			return nil, l.bad("part %d has %d fingerprints, its record says %d", i, n, p.Added)
+		}
+		tables = append(tables, t)
+		f.added.Add(p.Added)
+		memory += size
+	}
+	f.tables.Store(&tables)
+	f.bytes.Store(memory)
+	return f, nil
+}
+
+// next returns the buckets of the sub-filter after one, 0 if there is no such number.
+func next(buckets, expansion uint64) uint64 {
+	hi, lo := bits.Mul64(buckets, expansion)
+	if hi != 0 {
+		return 0
+	}
+	return lo
+}
+
+// validCuckoo reports whether numbers of a file or a header are in their ranges.
+func validCuckoo(bucketSize, iterations, expansion, filters uint64) bool {
+	return bucketSize >= 1 && bucketSize <= maxBucketSize && iterations >= 1 && iterations <= maxIterations &&
+		expansion <= maxExpansion && expansion&(expansion-1) == 0 && filters >= 1 && filters <= maxCuckooFilters &&
+		(filters == 1 || expansion != 0)
+}
+
+func (f *Cuckoo) replace(g *Cuckoo) {
+	f.capacity, f.bucketSize, f.iterations, f.expansion = g.capacity, g.bucketSize, g.iterations, g.expansion
+	if f.maxFilters == 0 {
+		f.maxFilters = maxCuckooFilters // f was a zero value
+	}
+	f.plan, f.spare, f.tag = cuckooPlan{}, nil, g.tag
+	f.bindView(g.hash, g.keyID, f)
+	f.tables.Store(g.tables.Load())
+	f.added.Store(g.added.Load())
+	f.removed.Store(g.removed.Load())
+	f.bytes.Store(g.bytes.Load())
+}
+
+// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
+func (f *Cuckoo) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
+
+// MarshalBinary returns the filter in the format of docs/FORMAT.md.
+func (f *Cuckoo) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
+
+// UnmarshalBinary replaces f by the cuckoo filter that b holds, or leaves f as it is
+// and returns an error. See [Decode] about secrets. Reserve is not asked.
+func (f *Cuckoo) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own.
+func (f *Cuckoo) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
+
+// ReadFrom replaces f by the cuckoo filter that r holds, to r's end. Reserve is not
+// asked.
+func (f *Cuckoo) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
+
+// ErrBadDump is matched by errors about the header or a chunk of a cuckoo filter that
+// cannot be what CF.SCANDUMP gave.
+var ErrBadDump = errors.New("bad dump of a cuckoo filter")
+
+func badDump(format string, args ...any) error {
+	return fmt.Errorf("bloom: %w: %s", ErrBadDump, fmt.Sprintf(format, args...))
+}
+
+const (
+	// CuckooHeaderSize is the length of what [Cuckoo.AppendHeader] appends.
+	CuckooHeaderSize = 38
+	// maxDumpChunk is the most that ScanDump gives at a time.
+	maxDumpChunk = 16 << 20
+)
+
+// AppendHeader appends the header of a dump as RedisBloom has it to dst. All numbers
+// are little-endian:
+//
+//	0   8  copies in the filter
+//	8   8  buckets of the first sub-filter
+//	16  8  copies removed since the last compaction
+//	24  8  sub-filters
+//	32  2  fingerprints in a bucket
+//	34  2  the most iterations
+//	36  2  expansion
+//
+// A filter made with the hash [Murmur64A] and seed 0 is bit by bit one of that system.
+func (f *Cuckoo) AppendHeader(dst []byte) []byte {
+	le := binary.LittleEndian
+	tables := f.all()
+	dst = le.AppendUint64(dst, f.Added())
+	dst = le.AppendUint64(dst, tables[0].buckets())
+	dst = le.AppendUint64(dst, f.Removed())
+	dst = le.AppendUint64(dst, uint64(len(tables)))
+	dst = le.AppendUint16(dst, uint16(f.bucketSize))
+	dst = le.AppendUint16(dst, uint16(f.iterations))
+	return le.AppendUint16(dst, uint16(f.expansion))
+}
+
+// NewCuckooFromHeader returns a filter with the sub-filters that the header of a dump
+// describes, all empty; [Cuckoo.LoadChunk] fills them. How many copies the filter
+// holds is counted then, and not taken from the header. Of c, only Hash, MaxFilters
+// and Reserve count. A header can ask for any amount of memory; only Reserve keeps it
+// from getting that.
+func NewCuckooFromHeader(header []byte, c CuckooConfig) (*Cuckoo, error) {
+	if err := c.Hash.Validate(); err != nil {
+		return nil, fmt.Errorf("bloom: %w", err)
+	}
+	if len(header) != CuckooHeaderSize {
+		return nil, badDump("a header of %d bytes instead of %d", len(header), CuckooHeaderSize)
+	}
+	le := binary.LittleEndian
+	buckets, removed, filters := le.Uint64(header[8:]), le.Uint64(header[16:]), le.Uint64(header[24:])
+	bucketSize, iterations, expansion := uint64(le.Uint16(header[32:])), uint64(le.Uint16(header[34:])), uint64(le.Uint16(header[36:]))
+	if !validCuckoo(bucketSize, iterations, expansion, filters) {
+		return nil, badDump("%d sub-filters, buckets of %d, %d iterations, expansion %d", filters, bucketSize, iterations, expansion)
+	}
+	if buckets == 0 || buckets&(buckets-1) != 0 || buckets >= maxBuckets {
+		return nil, badDump("%d buckets, which is not a power of two below 2^56", buckets)
+	}
+	f := &Cuckoo{bucketSize: bucketSize, iterations: int(iterations), expansion: expansion, reserve: c.Reserve}
+	f.SetMaxFilters(c.MaxFilters)
+	f.bindView(c.Hash, c.Hash.KeyID(), f)
+	f.removed.Store(removed)
+	sizes := []uint64{buckets}
+	for n := uint64(1); n < filters; n++ {
+		if buckets = next(buckets, expansion); buckets == 0 || buckets >= maxBuckets {
+			return nil, badDump("sub-filter %d of more than 2^56 buckets", n)
+		}
+		sizes = append(sizes, buckets)
+	}
+	if err := f.build(sizes); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// ScanDump does what CF.SCANDUMP does: for iterator 0 it appends the header to dst and
+// returns 1, then for each iterator it returned some bytes of one table, and the next
+// iterator. Of an empty filter, at the end, and for any other number it appends nothing
+// and returns 0.
+func (f *Cuckoo) ScanDump(dst []byte, iterator int64) (int64, []byte) {
+	if f.Added() == 0 || iterator < 0 {
+		return 0, dst
+	}
+	if iterator == 0 {
+		return 1, f.AppendHeader(dst)
+	}
+	t, at := f.byteAt(uint64(iterator - 1))
+	if t == nil {
+		return 0, dst
+	}
+	n := min(maxDumpChunk, t.size-at)
+	dst = frame.AppendStored(dst, t.words, at, n)
+	runtime.KeepAlive(t)
+	return iterator + int64(n), dst
+}
+
+// byteAt returns the table that holds the byte at an offset of all tables together,
+// and the offset in it; nil if there is none.
+func (f *Cuckoo) byteAt(at uint64) (*cuckooTable, uint64) {
+	for _, t := range f.all() {
+		if at < t.size {
+			return t, at
+		}
+		at -= t.size
+	}
+	return nil, 0
+}
+
+// LoadChunk puts a chunk that CF.SCANDUMP gave, other than the header, where it belongs:
+// before its iterator. It must lie in one sub-filter; it fails with [ErrBadDump] and
+// has then changed nothing.
+func (f *Cuckoo) LoadChunk(iterator int64, data []byte) error {
+	n := int64(len(data))
+	if iterator <= n {
+		return badDump("iterator %d with a chunk of %d bytes", iterator, n)
+	}
+	t, at := f.byteAt(uint64(iterator - n - 1))
+	if t == nil {
+		return badDump("iterator %d with a chunk of %d bytes lies outside the filter", iterator, n)
+	}
+	if uint64(n) > t.size-at {
+		return badDump("%d bytes where a sub-filter has %d left", n, t.size-at)
+	}
+	f.plan = cuckooPlan{}
+	from, to := at/8, (at+uint64(n)+7)/8
+	before := occupied(t.words[from:to])
+	frame.Store(t.words, at, data)
+	f.added.Add(occupied(t.words[from:to]) - before)
+	runtime.KeepAlive(t)
+	return nil
+}
