@@ -42,7 +42,7 @@ func (a *atomicArray) HasHash(h uint64) bool { return a.layout.hasAtomicRef(a.wo
 // same time, and nobody adds.
 func (l Layout) AddBatchAtomic(words []uint64, added []bool, hs []uint64) int {
 	if Assembly() {
-		return l.addBatch(words, added, hs)
+		return l.AddBatch(words, added, hs)
 	}
 	return l.batchAtomicRef(l.addAtomicRef, words, added, hs)
 }
@@ -50,7 +50,7 @@ func (l Layout) AddBatchAtomic(words []uint64, added []bool, hs []uint64) int {
 // HasBatchAtomic is HasBatch for an array to which others add at the same time.
 func (l Layout) HasBatchAtomic(words []uint64, found []bool, hs []uint64) int {
 	if Assembly() {
-		return l.hasBatch(words, found, hs)
+		return l.HasBatch(words, found, hs)
 	}
 	return l.batchAtomicRef(l.hasAtomicRef, words, found, hs)
 }

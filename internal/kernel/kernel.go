@@ -25,6 +25,8 @@
 // concurrently with each other.
 package kernel
 
+import "seen/internal/keyhash"
+
 // LineWords is the length of a line in 64-bit words.
 const LineWords = 8
 
@@ -43,14 +45,66 @@ func (l Layout) Words() uint64 { return uint64(l.Lines) * l.RegionLines * LineWo
 // whether any of them was zero before, and returns the number of trues. added must
 // be nil or at least as long as hs.
 func (l Layout) AddBatch(words []uint64, added []bool, hs []uint64) int {
-	return l.addBatch(words, added, hs)
+	return l.addBatchBy(chosen, words, added, hs)
 }
 
 // HasBatch stores in found, unless it is nil, for each of hs whether all its bits
 // are set, and returns the number of trues. found must be nil or at least as long
 // as hs.
 func (l Layout) HasBatch(words []uint64, found []bool, hs []uint64) int {
-	return l.hasBatch(words, found, hs)
+	return l.hasBatchBy(chosen, words, found, hs)
+}
+
+// AddKeys is AddBatch for the keys' hashes by the zero keyhash.Hash.
+func (l Layout) AddKeys(words []uint64, added []bool, keys [][]byte) int {
+	return keysBy(chosen, true, l, words, added, keys)
+}
+
+// HasKeys is HasBatch for the keys' hashes by the zero keyhash.Hash.
+func (l Layout) HasKeys(words []uint64, found []bool, keys [][]byte) int {
+	return keysBy(chosen, false, l, words, found, keys)
+}
+
+// AddStrings is AddKeys for strings.
+func (l Layout) AddStrings(words []uint64, added []bool, keys []string) int {
+	return keysBy(chosen, true, l, words, added, keys)
+}
+
+// HasStrings is HasKeys for strings.
+func (l Layout) HasStrings(words []uint64, found []bool, keys []string) int {
+	return keysBy(chosen, false, l, words, found, keys)
+}
+
+func keysBy[T []byte | string](by implementation, adding bool, l Layout, words []uint64, answers []bool, keys []T) int {
+	total := 0
+	next := func(n int) {
+		keys = keys[n:]
+		if answers != nil {
+			answers = answers[n:]
+		}
+	}
+	for len(keys) > 0 {
+		if count, done := someKeys(by, adding, l, words, answers, keys); done > 0 {
+			total += count
+			next(done)
+			continue
+		}
+		// Where there is one key too long for the assembly there may be more.
+		var hs [batchLines]uint64
+		n := min(len(keys), len(hs))
+		keyhash.Sums(hs[:n], keys[:n])
+		some := answers
+		if answers != nil {
+			some = answers[:n]
+		}
+		if adding {
+			total += l.addBatchBy(by, words, some, hs[:n])
+		} else {
+			total += l.hasBatchBy(by, words, some, hs[:n])
+		}
+		next(n)
+	}
+	return total
 }
 
 // Prefetch asks the memory for the lines of all hashes, so that they are in the

@@ -3,6 +3,8 @@
 package kernel
 
 import (
+	"unsafe"
+
 	"golang.org/x/sys/cpu"
 )
 
@@ -57,62 +59,74 @@ func (l Layout) codeBy(by implementation) code {
 	return c
 }
 
-func (l Layout) addBatch(words []uint64, added []bool, hs []uint64) int {
-	return l.addBatchBy(chosen, words, added, hs)
-}
-
-func (l Layout) hasBatch(words []uint64, found []bool, hs []uint64) int {
-	return l.hasBatchBy(chosen, words, found, hs)
-}
-
 func (l Layout) addBatchBy(by implementation, words []uint64, added []bool, hs []uint64) int {
 	if by == reference {
 		return l.addBatchRef(words, added, hs)
 	}
-	if len(hs) == 0 {
-		return 0
+	total := 0
+	for len(hs) > 0 {
+		_ = &words[l.length()-1]
+		var ignored ignoredAnswers
+		answers, n := ignored.or(added, len(hs))
+		if by == avx512 {
+			total += addHashesAVX512(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
+		} else {
+			total += addHashesAVX2(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
+		}
+		hs = hs[n:]
 	}
-	var ignored bool
-	answers, step := answersFor(added, len(hs), &ignored)
-	ahead := l.first(words, hs)
-	if by == avx512 {
-		return addBatchAVX512(&words[0], l.RegionLines, l.Lines, l.table(), answers, step, &hs[0], len(hs), ahead)
-	}
-	return addBatchAVX2(&words[0], l.RegionLines, l.Lines, l.table(), answers, step, &hs[0], len(hs), ahead)
+	return total
 }
 
 func (l Layout) hasBatchBy(by implementation, words []uint64, found []bool, hs []uint64) int {
 	if by == reference {
 		return l.hasBatchRef(words, found, hs)
 	}
-	if len(hs) == 0 {
-		return 0
+	total := 0
+	for len(hs) > 0 {
+		_ = &words[l.length()-1]
+		var ignored ignoredAnswers
+		answers, n := ignored.or(found, len(hs))
+		if by == avx512 {
+			total += hasHashesAVX512(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
+		} else {
+			total += hasHashesAVX2(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
+		}
+		hs = hs[n:]
 	}
-	var ignored bool
-	answers, step := answersFor(found, len(hs), &ignored)
-	ahead := l.first(words, hs)
-	if by == avx512 {
-		return hasBatchAVX512(&words[0], l.RegionLines, l.Lines, l.table(), answers, step, &hs[0], len(hs), ahead)
-	}
-	return hasBatchAVX2(&words[0], l.RegionLines, l.Lines, l.table(), answers, step, &hs[0], len(hs), ahead)
+	return total
 }
 
-// answersFor returns where n answers go, and how far apart: all to one place that
-// nobody reads if answers is nil.
-func answersFor(answers []bool, n int, ignored *bool) (first *bool, step int) {
-	if answers == nil {
-		return ignored, 0
-	}
-	return &answers[:n][0], 1
-}
-
-// first checks words and asks for the lines of the first hashes. The loops ask
-// for those of the others, as far ahead as it returns.
-func (l Layout) first(words []uint64, hs []uint64) (ahead int) {
+// someKeys does the operation for the first keys, at least one, and returns the
+// number of trues and of keys; the key after those may not be for the assembly.
+func someKeys[T []byte | string](by implementation, adding bool, l Layout, words []uint64, answers []bool, keys []T) (count, done int) {
 	_ = &words[l.length()-1]
-	ahead = min(len(hs), batchLines)
-	prefetch(&words[0], l.RegionLines, l.Lines, &hs[0], ahead)
-	return ahead
+	var ignored ignoredAnswers
+	to, n := ignored.or(answers, len(keys))
+	header, stride := (*byte)(unsafe.Pointer(&keys[0])), int(unsafe.Sizeof(keys[0]))
+	switch {
+	case adding && by == avx512:
+		return addKeysAVX512(&words[0], l.RegionLines, l.Lines, l.table(), to, header, stride, n)
+	case adding && by == avx2:
+		return addKeysAVX2(&words[0], l.RegionLines, l.Lines, l.table(), to, header, stride, n)
+	case by == avx512:
+		return hasKeysAVX512(&words[0], l.RegionLines, l.Lines, l.table(), to, header, stride, n)
+	case by == avx2:
+		return hasKeysAVX2(&words[0], l.RegionLines, l.Lines, l.table(), to, header, stride, n)
+	}
+	return 0, 0
+}
+
+// ignoredAnswers is where answers go that nobody wants to read. It makes batches
+// without answers smaller.
+type ignoredAnswers [256]bool
+
+// or returns where up to n answers go, and how many: to answers unless it is nil.
+func (i *ignoredAnswers) or(answers []bool, n int) (first *bool, atMost int) {
+	if answers == nil {
+		return &i[0], min(n, len(i))
+	}
+	return &answers[:n][0], n
 }
 
 func (l Layout) prefetch(words []uint64, hs []uint64) {

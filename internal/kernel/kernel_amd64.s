@@ -89,922 +89,1030 @@ with3loop:
 	JNZ        with3loop
 	RET
 
-// func hasBatchAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+// func hasHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 // Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·hasBatchAVX2(SB), NOSPLIT, $0-80
+TEXT ·hasHashesAVX2(SB), $2072-64
+	MOVQ         words+0(FP), AX
+	MOVQ         n+48(FP), CX
+	MOVQ         answers+32(FP), SI
+	LEAQ         -32(SI)(CX*1), SI
+	NEGQ         CX
+	XORQ         DI, DI
+	XORQ         BX, BX
+	MOVQ         hs+40(FP), R8
 	CMPQ         table+24(FP), $0x00
 	JNE          some
 	CMPQ         lines+16(FP), $0x02
 	JE           all2
 	CMPQ         lines+16(FP), $0x03
 	JE           all3
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         hs+48(FP), BX
-	MOVQ         answers+32(FP), SI
-	MOVQ         n+56(FP), R8
-	MOVQ         ahead+64(FP), R9
-	XORQ         DI, DI
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  all1rest
+all1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
 
-all1loop:
-	MOVQ         (BX)(R9*8), DX
-	MULXQ        AX, DX, R10
-	SHLQ         $0x06, R10
-	PREFETCHT0   (CX)(R10*1)
-	MOVQ         (BX), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R11*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R11*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
-	VPTEST       Y5, Y3
-	SETCS        (SI)
+all1both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
-	JNZ          all1loop
-
-	// The lines of the last ahead hashes are on their way.
-all1rest:
-	ADDQ R9, R8
-
-all1last:
-	MOVQ         (BX), DX
-	MULXQ        AX, R9, R10
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
-	VMOVQ        R9, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R10*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R10*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
-	VPTEST       Y5, Y3
+	MOVQ         R9, 8(SP)(BX*1)
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	INCQ         CX
+	JNZ          all1both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all1last:
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        (SI)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
 	JNZ          all1last
+
+all1done:
 	VZEROUPPER
-	MOVQ         DI, ret+72(FP)
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
 
 all2:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	MOVQ         hs+48(FP), SI
-	MOVQ         answers+32(FP), DI
-	MOVQ         n+56(FP), R9
-	MOVQ         ahead+64(FP), R10
-	XORQ         R8, R8
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  all2rest
+all2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
 
-all2loop:
-	MOVQ         (SI)(R10*8), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (CX)(R12*1)
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, DX, R11
-	SHLQ         $0x06, R11
-	PREFETCHT0   (BX)(R11*1)
-	MOVQ         (SI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R12*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R12*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (BX)(R12*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
-	VPTEST       Y5, Y3
-	SETCS        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
-	JNZ          all2loop
+all2both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	INCQ         CX
+	JNZ          all2both
+	MOVQ         $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 all2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all2last:
-	MOVQ         (SI), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R11*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R11*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
-	MOVQ         $0xd1342543de82ef95, R10
-	IMULQ        R10, DX
-	MOVQ         DX, R10
-	SHRQ         $0x20, R10
-	XORQ         R10, DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (BX)(R11*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
-	VPTEST       Y5, Y3
-	SETCS        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
 	JNZ          all2last
+
+all2done:
 	VZEROUPPER
-	MOVQ         R8, ret+72(FP)
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
 
 all3:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	LEAQ         (BX)(DX*1), SI
-	MOVQ         hs+48(FP), DI
-	MOVQ         answers+32(FP), R8
-	MOVQ         n+56(FP), R10
-	MOVQ         ahead+64(FP), R11
-	XORQ         R9, R9
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  all3rest
+all3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
 
-all3loop:
-	MOVQ         (DI)(R11*8), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (CX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (BX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, DX, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (SI)(R12*1)
-	MOVQ         (DI), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	VMOVQ        R12, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R13*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R13*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	VMOVQ        R12, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (BX)(R13*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R13*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	VMOVQ        R12, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (SI)(R13*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(R13*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
-	VPTEST       Y5, Y3
-	SETCS        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
-	JNZ          all3loop
+all3both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), DX
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2064(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 32(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 40(SP)(BX*1)
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	INCQ         CX
+	JNZ          all3both
+	MOVQ         $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 all3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all3last:
-	MOVQ         (DI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R12*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R12*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (BX)(R12*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (SI)(R12*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(R12*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
-	VPTEST       Y5, Y3
-	SETCS        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), R8
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
 	JNZ          all3last
+
+all3done:
 	VZEROUPPER
-	MOVQ         R9, ret+72(FP)
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
 
 some:
 	CMPQ         lines+16(FP), $0x02
 	JE           some2
 	CMPQ         lines+16(FP), $0x03
 	JE           some3
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         hs+48(FP), BX
-	MOVQ         answers+32(FP), SI
-	MOVQ         n+56(FP), R8
-	MOVQ         ahead+64(FP), R9
-	XORQ         DI, DI
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  some1rest
+some1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
 
-some1loop:
-	MOVQ         (BX)(R9*8), DX
-	MULXQ        AX, DX, R10
-	SHLQ         $0x06, R10
-	PREFETCHT0   (CX)(R10*1)
-	MOVQ         (BX), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R10, R12
-	IMULQ        (DX), R12
-	SHRQ         $0x10, R12
-	VMOVQ        R10, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R12*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R12*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R11*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
-	VPTEST       Y4, Y3
-	SETCS        (SI)
+some1both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
-	JNZ          some1loop
-
-	// The lines of the last ahead hashes are on their way.
-some1rest:
-	ADDQ R9, R8
-
-some1last:
-	MOVQ         (BX), DX
-	MULXQ        AX, R9, R10
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R9, R11
-	IMULQ        (DX), R11
-	SHRQ         $0x10, R11
-	VMOVQ        R9, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R11*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R10*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R11*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R10*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
-	VPTEST       Y4, Y3
+	MOVQ         R9, 8(SP)(BX*1)
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	INCQ         CX
+	JNZ          some1both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some1last:
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        (SI)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
 	JNZ          some1last
+
+some1done:
 	VZEROUPPER
-	MOVQ         DI, ret+72(FP)
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
 
 some2:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	MOVQ         hs+48(FP), SI
-	MOVQ         answers+32(FP), DI
-	MOVQ         n+56(FP), R9
-	MOVQ         ahead+64(FP), R10
-	XORQ         R8, R8
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  some2rest
+some2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
 
-some2loop:
-	MOVQ         (SI)(R10*8), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (CX)(R12*1)
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, DX, R11
-	SHLQ         $0x06, R11
-	PREFETCHT0   (BX)(R11*1)
-	MOVQ         (SI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), R13
-	MOVWLZX      R11, R14
-	IMULQ        (R13), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R11, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R13)(R14*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R13)(R14*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R12*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R11, R13
-	IMULQ        (DX), R13
-	SHRQ         $0x10, R13
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(DX)(R13*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (BX)(R12*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R13*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R12*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
-	VPTEST       Y4, Y3
-	SETCS        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
-	JNZ          some2loop
+some2both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	INCQ         CX
+	JNZ          some2both
+	MOVQ         $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 some2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some2last:
-	MOVQ         (SI), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	MOVQ         table+24(FP), R12
-	MOVWLZX      R10, R13
-	IMULQ        (R12), R13
-	SHRQ         $0x10, R13
-	VMOVQ        R10, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R12)(R13*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R12)(R13*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R11*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
-	MOVQ         $0xd1342543de82ef95, R10
-	IMULQ        R10, DX
-	MOVQ         DX, R10
-	SHRQ         $0x20, R10
-	XORQ         R10, DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R10, R12
-	IMULQ        (DX), R12
-	SHRQ         $0x10, R12
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(DX)(R12*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (BX)(R11*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R12*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R11*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
-	VPTEST       Y4, Y3
-	SETCS        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
 	JNZ          some2last
+
+some2done:
 	VZEROUPPER
-	MOVQ         R8, ret+72(FP)
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
 
 some3:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	LEAQ         (BX)(DX*1), SI
-	MOVQ         hs+48(FP), DI
-	MOVQ         answers+32(FP), R8
-	MOVQ         n+56(FP), R10
-	MOVQ         ahead+64(FP), R11
-	XORQ         R9, R9
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  some3rest
+some3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
 
-some3loop:
-	MOVQ         (DI)(R11*8), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (CX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (BX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, DX, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (SI)(R12*1)
-	MOVQ         (DI), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	MOVQ         table+24(FP), R14
-	MOVWLZX      R12, R15
-	IMULQ        (R14), R15
-	SHRQ         $0x10, R15
-	VMOVQ        R12, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R14)(R15*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R13*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R14)(R15*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R13*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	MOVQ         table+24(FP), R14
-	MOVWLZX      R12, R15
-	IMULQ        (R14), R15
-	SHRQ         $0x10, R15
-	VMOVQ        R12, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(R14)(R15*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (BX)(R13*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R14)(R15*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R13*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R12, R14
-	IMULQ        (DX), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R12, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(DX)(R14*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (SI)(R13*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R14*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(R13*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
-	VPTEST       Y4, Y3
-	SETCS        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
-	JNZ          some3loop
+some3both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2064(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 32(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 40(SP)(BX*1)
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	INCQ         CX
+	JNZ          some3both
+	MOVQ         $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 some3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some3last:
-	MOVQ         (DI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), R13
-	MOVWLZX      R11, R14
-	IMULQ        (R13), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R11, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R13)(R14*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R13)(R14*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R12*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), R13
-	MOVWLZX      R11, R14
-	IMULQ        (R13), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(R13)(R14*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (BX)(R12*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R13)(R14*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R12*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R11, R13
-	IMULQ        (DX), R13
-	SHRQ         $0x10, R13
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(DX)(R13*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (SI)(R12*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R13*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(R12*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
-	VPTEST       Y4, Y3
-	SETCS        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
 	JNZ          some3last
+
+some3done:
 	VZEROUPPER
-	MOVQ         R9, ret+72(FP)
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
 
 DATA shifts<>+0(SB)/8, $0x0000000000000010
 DATA shifts<>+8(SB)/8, $0x0000000000000016
@@ -1022,1704 +1130,2605 @@ GLOBL low6<>(SB), RODATA|NOPTR, $8
 DATA one<>+0(SB)/8, $0x0000000000000001
 GLOBL one<>(SB), RODATA|NOPTR, $8
 
-// func addBatchAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+// func hasKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 // Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·addBatchAVX2(SB), NOSPLIT, $0-80
+TEXT ·hasKeysAVX2(SB), $2080-80
+	MOVQ         words+0(FP), AX
+	MOVQ         n+56(FP), CX
+	MOVQ         answers+32(FP), SI
+	LEAQ         -32(SI)(CX*1), SI
+	NEGQ         CX
+	XORQ         DI, DI
+	XORQ         BX, BX
+	MOVQ         keys+40(FP), R8
+	MOVQ         $0x165667919e3779f9, R11
 	CMPQ         table+24(FP), $0x00
 	JNE          some
 	CMPQ         lines+16(FP), $0x02
 	JE           all2
 	CMPQ         lines+16(FP), $0x03
 	JE           all3
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         hs+48(FP), BX
-	MOVQ         answers+32(FP), SI
-	MOVQ         n+56(FP), R8
-	MOVQ         ahead+64(FP), R9
-	XORQ         DI, DI
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+	MOVQ         $0x00000000, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  all1rest
+all1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-all1loop:
-	MOVQ         (BX)(R9*8), DX
-	MULXQ        AX, DX, R10
-	SHLQ         $0x06, R10
-	PREFETCHT0   (CX)(R10*1)
-	MOVQ         (BX), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R11*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R11*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R11*1)
-	VPOR         Y8, Y7, Y7
-	VPTEST       Y7, Y3
-	SETCC        (SI)
+all1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
+	MOVQ       $0x00000001, 2072(SP)
+
+all1both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
-	JNZ          all1loop
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
 
-	// The lines of the last ahead hashes are on their way.
+all1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        all1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 all1rest:
-	ADDQ R9, R8
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all1last:
-	MOVQ         (BX), DX
-	MULXQ        AX, R9, R10
-	SHLQ         $0x06, R10
-	MOVQ         $0x9e3779b97f4a7c15, R9
-	IMULQ        DX, R9
-	VMOVQ        R9, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R10*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R10*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R10*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R10*1)
-	VPOR         Y8, Y7, Y7
-	VPTEST       Y7, Y3
-	SETCC        (SI)
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
 	JNZ          all1last
+
+all1done:
 	VZEROUPPER
-	MOVQ         n+56(FP), AX
-	SUBQ         DI, AX
-	MOVQ         AX, ret+72(FP)
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+all1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all1rest
+
+all1firstlong:
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
 
 all2:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	MOVQ         hs+48(FP), SI
-	MOVQ         answers+32(FP), DI
-	MOVQ         n+56(FP), R9
-	MOVQ         ahead+64(FP), R10
-	XORQ         R8, R8
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+	MOVQ         $0x00000002, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  all2rest
+all2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-all2loop:
-	MOVQ         (SI)(R10*8), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (CX)(R12*1)
-	MOVQ         $0xd1342543de82ef95, R11
+all2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
+	MOVQ       $0x00000003, 2072(SP)
+
+all2both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
 	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, DX, R11
-	SHLQ         $0x06, R11
-	PREFETCHT0   (BX)(R11*1)
-	MOVQ         (SI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R12*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R12*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R12*1)
-	VPOR         Y8, Y7, Y7
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (BX)(R12*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (BX)(R12*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(BX)(R12*1)
-	VPOR         Y9, Y7, Y7
-	VPTEST       Y7, Y3
-	SETCC        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
-	JNZ          all2loop
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
 
-	// The lines of the last ahead hashes are on their way.
+all2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        all2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 all2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all2last:
-	MOVQ         (SI), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R11*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R11*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R11*1)
-	VPOR         Y8, Y7, Y7
-	MOVQ         $0xd1342543de82ef95, R10
-	IMULQ        R10, DX
-	MOVQ         DX, R10
-	SHRQ         $0x20, R10
-	XORQ         R10, DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (BX)(R11*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (BX)(R11*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(BX)(R11*1)
-	VPOR         Y9, Y7, Y7
-	VPTEST       Y7, Y3
-	SETCC        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
 	JNZ          all2last
+
+all2done:
 	VZEROUPPER
-	MOVQ         n+56(FP), AX
-	SUBQ         R8, AX
-	MOVQ         AX, ret+72(FP)
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+all2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all2rest
+
+all2firstlong:
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
 
 all3:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	LEAQ         (BX)(DX*1), SI
-	MOVQ         hs+48(FP), DI
-	MOVQ         answers+32(FP), R8
-	MOVQ         n+56(FP), R10
-	MOVQ         ahead+64(FP), R11
-	XORQ         R9, R9
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+	MOVQ         $0x00000004, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  all3rest
+all3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-all3loop:
-	MOVQ         (DI)(R11*8), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (CX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (BX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, DX, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (SI)(R12*1)
-	MOVQ         (DI), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	VMOVQ        R12, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R13*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R13*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R13*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R13*1)
-	VPOR         Y8, Y7, Y7
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	VMOVQ        R12, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (BX)(R13*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (BX)(R13*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R13*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(BX)(R13*1)
-	VPOR         Y9, Y7, Y7
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	VMOVQ        R12, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (SI)(R13*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (SI)(R13*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(R13*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(SI)(R13*1)
-	VPOR         Y9, Y7, Y7
-	VPTEST       Y7, Y3
-	SETCC        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
-	JNZ          all3loop
+all3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
+	MOVQ       $0x00000005, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+all3both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), DX
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+all3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        all3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 all3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all3last:
-	MOVQ         (DI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R12*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R12*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R12*1)
-	VPOR         Y8, Y7, Y7
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (BX)(R12*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (BX)(R12*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(BX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(BX)(R12*1)
-	VPOR         Y9, Y7, Y7
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	VMOVQ        R11, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (SI)(R12*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (SI)(R12*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(R12*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(SI)(R12*1)
-	VPOR         Y9, Y7, Y7
-	VPTEST       Y7, Y3
-	SETCC        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), R8
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
 	JNZ          all3last
+
+all3done:
 	VZEROUPPER
-	MOVQ         n+56(FP), AX
-	SUBQ         R9, AX
-	MOVQ         AX, ret+72(FP)
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+all3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all3rest
+
+all3firstlong:
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
 
 some:
 	CMPQ         lines+16(FP), $0x02
 	JE           some2
 	CMPQ         lines+16(FP), $0x03
 	JE           some3
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         hs+48(FP), BX
-	MOVQ         answers+32(FP), SI
-	MOVQ         n+56(FP), R8
-	MOVQ         ahead+64(FP), R9
-	XORQ         DI, DI
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	MOVQ         $0x00000006, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  some1rest
+some1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-some1loop:
-	MOVQ         (BX)(R9*8), DX
-	MULXQ        AX, DX, R10
-	SHLQ         $0x06, R10
-	PREFETCHT0   (CX)(R10*1)
-	MOVQ         (BX), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R10, R12
-	IMULQ        (DX), R12
-	SHRQ         $0x10, R12
-	VMOVQ        R10, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R12*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R11*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R12*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R11*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R11*1)
-	VPOR         Y7, Y6, Y6
-	VPTEST       Y6, Y3
-	SETCC        (SI)
+some1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
+	MOVQ       $0x00000007, 2072(SP)
+
+some1both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
-	JNZ          some1loop
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
 
-	// The lines of the last ahead hashes are on their way.
+some1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        some1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 some1rest:
-	ADDQ R9, R8
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some1last:
-	MOVQ         (BX), DX
-	MULXQ        AX, R9, R10
-	SHLQ         $0x06, R10
-	MOVQ         $0x9e3779b97f4a7c15, R9
-	IMULQ        DX, R9
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R9, R11
-	IMULQ        (DX), R11
-	SHRQ         $0x10, R11
-	VMOVQ        R9, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R11*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R10*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R10*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R11*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R10*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R10*1)
-	VPOR         Y7, Y6, Y6
-	VPTEST       Y6, Y3
-	SETCC        (SI)
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
 	ADCQ         $0x00, DI
-	ADDQ         step+40(FP), SI
-	ADDQ         $0x08, BX
-	DECQ         R8
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
 	JNZ          some1last
+
+some1done:
 	VZEROUPPER
-	MOVQ         n+56(FP), AX
-	SUBQ         DI, AX
-	MOVQ         AX, ret+72(FP)
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+some1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some1rest
+
+some1firstlong:
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
 
 some2:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	MOVQ         hs+48(FP), SI
-	MOVQ         answers+32(FP), DI
-	MOVQ         n+56(FP), R9
-	MOVQ         ahead+64(FP), R10
-	XORQ         R8, R8
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	MOVQ         $0x00000008, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  some2rest
+some2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-some2loop:
-	MOVQ         (SI)(R10*8), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (CX)(R12*1)
-	MOVQ         $0xd1342543de82ef95, R11
+some2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
+	MOVQ       $0x00000009, 2072(SP)
+
+some2both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
 	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, DX, R11
-	SHLQ         $0x06, R11
-	PREFETCHT0   (BX)(R11*1)
-	MOVQ         (SI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), R13
-	MOVWLZX      R11, R14
-	IMULQ        (R13), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R11, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R13)(R14*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R12*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R13)(R14*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R12*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R12*1)
-	VPOR         Y7, Y6, Y6
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R11, R13
-	IMULQ        (DX), R13
-	SHRQ         $0x10, R13
-	VMOVQ        R11, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R13*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (BX)(R12*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (BX)(R12*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R13*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R12*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(BX)(R12*1)
-	VPOR         Y8, Y6, Y6
-	VPTEST       Y6, Y3
-	SETCC        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
-	JNZ          some2loop
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
 
-	// The lines of the last ahead hashes are on their way.
+some2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        some2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 some2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some2last:
-	MOVQ         (SI), DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	MOVQ         table+24(FP), R12
-	MOVWLZX      R10, R13
-	IMULQ        (R12), R13
-	SHRQ         $0x10, R13
-	VMOVQ        R10, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R12)(R13*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R11*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R11*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R12)(R13*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R11*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R11*1)
-	VPOR         Y7, Y6, Y6
-	MOVQ         $0xd1342543de82ef95, R10
-	IMULQ        R10, DX
-	MOVQ         DX, R10
-	SHRQ         $0x20, R10
-	XORQ         R10, DX
-	MULXQ        AX, R10, R11
-	SHLQ         $0x06, R11
-	MOVQ         $0x9e3779b97f4a7c15, R10
-	IMULQ        DX, R10
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R10, R12
-	IMULQ        (DX), R12
-	SHRQ         $0x10, R12
-	VMOVQ        R10, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R12*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (BX)(R11*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (BX)(R11*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R12*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R11*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(BX)(R11*1)
-	VPOR         Y8, Y6, Y6
-	VPTEST       Y6, Y3
-	SETCC        (DI)
-	ADCQ         $0x00, R8
-	ADDQ         step+40(FP), DI
-	ADDQ         $0x08, SI
-	DECQ         R9
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
 	JNZ          some2last
+
+some2done:
 	VZEROUPPER
-	MOVQ         n+56(FP), AX
-	SUBQ         R8, AX
-	MOVQ         AX, ret+72(FP)
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+some2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some2rest
+
+some2firstlong:
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
 
 some3:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
+	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	LEAQ         (BX)(DX*1), SI
-	MOVQ         hs+48(FP), DI
-	MOVQ         answers+32(FP), R8
-	MOVQ         n+56(FP), R10
-	MOVQ         ahead+64(FP), R11
-	XORQ         R9, R9
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	MOVQ         $0x0000000a, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  some3rest
+some3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-some3loop:
-	MOVQ         (DI)(R11*8), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (CX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	PREFETCHT0   (BX)(R13*1)
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, DX, R12
-	SHLQ         $0x06, R12
-	PREFETCHT0   (SI)(R12*1)
-	MOVQ         (DI), DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	MOVQ         table+24(FP), R14
-	MOVWLZX      R12, R15
-	IMULQ        (R14), R15
-	SHRQ         $0x10, R15
-	VMOVQ        R12, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R14)(R15*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R13*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R13*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R14)(R15*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R13*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R13*1)
-	VPOR         Y7, Y6, Y6
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	MOVQ         table+24(FP), R14
-	MOVWLZX      R12, R15
-	IMULQ        (R14), R15
-	SHRQ         $0x10, R15
-	VMOVQ        R12, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R14)(R15*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (BX)(R13*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (BX)(R13*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R14)(R15*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R13*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(BX)(R13*1)
-	VPOR         Y8, Y6, Y6
-	MOVQ         $0xd1342543de82ef95, R12
-	IMULQ        R12, DX
-	MOVQ         DX, R12
-	SHRQ         $0x20, R12
-	XORQ         R12, DX
-	MULXQ        AX, R12, R13
-	SHLQ         $0x06, R13
-	MOVQ         $0x9e3779b97f4a7c15, R12
-	IMULQ        DX, R12
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R12, R14
-	IMULQ        (DX), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R12, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R14*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (SI)(R13*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (SI)(R13*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R14*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(R13*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(SI)(R13*1)
-	VPOR         Y8, Y6, Y6
-	VPTEST       Y6, Y3
-	SETCC        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
-	JNZ          some3loop
+some3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
+	MOVQ       $0x0000000b, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+some3both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(DX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+some3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        some3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 some3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some3last:
-	MOVQ         (DI), DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), R13
-	MOVWLZX      R11, R14
-	IMULQ        (R13), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R11, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R13)(R14*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R12*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R12*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R13)(R14*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R12*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R12*1)
-	VPOR         Y7, Y6, Y6
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), R13
-	MOVWLZX      R11, R14
-	IMULQ        (R13), R14
-	SHRQ         $0x10, R14
-	VMOVQ        R11, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R13)(R14*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (BX)(R12*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (BX)(R12*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R13)(R14*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(BX)(R12*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(BX)(R12*1)
-	VPOR         Y8, Y6, Y6
-	MOVQ         $0xd1342543de82ef95, R11
-	IMULQ        R11, DX
-	MOVQ         DX, R11
-	SHRQ         $0x20, R11
-	XORQ         R11, DX
-	MULXQ        AX, R11, R12
-	SHLQ         $0x06, R12
-	MOVQ         $0x9e3779b97f4a7c15, R11
-	IMULQ        DX, R11
-	MOVQ         table+24(FP), DX
-	MOVWLZX      R11, R13
-	IMULQ        (DX), R13
-	SHRQ         $0x10, R13
-	VMOVQ        R11, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(DX)(R13*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (SI)(R12*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (SI)(R12*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(DX)(R13*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(R12*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(SI)(R12*1)
-	VPOR         Y8, Y6, Y6
-	VPTEST       Y6, Y3
-	SETCC        (R8)
-	ADCQ         $0x00, R9
-	ADDQ         step+40(FP), R8
-	ADDQ         $0x08, DI
-	DECQ         R10
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(AX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         32(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	SETCS        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
 	JNZ          some3last
+
+some3done:
 	VZEROUPPER
-	MOVQ         n+56(FP), AX
-	SUBQ         R9, AX
-	MOVQ         AX, ret+72(FP)
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
 
-// func hasBatchAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+some3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some3rest
+
+some3firstlong:
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
+
+other:
+	LEAQ  -33(R10), DX
+	CMPQ  DX, $0x20
+	JAE   not64
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not64:
+	CMPQ  R10, $0x10
+	JBE   tiny
+	CMPQ  R10, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not32:
+	CMPQ  R10, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not96:
+	CMPQ  R10, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(R9)(R10*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  -56(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+tiny:
+	CMPQ  R10, $0x04
+	JB    least
+	MOVL  -4(R9)(R10*1), DX
+	MOVL  (R9), R9
+	SHLQ  $0x20, R9
+	ADDQ  R9, DX
+	MOVQ  $0xc73ab174c5ecd5a2, R9
+	XORQ  R9, DX
+	RORXQ $0x0f, DX, R12
+	RORXQ $0x28, DX, R9
+	XORQ  R12, DX
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x23, R9
+	ADDQ  R10, R9
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x1c, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+least:
+	MOVQ    $0x2d06800538d394c2, DX
+	TESTQ   R10, R10
+	JZ      hashed
+	MOVQ    R10, R13
+	SHRQ    $0x01, R13
+	MOVBLZX (R9), R12
+	MOVBLZX (R9)(R13*1), R13
+	MOVBLZX -1(R9)(R10*1), DX
+	SHLL    $0x10, R12
+	SHLL    $0x18, R13
+	ORL     R12, DX
+	ORL     R13, DX
+	MOVL    R10, R13
+	SHLL    $0x08, R13
+	ORL     R13, DX
+	XORL    $0x87275a9b, DX
+	MOVQ    DX, R9
+	SHRQ    $0x21, R9
+	XORQ    R9, DX
+	MOVQ    $0xc2b2ae3d27d4eb4f, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x1d, R9
+	XORQ    R9, DX
+	MOVQ    $0x165667b19e3779f9, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x20, R9
+	XORQ    R9, DX
+	JMP     hashed
+
+large:
+	CMPQ  R10, $0x000000f0
+	JA    long
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  72(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(R9), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  88(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  104(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(R9), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  120(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R12
+	SHRQ  $0x25, R12
+	XORQ  R12, DX
+	IMULQ R11, DX
+	MOVQ  DX, R12
+	SHRQ  $0x20, R12
+	XORQ  R12, DX
+	MOVQ  DX, R12
+	CMPQ  R10, $0x00000090
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(R9), DX
+	MOVQ  $0x6dd4de1cad21f72c, R13
+	XORQ  136(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000a0
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(R9), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R13
+	XORQ  152(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000b0
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(R9), DX
+	MOVQ  $0x4608b82172ffcc7d, R13
+	XORQ  168(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000c0
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(R9), DX
+	MOVQ  $0x52283c4c263a81e6, R13
+	XORQ  184(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000d0
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(R9), DX
+	MOVQ  $0x486471a32e531b8b, R13
+	XORQ  200(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000e0
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(R9), DX
+	MOVQ  $0x76faa8d8acdea946, R13
+	XORQ  216(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000f0
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(R9), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R13
+	XORQ  232(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0xebd33483acc5ea64, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+
+hashed:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothhashed
+	CMPQ 2072(SP), $0x02
+	JE   all2firsthashed
+	CMPQ 2072(SP), $0x03
+	JE   all2bothhashed
+	CMPQ 2072(SP), $0x04
+	JE   all3firsthashed
+	CMPQ 2072(SP), $0x05
+	JE   all3bothhashed
+	CMPQ 2072(SP), $0x06
+	JE   some1firsthashed
+	CMPQ 2072(SP), $0x07
+	JE   some1bothhashed
+	CMPQ 2072(SP), $0x08
+	JE   some2firsthashed
+	CMPQ 2072(SP), $0x09
+	JE   some2bothhashed
+	CMPQ 2072(SP), $0x0a
+	JE   some3firsthashed
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothhashed
+	JMP  all1firsthashed
+
+long:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothlong
+	CMPQ 2072(SP), $0x02
+	JE   all2firstlong
+	CMPQ 2072(SP), $0x03
+	JE   all2bothlong
+	CMPQ 2072(SP), $0x04
+	JE   all3firstlong
+	CMPQ 2072(SP), $0x05
+	JE   all3bothlong
+	CMPQ 2072(SP), $0x06
+	JE   some1firstlong
+	CMPQ 2072(SP), $0x07
+	JE   some1bothlong
+	CMPQ 2072(SP), $0x08
+	JE   some2firstlong
+	CMPQ 2072(SP), $0x09
+	JE   some2bothlong
+	CMPQ 2072(SP), $0x0a
+	JE   some3firstlong
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothlong
+	JMP  all1firstlong
+
+// func hasHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 // Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
-TEXT ·hasBatchAVX512(SB), NOSPLIT, $8-80
+TEXT ·hasHashesAVX512(SB), $2072-64
+	MOVQ      words+0(FP), AX
+	MOVQ      n+48(FP), CX
+	MOVQ      answers+32(FP), SI
+	LEAQ      -32(SI)(CX*1), SI
+	NEGQ      CX
+	XORQ      DI, DI
+	XORQ      BX, BX
+	MOVQ      hs+40(FP), R8
 	CMPQ      table+24(FP), $0x00
 	JNE       some
 	CMPQ      lines+16(FP), $0x02
 	JE        all2
 	CMPQ      lines+16(FP), $0x03
 	JE        all3
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      hs+48(FP), BX
-	MOVQ      answers+32(FP), SI
-	MOVQ      n+56(FP), R8
-	MOVQ      ahead+64(FP), R9
-	XORQ      DI, DI
 	VMOVDQU64 fields<>+0(SB), Z16
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  all1rest
+all1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
 
-all1loop:
-	MOVQ           (BX)(R9*8), DX
-	MULXQ          AX, DX, R10
-	SHLQ           $0x06, R10
-	PREFETCHT0     (CX)(R10*1)
-	MOVQ           (BX), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KORTESTQ       K1, K1
-	SETCS          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            all1loop
+all1both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	INCQ                CX
+	JNZ                 all1both
+	MOVQ                $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 all1rest:
-	ADDQ R9, R8
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all1last:
-	MOVQ           (BX), DX
-	MULXQ          AX, R9, R10
-	SHLQ           $0x06, R10
-	MOVQ           $0x9e3779b97f4a7c15, R9
-	IMULQ          DX, R9
-	VPBROADCASTQ   R9, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R10*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KORTESTQ       K1, K1
-	SETCS          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            all1last
-	MOVQ           DI, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 all1last
+
+all1done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
 
 all2:
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      AX, DX
+	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
-	LEAQ      (CX)(DX*1), BX
-	MOVQ      hs+48(FP), SI
-	MOVQ      answers+32(FP), DI
-	MOVQ      n+56(FP), R9
-	MOVQ      ahead+64(FP), R10
-	XORQ      R8, R8
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  all2rest
+all2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
 
-all2loop:
-	MOVQ           (SI)(R10*8), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (CX)(R12*1)
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, DX, R11
-	SHLQ           $0x06, R11
-	PREFETCHT0     (BX)(R11*1)
-	MOVQ           (SI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	KANDQ          K1, K2, K2
-	KORTESTQ       K2, K2
-	SETCS          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            all2loop
+all2both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	INCQ                CX
+	JNZ                 all2both
+	MOVQ                $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 all2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all2last:
-	MOVQ           (SI), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	MOVQ           $0xd1342543de82ef95, R10
-	IMULQ          R10, DX
-	MOVQ           DX, R10
-	SHRQ           $0x20, R10
-	XORQ           R10, DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	KANDQ          K1, K2, K2
-	KORTESTQ       K2, K2
-	SETCS          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            all2last
-	MOVQ           R8, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 all2last
+
+all2done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
 
 all3:
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      AX, DX
+	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
-	LEAQ      (CX)(DX*1), BX
-	LEAQ      (BX)(DX*1), SI
-	MOVQ      hs+48(FP), DI
-	MOVQ      answers+32(FP), R8
-	MOVQ      n+56(FP), R10
-	MOVQ      ahead+64(FP), R11
-	XORQ      R9, R9
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	MOVQ      R9, 2064(SP)
+	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  all3rest
+all3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
 
-all3loop:
-	MOVQ           (DI)(R11*8), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (CX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (BX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, DX, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (SI)(R12*1)
-	MOVQ           (DI), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	KANDQ          K1, K2, K2
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KANDQ          K2, K1, K1
-	KORTESTQ       K1, K1
-	SETCS          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            all3loop
+all3both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2064(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 32(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 40(SP)(BX*1)
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	INCQ                CX
+	JNZ                 all3both
+	MOVQ                $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 all3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all3last:
-	MOVQ           (DI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	KANDQ          K1, K2, K2
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KANDQ          K2, K1, K1
-	KORTESTQ       K1, K1
-	SETCS          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            all3last
-	MOVQ           R9, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 all3last
+
+all3done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
 
 some:
 	CMPQ      lines+16(FP), $0x02
 	JE        some2
 	CMPQ      lines+16(FP), $0x03
 	JE        some3
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      hs+48(FP), BX
-	MOVQ      answers+32(FP), SI
-	MOVQ      n+56(FP), R8
-	MOVQ      ahead+64(FP), R9
-	XORQ      DI, DI
 	VMOVDQU64 fields<>+0(SB), Z16
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  some1rest
+some1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
 
-some1loop:
-	MOVQ           (BX)(R9*8), DX
-	MULXQ          AX, DX, R10
-	SHLQ           $0x06, R10
-	PREFETCHT0     (CX)(R10*1)
-	MOVQ           (BX), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R10, R12
-	IMULQ          (DX), R12
-	SHRQ           $0x10, R12
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R10
-	ANDNQ          8(DX)(R12*8), R10, R10
-	CMPQ           R10, $0x01
-	SETCS          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            some1loop
+some1both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	CMPQ                DX, $0x01
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	INCQ                CX
+	JNZ                 some1both
+	MOVQ                $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 some1rest:
-	ADDQ R9, R8
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some1last:
-	MOVQ           (BX), DX
-	MULXQ          AX, R9, R10
-	SHLQ           $0x06, R10
-	MOVQ           $0x9e3779b97f4a7c15, R9
-	IMULQ          DX, R9
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R9, R11
-	IMULQ          (DX), R11
-	SHRQ           $0x10, R11
-	VPBROADCASTQ   R9, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R10*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R9
-	ANDNQ          8(DX)(R11*8), R9, R9
-	CMPQ           R9, $0x01
-	SETCS          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            some1last
-	MOVQ           DI, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	CMPQ                R8, $0x01
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 some1last
+
+some1done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
 
 some2:
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      AX, DX
+	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
-	LEAQ      (CX)(DX*1), BX
-	MOVQ      hs+48(FP), SI
-	MOVQ      answers+32(FP), DI
-	MOVQ      n+56(FP), R9
-	MOVQ      ahead+64(FP), R10
-	XORQ      R8, R8
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  some2rest
+some2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
 
-some2loop:
-	MOVQ           (SI)(R10*8), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (CX)(R12*1)
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, DX, R11
-	SHLQ           $0x06, R11
-	PREFETCHT0     (BX)(R11*1)
-	MOVQ           (SI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), R13
-	MOVWLZX        R11, R14
-	IMULQ          (R13), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R11
-	ANDNQ          8(R13)(R14*8), R11, R11
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R12, R14
-	IMULQ          (DX), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R12
-	ANDNQ          8(DX)(R14*8), R12, R12
-	ORQ            R11, R12
-	CMPQ           R12, $0x01
-	SETCS          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            some2loop
+some2both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 DX, R9
+	CMPQ                R9, $0x01
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	INCQ                CX
+	JNZ                 some2both
+	MOVQ                $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 some2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some2last:
-	MOVQ           (SI), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	MOVQ           table+24(FP), R12
-	MOVWLZX        R10, R13
-	IMULQ          (R12), R13
-	SHRQ           $0x10, R13
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R10
-	ANDNQ          8(R12)(R13*8), R10, R10
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R11, R13
-	IMULQ          (DX), R13
-	SHRQ           $0x10, R13
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R11
-	ANDNQ          8(DX)(R13*8), R11, R11
-	ORQ            R10, R11
-	CMPQ           R11, $0x01
-	SETCS          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            some2last
-	MOVQ           R8, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	CMPQ                R9, $0x01
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 some2last
+
+some2done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
 
 some3:
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      AX, DX
+	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
-	LEAQ      (CX)(DX*1), BX
-	LEAQ      (BX)(DX*1), SI
-	MOVQ      hs+48(FP), DI
-	MOVQ      answers+32(FP), R8
-	MOVQ      n+56(FP), R10
-	MOVQ      ahead+64(FP), R11
-	XORQ      R9, R9
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	MOVQ      R9, 2064(SP)
+	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  some3rest
+some3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
 
-some3loop:
-	MOVQ           (DI)(R11*8), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (CX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (BX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, DX, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (SI)(R12*1)
-	MOVQ           (DI), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), R14
-	MOVWLZX        R12, R15
-	IMULQ          (R14), R15
-	SHRQ           $0x10, R15
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R12
-	ANDNQ          8(R14)(R15*8), R12, R12
-	MOVQ           $0xd1342543de82ef95, R13
-	IMULQ          R13, DX
-	MOVQ           DX, R13
-	SHRQ           $0x20, R13
-	XORQ           R13, DX
-	MULXQ          AX, R13, R14
-	SHLQ           $0x06, R14
-	MOVQ           $0x9e3779b97f4a7c15, R13
-	IMULQ          DX, R13
-	MOVQ           table+24(FP), R15
-	MOVWLZX        R13, BP
-	IMULQ          (R15), BP
-	SHRQ           $0x10, BP
-	VPBROADCASTQ   R13, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R14*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R13
-	ANDNQ          8(R15)(BP*8), R13, R13
-	ORQ            R12, R13
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R14
-	SHLQ           $0x06, R14
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R12, R15
-	IMULQ          (DX), R15
-	SHRQ           $0x10, R15
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R14*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R12
-	ANDNQ          8(DX)(R15*8), R12, R12
-	ORQ            R13, R12
-	CMPQ           R12, $0x01
-	SETCS          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            some3loop
+some3both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 DX, R9
+	MOVQ                32(SP)(BX*1), DX
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R10)(R11*8), DX, DX
+	ORQ                 R9, DX
+	CMPQ                DX, $0x01
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2064(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 32(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 40(SP)(BX*1)
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	INCQ                CX
+	JNZ                 some3both
+	MOVQ                $0x0000000000000020, DX
 
-	// The lines of the last ahead hashes are on their way.
+	// The answers that remain are those before the keys that are left.
 some3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some3last:
-	MOVQ           (DI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), R13
-	MOVWLZX        R11, R14
-	IMULQ          (R13), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R11
-	ANDNQ          8(R13)(R14*8), R11, R11
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), R14
-	MOVWLZX        R12, R15
-	IMULQ          (R14), R15
-	SHRQ           $0x10, R15
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R12
-	ANDNQ          8(R14)(R15*8), R12, R12
-	ORQ            R11, R12
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R11, R14
-	IMULQ          (DX), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	KMOVQ          K1, R11
-	ANDNQ          8(DX)(R14*8), R11, R11
-	ORQ            R12, R11
-	CMPQ           R11, $0x01
-	SETCS          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            some3last
-	MOVQ           R9, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	MOVQ                32(SP)(BX*1), R8
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R10)(R11*8), R8, R8
+	ORQ                 R9, R8
+	CMPQ                R8, $0x01
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 some3last
+
+some3done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	MOVQ DI, ret+56(FP)
 	RET
+
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
 
 DATA fields<>+0(SB)/8, $0x1010101010101010
 DATA fields<>+8(SB)/8, $0x1616161616161616
@@ -2731,778 +3740,1580 @@ DATA fields<>+48(SB)/8, $0x3434343434343434
 DATA fields<>+56(SB)/8, $0x3a3a3a3a3a3a3a3a
 GLOBL fields<>(SB), RODATA|NOPTR, $64
 
-// func addBatchAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+// func hasKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 // Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
-TEXT ·addBatchAVX512(SB), NOSPLIT, $8-80
-	CMPQ         table+24(FP), $0x00
-	JNE          some
-	CMPQ         lines+16(FP), $0x02
-	JE           all2
-	CMPQ         lines+16(FP), $0x03
-	JE           all3
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         hs+48(FP), BX
-	MOVQ         answers+32(FP), SI
-	MOVQ         n+56(FP), R8
-	MOVQ         ahead+64(FP), R9
-	XORQ         DI, DI
-	VMOVDQU64    fields<>+0(SB), Z16
-	VPBROADCASTQ one<>+0(SB), Z17
+TEXT ·hasKeysAVX512(SB), $2080-80
+	MOVQ      words+0(FP), AX
+	MOVQ      n+56(FP), CX
+	MOVQ      answers+32(FP), SI
+	LEAQ      -32(SI)(CX*1), SI
+	NEGQ      CX
+	XORQ      DI, DI
+	XORQ      BX, BX
+	MOVQ      keys+40(FP), R8
+	MOVQ      $0x165667919e3779f9, R11
+	CMPQ      table+24(FP), $0x00
+	JNE       some
+	CMPQ      lines+16(FP), $0x02
+	JE        all2
+	CMPQ      lines+16(FP), $0x03
+	JE        all3
+	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x00000000, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  all1rest
+all1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-all1loop:
-	MOVQ           (BX)(R9*8), DX
-	MULXQ          AX, DX, R10
-	SHLQ           $0x06, R10
-	PREFETCHT0     (CX)(R10*1)
-	MOVQ           (BX), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R11*1)
-	KORTESTQ       K1, K1
-	SETCC          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            all1loop
+all1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
+	MOVQ       $0x00000001, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+all1both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+all1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        all1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 all1rest:
-	ADDQ R9, R8
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all1last:
-	MOVQ           (BX), DX
-	MULXQ          AX, R9, R10
-	SHLQ           $0x06, R10
-	MOVQ           $0x9e3779b97f4a7c15, R9
-	IMULQ          DX, R9
-	VPBROADCASTQ   R9, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R10*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R10*1)
-	KORTESTQ       K1, K1
-	SETCC          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            all1last
-	MOVQ           n+56(FP), AX
-	SUBQ           DI, AX
-	MOVQ           AX, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 all1last
+
+all1done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+all1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all1rest
+
+all1firstlong:
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
 
 all2:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
-	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	MOVQ         hs+48(FP), SI
-	MOVQ         answers+32(FP), DI
-	MOVQ         n+56(FP), R9
-	MOVQ         ahead+64(FP), R10
-	XORQ         R8, R8
-	VMOVDQU64    fields<>+0(SB), Z16
-	VPBROADCASTQ one<>+0(SB), Z17
+	MOVQ      regionLines+8(FP), DX
+	SHLQ      $0x06, DX
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x00000002, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  all2rest
+all2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-all2loop:
-	MOVQ           (SI)(R10*8), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (CX)(R12*1)
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, DX, R11
-	SHLQ           $0x06, R11
-	PREFETCHT0     (BX)(R11*1)
-	MOVQ           (SI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R12*1)
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R12*1)
-	KANDQ          K1, K2, K2
-	KORTESTQ       K2, K2
-	SETCC          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            all2loop
+all2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
+	MOVQ       $0x00000003, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+all2both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+all2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        all2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 all2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all2last:
-	MOVQ           (SI), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R11*1)
-	MOVQ           $0xd1342543de82ef95, R10
-	IMULQ          R10, DX
-	MOVQ           DX, R10
-	SHRQ           $0x20, R10
-	XORQ           R10, DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R11*1)
-	KANDQ          K1, K2, K2
-	KORTESTQ       K2, K2
-	SETCC          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            all2last
-	MOVQ           n+56(FP), AX
-	SUBQ           R8, AX
-	MOVQ           AX, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 all2last
+
+all2done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+all2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all2rest
+
+all2firstlong:
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
 
 all3:
-	MOVQ         regionLines+8(FP), AX
-	MOVQ         words+0(FP), CX
-	MOVQ         AX, DX
-	SHLQ         $0x06, DX
-	LEAQ         (CX)(DX*1), BX
-	LEAQ         (BX)(DX*1), SI
-	MOVQ         hs+48(FP), DI
-	MOVQ         answers+32(FP), R8
-	MOVQ         n+56(FP), R10
-	MOVQ         ahead+64(FP), R11
-	XORQ         R9, R9
-	VMOVDQU64    fields<>+0(SB), Z16
-	VPBROADCASTQ one<>+0(SB), Z17
+	MOVQ      regionLines+8(FP), DX
+	SHLQ      $0x06, DX
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	MOVQ      R9, 2064(SP)
+	ADDQ      DX, R9
+	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x00000004, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  all3rest
+all3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-all3loop:
-	MOVQ           (DI)(R11*8), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (CX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (BX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, DX, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (SI)(R12*1)
-	MOVQ           (DI), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R13*1)
-	KANDQ          K1, K2, K2
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (SI)(R13*1)
-	KANDQ          K2, K1, K1
-	KORTESTQ       K1, K1
-	SETCC          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            all3loop
+all3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
+	MOVQ       $0x00000005, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+all3both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+all3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        all3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 all3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 all3last:
-	MOVQ           (DI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R12*1)
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K2
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R12*1)
-	KANDQ          K1, K2, K2
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (SI)(R12*1)
-	KANDQ          K2, K1, K1
-	KORTESTQ       K1, K1
-	SETCC          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            all3last
-	MOVQ           n+56(FP), AX
-	SUBQ           R9, AX
-	MOVQ           AX, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 all3last
+
+all3done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+all3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all3rest
+
+all3firstlong:
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
 
 some:
 	CMPQ      lines+16(FP), $0x02
 	JE        some2
 	CMPQ      lines+16(FP), $0x03
 	JE        some3
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      hs+48(FP), BX
-	MOVQ      answers+32(FP), SI
-	MOVQ      n+56(FP), R8
-	MOVQ      ahead+64(FP), R9
-	XORQ      DI, DI
 	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x00000006, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R9, R8
-	JBE  some1rest
+some1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-some1loop:
-	MOVQ           (BX)(R9*8), DX
-	MULXQ          AX, DX, R10
-	SHLQ           $0x06, R10
-	PREFETCHT0     (CX)(R10*1)
-	MOVQ           (BX), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R10, R12
-	IMULQ          (DX), R12
-	SHRQ           $0x10, R12
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(DX)(R12*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R11*1)
-	KMOVQ          K1, R10
-	ANDNQ          8(DX)(R12*8), R10, R10
-	CMPQ           R10, $0x01
-	SETCC          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            some1loop
+some1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
+	MOVQ       $0x00000007, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+some1both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	CMPQ                DX, $0x01
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+some1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        some1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 some1rest:
-	ADDQ R9, R8
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some1last:
-	MOVQ           (BX), DX
-	MULXQ          AX, R9, R10
-	SHLQ           $0x06, R10
-	MOVQ           $0x9e3779b97f4a7c15, R9
-	IMULQ          DX, R9
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R9, R11
-	IMULQ          (DX), R11
-	SHRQ           $0x10, R11
-	VPBROADCASTQ   R9, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R10*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(DX)(R11*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R10*1)
-	KMOVQ          K1, R9
-	ANDNQ          8(DX)(R11*8), R9, R9
-	CMPQ           R9, $0x01
-	SETCC          (SI)
-	ADCQ           $0x00, DI
-	ADDQ           step+40(FP), SI
-	ADDQ           $0x08, BX
-	DECQ           R8
-	JNZ            some1last
-	MOVQ           n+56(FP), AX
-	SUBQ           DI, AX
-	MOVQ           AX, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	CMPQ                R8, $0x01
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 some1last
+
+some1done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+some1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some1rest
+
+some1firstlong:
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
 
 some2:
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      AX, DX
+	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
-	LEAQ      (CX)(DX*1), BX
-	MOVQ      hs+48(FP), SI
-	MOVQ      answers+32(FP), DI
-	MOVQ      n+56(FP), R9
-	MOVQ      ahead+64(FP), R10
-	XORQ      R8, R8
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x00000008, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R10, R9
-	JBE  some2rest
+some2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-some2loop:
-	MOVQ           (SI)(R10*8), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (CX)(R12*1)
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, DX, R11
-	SHLQ           $0x06, R11
-	PREFETCHT0     (BX)(R11*1)
-	MOVQ           (SI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), R13
-	MOVWLZX        R11, R14
-	IMULQ          (R13), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(R13)(R14*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R12*1)
-	KMOVQ          K1, R11
-	ANDNQ          8(R13)(R14*8), R11, R11
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R12, R14
-	IMULQ          (DX), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(DX)(R14*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R13*1)
-	KMOVQ          K1, R12
-	ANDNQ          8(DX)(R14*8), R12, R12
-	ORQ            R11, R12
-	CMPQ           R12, $0x01
-	SETCC          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            some2loop
+some2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
+	MOVQ       $0x00000009, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+some2both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R12
+	IMULQ               (R10), R12
+	SHRQ                $0x10, R12
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R12*8), R9, R9
+	ORQ                 DX, R9
+	CMPQ                R9, $0x01
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+some2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        some2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 some2rest:
-	ADDQ R10, R9
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some2last:
-	MOVQ           (SI), DX
-	MULXQ          AX, R10, R11
-	SHLQ           $0x06, R11
-	MOVQ           $0x9e3779b97f4a7c15, R10
-	IMULQ          DX, R10
-	MOVQ           table+24(FP), R12
-	MOVWLZX        R10, R13
-	IMULQ          (R12), R13
-	SHRQ           $0x10, R13
-	VPBROADCASTQ   R10, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R11*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(R12)(R13*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R11*1)
-	KMOVQ          K1, R10
-	ANDNQ          8(R12)(R13*8), R10, R10
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R11, R13
-	IMULQ          (DX), R13
-	SHRQ           $0x10, R13
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(DX)(R13*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R12*1)
-	KMOVQ          K1, R11
-	ANDNQ          8(DX)(R13*8), R11, R11
-	ORQ            R10, R11
-	CMPQ           R11, $0x01
-	SETCC          (DI)
-	ADCQ           $0x00, R8
-	ADDQ           step+40(FP), DI
-	ADDQ           $0x08, SI
-	DECQ           R9
-	JNZ            some2last
-	MOVQ           n+56(FP), AX
-	SUBQ           R8, AX
-	MOVQ           AX, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	CMPQ                R9, $0x01
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 some2last
+
+some2done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+some2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some2rest
+
+some2firstlong:
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
 
 some3:
-	MOVQ      regionLines+8(FP), AX
-	MOVQ      words+0(FP), CX
-	MOVQ      AX, DX
+	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
-	LEAQ      (CX)(DX*1), BX
-	LEAQ      (BX)(DX*1), SI
-	MOVQ      hs+48(FP), DI
-	MOVQ      answers+32(FP), R8
-	MOVQ      n+56(FP), R10
-	MOVQ      ahead+64(FP), R11
-	XORQ      R9, R9
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	MOVQ      R9, 2064(SP)
+	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x0000000a, 2072(SP)
 
-	// The first n - ahead hashes prefetch for others.
-	SUBQ R11, R10
-	JBE  some3rest
+some3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
 
-some3loop:
-	MOVQ           (DI)(R11*8), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (CX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	PREFETCHT0     (BX)(R13*1)
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, DX, R12
-	SHLQ           $0x06, R12
-	PREFETCHT0     (SI)(R12*1)
-	MOVQ           (DI), DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), R14
-	MOVWLZX        R12, R15
-	IMULQ          (R14), R15
-	SHRQ           $0x10, R15
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(R14)(R15*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R13*1)
-	KMOVQ          K1, R12
-	ANDNQ          8(R14)(R15*8), R12, R12
-	MOVQ           $0xd1342543de82ef95, R13
-	IMULQ          R13, DX
-	MOVQ           DX, R13
-	SHRQ           $0x20, R13
-	XORQ           R13, DX
-	MULXQ          AX, R13, R14
-	SHLQ           $0x06, R14
-	MOVQ           $0x9e3779b97f4a7c15, R13
-	IMULQ          DX, R13
-	MOVQ           table+24(FP), R15
-	MOVWLZX        R13, BP
-	IMULQ          (R15), BP
-	SHRQ           $0x10, BP
-	VPBROADCASTQ   R13, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R14*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(R15)(BP*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R14*1)
-	KMOVQ          K1, R13
-	ANDNQ          8(R15)(BP*8), R13, R13
-	ORQ            R12, R13
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R14
-	SHLQ           $0x06, R14
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R12, R15
-	IMULQ          (DX), R15
-	SHRQ           $0x10, R15
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R14*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(DX)(R15*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (SI)(R14*1)
-	KMOVQ          K1, R12
-	ANDNQ          8(DX)(R15*8), R12, R12
-	ORQ            R13, R12
-	CMPQ           R12, $0x01
-	SETCC          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            some3loop
+some3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
+	MOVQ       $0x0000000b, 2072(SP)
 
-	// The lines of the last ahead hashes are on their way.
+some3both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R12
+	IMULQ               (R10), R12
+	SHRQ                $0x10, R12
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R12*8), R9, R9
+	ORQ                 DX, R9
+	MOVQ                32(SP)(BX*1), DX
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R12
+	IMULQ               (R10), R12
+	SHRQ                $0x10, R12
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, DX
+	ANDNQ               8(R10)(R12*8), DX, DX
+	ORQ                 R9, DX
+	CMPQ                DX, $0x01
+	SETCS               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+some3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        some3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
 some3rest:
-	ADDQ R11, R10
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
 
 some3last:
-	MOVQ           (DI), DX
-	MULXQ          AX, R11, R12
-	SHLQ           $0x06, R12
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), R13
-	MOVWLZX        R11, R14
-	IMULQ          (R13), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (CX)(R12*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(R13)(R14*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (CX)(R12*1)
-	KMOVQ          K1, R11
-	ANDNQ          8(R13)(R14*8), R11, R11
-	MOVQ           $0xd1342543de82ef95, R12
-	IMULQ          R12, DX
-	MOVQ           DX, R12
-	SHRQ           $0x20, R12
-	XORQ           R12, DX
-	MULXQ          AX, R12, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R12
-	IMULQ          DX, R12
-	MOVQ           table+24(FP), R14
-	MOVWLZX        R12, R15
-	IMULQ          (R14), R15
-	SHRQ           $0x10, R15
-	VPBROADCASTQ   R12, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (BX)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(R14)(R15*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (BX)(R13*1)
-	KMOVQ          K1, R12
-	ANDNQ          8(R14)(R15*8), R12, R12
-	ORQ            R11, R12
-	MOVQ           $0xd1342543de82ef95, R11
-	IMULQ          R11, DX
-	MOVQ           DX, R11
-	SHRQ           $0x20, R11
-	XORQ           R11, DX
-	MULXQ          AX, R11, R13
-	SHLQ           $0x06, R13
-	MOVQ           $0x9e3779b97f4a7c15, R11
-	IMULQ          DX, R11
-	MOVQ           table+24(FP), DX
-	MOVWLZX        R11, R14
-	IMULQ          (DX), R14
-	SHRQ           $0x10, R14
-	VPBROADCASTQ   R11, Z18
-	VPMULTISHIFTQB Z18, Z16, Z18
-	VMOVDQU64      (SI)(R13*1), Z19
-	VPSHUFBITQMB   Z18, Z19, K1
-	VPMOVZXBQ      8(DX)(R14*8), Z17
-	VPROLVQ        Z18, Z17, Z18
-	VPORQ          Z18, Z19, Z19
-	VMOVDQU64      Z19, (SI)(R13*1)
-	KMOVQ          K1, R11
-	ANDNQ          8(DX)(R14*8), R11, R11
-	ORQ            R12, R11
-	CMPQ           R11, $0x01
-	SETCC          (R8)
-	ADCQ           $0x00, R9
-	ADDQ           step+40(FP), R8
-	ADDQ           $0x08, DI
-	DECQ           R10
-	JNZ            some3last
-	MOVQ           n+56(FP), AX
-	SUBQ           R9, AX
-	MOVQ           AX, ret+72(FP)
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	MOVQ                32(SP)(BX*1), R8
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	KMOVQ               K1, R8
+	ANDNQ               8(R10)(R11*8), R8, R8
+	ORQ                 R9, R8
+	CMPQ                R8, $0x01
+	SETCS               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 some3last
+
+some3done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	MOVQ DI, count+64(FP)
 	RET
+
+some3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some3rest
+
+some3firstlong:
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
+
+other:
+	LEAQ  -33(R10), DX
+	CMPQ  DX, $0x20
+	JAE   not64
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not64:
+	CMPQ  R10, $0x10
+	JBE   tiny
+	CMPQ  R10, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not32:
+	CMPQ  R10, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not96:
+	CMPQ  R10, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(R9)(R10*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  -56(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+tiny:
+	CMPQ  R10, $0x04
+	JB    least
+	MOVL  -4(R9)(R10*1), DX
+	MOVL  (R9), R9
+	SHLQ  $0x20, R9
+	ADDQ  R9, DX
+	MOVQ  $0xc73ab174c5ecd5a2, R9
+	XORQ  R9, DX
+	RORXQ $0x0f, DX, R12
+	RORXQ $0x28, DX, R9
+	XORQ  R12, DX
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x23, R9
+	ADDQ  R10, R9
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x1c, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+least:
+	MOVQ    $0x2d06800538d394c2, DX
+	TESTQ   R10, R10
+	JZ      hashed
+	MOVQ    R10, R13
+	SHRQ    $0x01, R13
+	MOVBLZX (R9), R12
+	MOVBLZX (R9)(R13*1), R13
+	MOVBLZX -1(R9)(R10*1), DX
+	SHLL    $0x10, R12
+	SHLL    $0x18, R13
+	ORL     R12, DX
+	ORL     R13, DX
+	MOVL    R10, R13
+	SHLL    $0x08, R13
+	ORL     R13, DX
+	XORL    $0x87275a9b, DX
+	MOVQ    DX, R9
+	SHRQ    $0x21, R9
+	XORQ    R9, DX
+	MOVQ    $0xc2b2ae3d27d4eb4f, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x1d, R9
+	XORQ    R9, DX
+	MOVQ    $0x165667b19e3779f9, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x20, R9
+	XORQ    R9, DX
+	JMP     hashed
+
+large:
+	CMPQ  R10, $0x000000f0
+	JA    long
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  72(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(R9), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  88(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  104(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(R9), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  120(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R12
+	SHRQ  $0x25, R12
+	XORQ  R12, DX
+	IMULQ R11, DX
+	MOVQ  DX, R12
+	SHRQ  $0x20, R12
+	XORQ  R12, DX
+	MOVQ  DX, R12
+	CMPQ  R10, $0x00000090
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(R9), DX
+	MOVQ  $0x6dd4de1cad21f72c, R13
+	XORQ  136(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000a0
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(R9), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R13
+	XORQ  152(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000b0
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(R9), DX
+	MOVQ  $0x4608b82172ffcc7d, R13
+	XORQ  168(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000c0
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(R9), DX
+	MOVQ  $0x52283c4c263a81e6, R13
+	XORQ  184(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000d0
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(R9), DX
+	MOVQ  $0x486471a32e531b8b, R13
+	XORQ  200(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000e0
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(R9), DX
+	MOVQ  $0x76faa8d8acdea946, R13
+	XORQ  216(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000f0
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(R9), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R13
+	XORQ  232(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0xebd33483acc5ea64, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+
+hashed:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothhashed
+	CMPQ 2072(SP), $0x02
+	JE   all2firsthashed
+	CMPQ 2072(SP), $0x03
+	JE   all2bothhashed
+	CMPQ 2072(SP), $0x04
+	JE   all3firsthashed
+	CMPQ 2072(SP), $0x05
+	JE   all3bothhashed
+	CMPQ 2072(SP), $0x06
+	JE   some1firsthashed
+	CMPQ 2072(SP), $0x07
+	JE   some1bothhashed
+	CMPQ 2072(SP), $0x08
+	JE   some2firsthashed
+	CMPQ 2072(SP), $0x09
+	JE   some2bothhashed
+	CMPQ 2072(SP), $0x0a
+	JE   some3firsthashed
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothhashed
+	JMP  all1firsthashed
+
+long:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothlong
+	CMPQ 2072(SP), $0x02
+	JE   all2firstlong
+	CMPQ 2072(SP), $0x03
+	JE   all2bothlong
+	CMPQ 2072(SP), $0x04
+	JE   all3firstlong
+	CMPQ 2072(SP), $0x05
+	JE   all3bothlong
+	CMPQ 2072(SP), $0x06
+	JE   some1firstlong
+	CMPQ 2072(SP), $0x07
+	JE   some1bothlong
+	CMPQ 2072(SP), $0x08
+	JE   some2firstlong
+	CMPQ 2072(SP), $0x09
+	JE   some2bothlong
+	CMPQ 2072(SP), $0x0a
+	JE   some3firstlong
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothlong
+	JMP  all1firstlong
 
 // func hasHash(prepared *uint64, h uint64) bool
 // Requires: AVX, AVX2, AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2
@@ -3751,29 +5562,29 @@ variant6:
 	CMPQ         CX, $0x01
 	JNE          variant7
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), AX, BX
 	SHLQ         $0x06, BX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (CX)(BX*1), Y6
-	VPANDN       Y0, Y6, Y0
-	VPSRLVQ      Y1, Y5, Y1
-	VPAND        Y2, Y1, Y1
-	VPSLLVQ      Y1, Y4, Y1
-	VMOVDQU      32(CX)(BX*1), Y2
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(BX*1), Y2
 	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(BX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -3782,10 +5593,10 @@ variant7:
 	CMPQ         CX, $0x05
 	JNE          variant8
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), BX, SI
 	SHLQ         $0x06, SI
 	MOVQ         $0x9e3779b97f4a7c15, BX
@@ -3794,22 +5605,22 @@ variant7:
 	MOVWLZX      BX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        BX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (CX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y0
-	VPSRLVQ      Y1, Y4, Y1
-	VPAND        Y2, Y1, Y1
-	VPMOVZXBQ    12(AX)(DX*8), Y2
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y2
 	VPSLLVQ      Y1, Y2, Y1
-	VMOVDQU      32(CX)(SI*1), Y2
+	VMOVDQU      (CX)(SI*1), Y2
 	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DX*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX)(SI*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -3821,28 +5632,28 @@ variant8:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
 	IMULQ        DX, SI
-	VMOVQ        SI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(DI*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(DI*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(DI*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -3852,21 +5663,21 @@ variant8:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y7
-	VPANDN       Y0, Y7, Y0
-	VPOR         Y5, Y0, Y0
-	VPSRLVQ      Y1, Y6, Y1
-	VPAND        Y2, Y1, Y1
-	VPSLLVQ      Y1, Y4, Y1
-	VMOVDQU      32(BX)(CX*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX)(CX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -3878,10 +5689,10 @@ variant9:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
@@ -3890,21 +5701,21 @@ variant9:
 	MOVWLZX      SI, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        SI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R8)(R9*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(DI*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(DI*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX)(DI*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -3918,23 +5729,23 @@ variant9:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y6
-	VPSLLVQ      Y0, Y6, Y0
-	VMOVDQU      (BX)(SI*1), Y6
-	VPANDN       Y0, Y6, Y0
-	VPOR         Y4, Y0, Y0
-	VPSRLVQ      Y1, Y5, Y1
-	VPAND        Y2, Y1, Y1
-	VPMOVZXBQ    12(AX)(DX*8), Y2
-	VPSLLVQ      Y1, Y2, Y1
-	VMOVDQU      32(BX)(SI*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX)(SI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -3947,28 +5758,28 @@ variant10:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
 	IMULQ        DX, DI
-	VMOVQ        DI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R8*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R8*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -3978,20 +5789,20 @@ variant10:
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, CX
 	IMULQ        DX, CX
-	VMOVQ        CX, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (SI)(DI*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(DI*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4001,21 +5812,21 @@ variant10:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y7
-	VPANDN       Y0, Y7, Y0
-	VPOR         Y5, Y0, Y0
-	VPSRLVQ      Y1, Y6, Y1
-	VPAND        Y2, Y1, Y1
-	VPSLLVQ      Y1, Y4, Y1
-	VMOVDQU      32(BX)(CX*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX)(CX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -4026,10 +5837,10 @@ variant11:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
@@ -4038,21 +5849,21 @@ variant11:
 	MOVWLZX      DI, R10
 	IMULQ        (R9), R10
 	SHRQ         $0x10, R10
-	VMOVQ        DI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R9)(R10*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R8*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R9)(R10*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R8*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4066,22 +5877,22 @@ variant11:
 	MOVWLZX      CX, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(R8)(R9*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (SI)(DI*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(DI*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R8)(R9*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4095,23 +5906,23 @@ variant11:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y6
-	VPSLLVQ      Y0, Y6, Y0
-	VMOVDQU      (BX)(SI*1), Y6
-	VPANDN       Y0, Y6, Y0
-	VPOR         Y4, Y0, Y0
-	VPSRLVQ      Y1, Y5, Y1
-	VPAND        Y2, Y1, Y1
-	VPMOVZXBQ    12(AX)(DX*8), Y2
-	VPSLLVQ      Y1, Y2, Y1
-	VMOVDQU      32(BX)(SI*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX)(SI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -4130,7 +5941,7 @@ TEXT ·hasKey(SB), NOSPLIT, $0-25
 	JZ     elsewhere
 	LEAQ   -9(BX), DX
 	CMPQ   DX, $0x08
-	JAE    keyother
+	JAE    other
 	MOVQ   $0x6782737bea4239b9, DX
 	XORQ   (CX), DX
 	MOVQ   $0xaf56bc3b0996523a, DI
@@ -4150,7 +5961,7 @@ TEXT ·hasKey(SB), NOSPLIT, $0-25
 	SHRQ   $0x20, CX
 	XORQ   CX, DX
 
-keyhashed:
+hashed:
 	CMPQ           SI, $0x09
 	JNE            variant1
 	MOVQ           8(AX), CX
@@ -4390,29 +6201,29 @@ variant6:
 	CMPQ         SI, $0x01
 	JNE          variant7
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), AX, BX
 	SHLQ         $0x06, BX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (CX)(BX*1), Y6
-	VPANDN       Y0, Y6, Y0
-	VPSRLVQ      Y1, Y5, Y1
-	VPAND        Y2, Y1, Y1
-	VPSLLVQ      Y1, Y4, Y1
-	VMOVDQU      32(CX)(BX*1), Y2
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(BX*1), Y2
 	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(BX*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -4421,10 +6232,10 @@ variant7:
 	CMPQ         SI, $0x05
 	JNE          variant8
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), BX, SI
 	SHLQ         $0x06, SI
 	MOVQ         $0x9e3779b97f4a7c15, BX
@@ -4433,22 +6244,22 @@ variant7:
 	MOVWLZX      BX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        BX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (CX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y0
-	VPSRLVQ      Y1, Y4, Y1
-	VPAND        Y2, Y1, Y1
-	VPMOVZXBQ    12(AX)(DX*8), Y2
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y2
 	VPSLLVQ      Y1, Y2, Y1
-	VMOVDQU      32(CX)(SI*1), Y2
+	VMOVDQU      (CX)(SI*1), Y2
 	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DX*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX)(SI*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -4460,28 +6271,28 @@ variant8:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
 	IMULQ        DX, SI
-	VMOVQ        SI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(DI*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(DI*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(DI*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4491,21 +6302,21 @@ variant8:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y7
-	VPANDN       Y0, Y7, Y0
-	VPOR         Y5, Y0, Y0
-	VPSRLVQ      Y1, Y6, Y1
-	VPAND        Y2, Y1, Y1
-	VPSLLVQ      Y1, Y4, Y1
-	VMOVDQU      32(BX)(CX*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX)(CX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -4517,10 +6328,10 @@ variant9:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
@@ -4529,21 +6340,21 @@ variant9:
 	MOVWLZX      SI, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        SI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R8)(R9*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(DI*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(DI*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX)(DI*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4557,23 +6368,23 @@ variant9:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y6
-	VPSLLVQ      Y0, Y6, Y0
-	VMOVDQU      (BX)(SI*1), Y6
-	VPANDN       Y0, Y6, Y0
-	VPOR         Y4, Y0, Y0
-	VPSRLVQ      Y1, Y5, Y1
-	VPAND        Y2, Y1, Y1
-	VPMOVZXBQ    12(AX)(DX*8), Y2
-	VPSLLVQ      Y1, Y2, Y1
-	VMOVDQU      32(BX)(SI*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX)(SI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -4586,28 +6397,28 @@ variant10:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
 	IMULQ        DX, DI
-	VMOVQ        DI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R8*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R8*1), Y7
-	VPANDN       Y5, Y7, Y5
-	VPOR         Y6, Y5, Y5
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4617,20 +6428,20 @@ variant10:
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, CX
 	IMULQ        DX, CX
-	VMOVQ        CX, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y7
-	VPAND        Y2, Y7, Y7
-	VPSLLVQ      Y7, Y4, Y7
-	VMOVDQU      (SI)(DI*1), Y8
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y5, Y7, Y7
-	VPSRLVQ      Y1, Y6, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(DI*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPOR         Y7, Y5, Y5
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4640,21 +6451,21 @@ variant10:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X6
-	VPBROADCASTQ X6, Y6
-	VPSRLVQ      Y0, Y6, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y7
-	VPANDN       Y0, Y7, Y0
-	VPOR         Y5, Y0, Y0
-	VPSRLVQ      Y1, Y6, Y1
-	VPAND        Y2, Y1, Y1
-	VPSLLVQ      Y1, Y4, Y1
-	VMOVDQU      32(BX)(CX*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        AX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX)(CX*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -4665,10 +6476,10 @@ variant11:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
@@ -4677,21 +6488,21 @@ variant11:
 	MOVWLZX      DI, R10
 	IMULQ        (R9), R10
 	SHRQ         $0x10, R10
-	VMOVQ        DI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R9)(R10*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R8*1), Y6
-	VPANDN       Y5, Y6, Y5
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R9)(R10*8), Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VMOVDQU      32(CX)(R8*1), Y6
-	VPANDN       Y4, Y6, Y4
-	VPOR         Y5, Y4, Y4
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX)(R8*1), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4705,22 +6516,22 @@ variant11:
 	MOVWLZX      CX, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPMOVZXBQ    8(R8)(R9*8), Y7
-	VPSLLVQ      Y6, Y7, Y6
-	VMOVDQU      (SI)(DI*1), Y7
-	VPANDN       Y6, Y7, Y6
-	VPOR         Y4, Y6, Y6
-	VPSRLVQ      Y1, Y5, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(DI*1), Y5
-	VPANDN       Y4, Y5, Y4
-	VPOR         Y6, Y4, Y4
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R8)(R9*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -4734,103 +6545,61 @@ variant11:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y6
-	VPSLLVQ      Y0, Y6, Y0
-	VMOVDQU      (BX)(SI*1), Y6
-	VPANDN       Y0, Y6, Y0
-	VPOR         Y4, Y0, Y0
-	VPSRLVQ      Y1, Y5, Y1
-	VPAND        Y2, Y1, Y1
-	VPMOVZXBQ    12(AX)(DX*8), Y2
-	VPSLLVQ      Y1, Y2, Y1
-	VMOVDQU      32(BX)(SI*1), Y2
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y0, Y1, Y1
-	VPTEST       Y1, Y3
+	VMOVQ        CX, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX)(SI*1), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
 	SETCS        ret+24(FP)
 	VZEROUPPER
 	RET
 
-keyother:
-	CMPQ  BX, $0x10
-	JBE   keytiny
-	CMPQ  BX, $0x00000080
-	JA    keylarge
+other:
+	LEAQ  -33(BX), DX
+	CMPQ  DX, $0x20
+	JAE   not64
 	MOVQ  $0x9e3779b185ebca87, DI
 	IMULQ BX, DI
-	CMPQ  BX, $0x00000060
-	JBE   keyupTo96
-	MOVQ  48(CX), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  56(CX), R8
-	XORQ  secret<>+104(SB), R8
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  -64(CX)(BX*1), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  -56(CX)(BX*1), R8
-	XORQ  secret<>+120(SB), R8
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-
-keyupTo96:
-	CMPQ  BX, $0x00000040
-	JBE   keyupTo64
-	MOVQ  32(CX), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  40(CX), R8
-	XORQ  secret<>+72(SB), R8
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  -48(CX)(BX*1), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  -40(CX)(BX*1), R8
-	XORQ  secret<>+88(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-
-keyupTo64:
-	CMPQ  BX, $0x00000020
-	JBE   keyupTo32
-	MOVQ  16(CX), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  24(CX), R8
-	XORQ  secret<>+40(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-	MOVQ  -32(CX)(BX*1), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  -24(CX)(BX*1), R8
-	XORQ  secret<>+56(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-
-keyupTo32:
-	MOVQ  (CX), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(CX), R8
-	XORQ  secret<>+8(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-	MOVQ  -16(CX)(BX*1), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  -8(CX)(BX*1), CX
-	XORQ  secret<>+24(SB), CX
-	MULXQ CX, CX, DX
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
 	XORQ  DX, CX
-	ADDQ  CX, DI
-	MOVQ  DI, DX
+	LEAQ  (DI)(CX*1), DX
 	MOVQ  DX, CX
 	SHRQ  $0x25, CX
 	XORQ  CX, DX
@@ -4839,11 +6608,170 @@ keyupTo32:
 	MOVQ  DX, CX
 	SHRQ  $0x20, CX
 	XORQ  CX, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keytiny:
+not64:
+	CMPQ  BX, $0x10
+	JBE   tiny
+	CMPQ  BX, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+not32:
+	CMPQ  BX, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  40(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(CX)(BX*1), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  -40(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+not96:
+	CMPQ  BX, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(CX), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R8
+	XORQ  56(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(CX)(BX*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R8
+	XORQ  -56(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  40(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(CX)(BX*1), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  -40(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+tiny:
 	CMPQ  BX, $0x04
-	JB    keyleast
+	JB    least
 	MOVL  -4(CX)(BX*1), DX
 	MOVL  (CX), CX
 	SHLQ  $0x20, CX
@@ -4865,12 +6793,12 @@ keytiny:
 	MOVQ  DX, CX
 	SHRQ  $0x1c, CX
 	XORQ  CX, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keyleast:
+least:
 	MOVQ    $0x2d06800538d394c2, DX
 	TESTQ   BX, BX
-	JZ      keyhashed
+	JZ      hashed
 	MOVQ    BX, R8
 	SHRQ    $0x01, R8
 	MOVBLZX (CX), DI
@@ -4897,70 +6825,69 @@ keyleast:
 	MOVQ    DX, CX
 	SHRQ    $0x20, CX
 	XORQ    CX, DX
-	JMP     keyhashed
+	JMP     hashed
 
-keylarge:
+large:
 	CMPQ  BX, $0x000000f0
 	JA    elsewhere
 	MOVQ  $0x9e3779b185ebca87, DI
 	IMULQ BX, DI
-	MOVQ  (CX), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(CX), R8
-	XORQ  secret<>+8(SB), R8
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  16(CX), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  24(CX), R8
-	XORQ  secret<>+24(SB), R8
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  24(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  32(CX), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  40(CX), R8
-	XORQ  secret<>+40(SB), R8
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  40(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  48(CX), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  56(CX), R8
-	XORQ  secret<>+56(SB), R8
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(CX), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  56(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  64(CX), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  72(CX), R8
-	XORQ  secret<>+72(SB), R8
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  72(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  80(CX), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  88(CX), R8
-	XORQ  secret<>+88(SB), R8
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(CX), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  88(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  96(CX), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  104(CX), R8
-	XORQ  secret<>+104(SB), R8
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(CX), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R8
+	XORQ  104(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  112(CX), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  120(CX), R8
-	XORQ  secret<>+120(SB), R8
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(CX), DX
+	MOVQ  $0x647378d9c97e9fc8, R8
+	XORQ  120(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
-	ADDQ  DX, DI
-	MOVQ  DI, DX
+	LEAQ  (DI)(DX*1), DX
 	MOVQ  DX, DI
 	SHRQ  $0x25, DI
 	XORQ  DI, DX
@@ -4971,78 +6898,77 @@ keylarge:
 	XORQ  DI, DX
 	MOVQ  DX, DI
 	CMPQ  BX, $0x00000090
-	JB    keytail
-	MOVQ  128(CX), DX
-	XORQ  secret<>+3(SB), DX
-	MOVQ  136(CX), R8
-	XORQ  secret<>+11(SB), R8
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(CX), DX
+	MOVQ  $0x6dd4de1cad21f72c, R8
+	XORQ  136(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000a0
-	JB    keytail
-	MOVQ  144(CX), DX
-	XORQ  secret<>+19(SB), DX
-	MOVQ  152(CX), R8
-	XORQ  secret<>+27(SB), R8
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(CX), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R8
+	XORQ  152(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000b0
-	JB    keytail
-	MOVQ  160(CX), DX
-	XORQ  secret<>+35(SB), DX
-	MOVQ  168(CX), R8
-	XORQ  secret<>+43(SB), R8
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(CX), DX
+	MOVQ  $0x4608b82172ffcc7d, R8
+	XORQ  168(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000c0
-	JB    keytail
-	MOVQ  176(CX), DX
-	XORQ  secret<>+51(SB), DX
-	MOVQ  184(CX), R8
-	XORQ  secret<>+59(SB), R8
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(CX), DX
+	MOVQ  $0x52283c4c263a81e6, R8
+	XORQ  184(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000d0
-	JB    keytail
-	MOVQ  192(CX), DX
-	XORQ  secret<>+67(SB), DX
-	MOVQ  200(CX), R8
-	XORQ  secret<>+75(SB), R8
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(CX), DX
+	MOVQ  $0x486471a32e531b8b, R8
+	XORQ  200(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000e0
-	JB    keytail
-	MOVQ  208(CX), DX
-	XORQ  secret<>+83(SB), DX
-	MOVQ  216(CX), R8
-	XORQ  secret<>+91(SB), R8
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(CX), DX
+	MOVQ  $0x76faa8d8acdea946, R8
+	XORQ  216(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000f0
-	JB    keytail
-	MOVQ  224(CX), DX
-	XORQ  secret<>+99(SB), DX
-	MOVQ  232(CX), R8
-	XORQ  secret<>+107(SB), R8
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(CX), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R8
+	XORQ  232(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 
-keytail:
-	MOVQ  -16(CX)(BX*1), DX
-	XORQ  secret<>+119(SB), DX
-	MOVQ  -8(CX)(BX*1), CX
-	XORQ  secret<>+127(SB), CX
-	MULXQ CX, CX, DX
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0xebd33483acc5ea64, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
 	XORQ  DX, CX
-	ADDQ  CX, DI
-	MOVQ  DI, DX
+	LEAQ  (DI)(CX*1), DX
 	MOVQ  DX, CX
 	SHRQ  $0x25, CX
 	XORQ  CX, DX
@@ -5051,29 +6977,5600 @@ keytail:
 	MOVQ  DX, CX
 	SHRQ  $0x20, CX
 	XORQ  CX, DX
-	JMP   keyhashed
+	JMP   hashed
 
 elsewhere:
 	JMP ·hasKeyElsewhere(SB)
 
-DATA secret<>+0(SB)/8, $0xbe4ba423396cfeb8
-DATA secret<>+8(SB)/8, $0x1cad21f72c81017c
-DATA secret<>+16(SB)/8, $0xdb979083e96dd4de
-DATA secret<>+24(SB)/8, $0x1f67b3b7a4a44072
-DATA secret<>+32(SB)/8, $0x78e5c0cc4ee679cb
-DATA secret<>+40(SB)/8, $0x2172ffcc7dd05a82
-DATA secret<>+48(SB)/8, $0x8e2443f7744608b8
-DATA secret<>+56(SB)/8, $0x4c263a81e69035e0
-DATA secret<>+64(SB)/8, $0xcb00c391bb52283c
-DATA secret<>+72(SB)/8, $0xa32e531b8b65d088
-DATA secret<>+80(SB)/8, $0x4ef90da297486471
-DATA secret<>+88(SB)/8, $0xd8acdea946ef1938
-DATA secret<>+96(SB)/8, $0x3f349ce33f76faa8
-DATA secret<>+104(SB)/8, $0x1d4f0bc7c7bbdcf9
-DATA secret<>+112(SB)/8, $0x3159b4cd4be0518a
-DATA secret<>+120(SB)/8, $0x647378d9c97e9fc8
-DATA secret<>+128(SB)/8, $0xc3ebd33483acc5ea
-GLOBL secret<>(SB), RODATA|NOPTR, $136
+// func addHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
+// Requires: AVX, AVX2, BMI2, MMX+
+TEXT ·addHashesAVX2(SB), $2072-64
+	MOVQ         words+0(FP), AX
+	MOVQ         n+48(FP), CX
+	MOVQ         answers+32(FP), SI
+	LEAQ         -32(SI)(CX*1), SI
+	NEGQ         CX
+	XORQ         DI, DI
+	XORQ         BX, BX
+	MOVQ         hs+40(FP), R8
+	CMPQ         table+24(FP), $0x00
+	JNE          some
+	CMPQ         lines+16(FP), $0x02
+	JE           all2
+	CMPQ         lines+16(FP), $0x03
+	JE           all3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+all1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
+
+all1both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	INCQ         CX
+	JNZ          all1both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all1last:
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
+	JNZ          all1last
+
+all1done:
+	VZEROUPPER
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
+
+all2:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+all2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
+
+all2both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	INCQ         CX
+	JNZ          all2both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all2last:
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
+	JNZ          all2last
+
+all2done:
+	VZEROUPPER
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
+
+all3:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+all3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
+
+all3both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), DX
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2064(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 32(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 40(SP)(BX*1)
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	INCQ         CX
+	JNZ          all3both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all3last:
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), R8
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
+	JNZ          all3last
+
+all3done:
+	VZEROUPPER
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
+
+some:
+	CMPQ         lines+16(FP), $0x02
+	JE           some2
+	CMPQ         lines+16(FP), $0x03
+	JE           some3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+some1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
+
+some1both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	INCQ         CX
+	JNZ          some1both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some1last:
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
+	JNZ          some1last
+
+some1done:
+	VZEROUPPER
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
+
+some2:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+some2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
+
+some2both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	INCQ         CX
+	JNZ          some2both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some2last:
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
+	JNZ          some2last
+
+some2done:
+	VZEROUPPER
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
+
+some3:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+some3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
+
+some3both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), DX
+	ADDQ         $0x08, R8
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, (SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 8(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2056(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 16(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 24(SP)(BX*1)
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        regionLines+8(FP), R9, R10
+	SHLQ         $0x06, R10
+	ADDQ         2064(SP), R10
+	PREFETCHT0   (AX)(R10*1)
+	MOVQ         R10, 32(SP)(BX*1)
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         R9, 40(SP)(BX*1)
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	INCQ         CX
+	JNZ          some3both
+	MOVQ         $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some3last:
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
+	JNZ          some3last
+
+some3done:
+	VZEROUPPER
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
+
+// func addKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
+// Requires: AVX, AVX2, BMI2, MMX+
+TEXT ·addKeysAVX2(SB), $2080-80
+	MOVQ         words+0(FP), AX
+	MOVQ         n+56(FP), CX
+	MOVQ         answers+32(FP), SI
+	LEAQ         -32(SI)(CX*1), SI
+	NEGQ         CX
+	XORQ         DI, DI
+	XORQ         BX, BX
+	MOVQ         keys+40(FP), R8
+	MOVQ         $0x165667919e3779f9, R11
+	CMPQ         table+24(FP), $0x00
+	JNE          some
+	CMPQ         lines+16(FP), $0x02
+	JE           all2
+	CMPQ         lines+16(FP), $0x03
+	JE           all3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+	MOVQ         $0x00000000, 2072(SP)
+
+all1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+all1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
+	MOVQ       $0x00000001, 2072(SP)
+
+all1both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+all1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        all1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all1last:
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
+	JNZ          all1last
+
+all1done:
+	VZEROUPPER
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+all1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all1rest
+
+all1firstlong:
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
+
+all2:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+	MOVQ         $0x00000002, 2072(SP)
+
+all2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+all2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
+	MOVQ       $0x00000003, 2072(SP)
+
+all2both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+all2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        all2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all2last:
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
+	JNZ          all2last
+
+all2done:
+	VZEROUPPER
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+all2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all2rest
+
+all2firstlong:
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
+
+all3:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+	MOVQ         $0x00000004, 2072(SP)
+
+all3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+all3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
+	MOVQ       $0x00000005, 2072(SP)
+
+all3both:
+	MOVQ         (SP)(BX*1), DX
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), DX
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+all3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        all3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all3last:
+	MOVQ         (SP)(BX*1), R8
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), R8
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
+	JNZ          all3last
+
+all3done:
+	VZEROUPPER
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+all3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all3rest
+
+all3firstlong:
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
+
+some:
+	CMPQ         lines+16(FP), $0x02
+	JE           some2
+	CMPQ         lines+16(FP), $0x03
+	JE           some3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	MOVQ         $0x00000006, 2072(SP)
+
+some1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+some1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
+	MOVQ       $0x00000007, 2072(SP)
+
+some1both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+some1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        some1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some1last:
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x10, BX
+	ANDQ         $0x000001ff, BX
+	DECQ         DX
+	JNZ          some1last
+
+some1done:
+	VZEROUPPER
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+some1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some1rest
+
+some1firstlong:
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
+
+some2:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	MOVQ         $0x00000008, 2072(SP)
+
+some2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+some2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
+	MOVQ       $0x00000009, 2072(SP)
+
+some2both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+some2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        some2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some2last:
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x20, BX
+	ANDQ         $0x000003ff, BX
+	DECQ         DX
+	JNZ          some2last
+
+some2done:
+	VZEROUPPER
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+some2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some2rest
+
+some2firstlong:
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
+
+some3:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	MOVQ         $0x0000000a, 2072(SP)
+
+some3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+some3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
+	MOVQ       $0x0000000b, 2072(SP)
+
+some3both:
+	MOVQ         (SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(DX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(DX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), DX
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(DX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(DX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(DX*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(DX*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)(CX*1)
+	ADCQ         $0x00, DI
+	MOVQ         (R8), R9
+	MOVQ         8(R8), R10
+	LEAQ         -9(R10), DX
+	CMPQ         DX, $0x08
+	JAE          other
+	MOVQ         $0x6782737bea4239b9, DX
+	XORQ         (R9), DX
+	MOVQ         $0xaf56bc3b0996523a, R12
+	XORQ         -8(R9)(R10*1), R12
+	MULXQ        R12, R9, R13
+	BSWAPQ       DX
+	ADDQ         R10, R12
+	XORQ         R13, R9
+	ADDQ         R12, DX
+	ADDQ         R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x25, R9
+	XORQ         R9, DX
+	IMULQ        R11, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+
+some3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        some3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some3last:
+	MOVQ         (SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      8(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 8(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (AX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      24(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 24(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	MOVQ         32(SP)(BX*1), R8
+	MOVQ         table+24(FP), R9
+	MOVWLZX      40(SP)(BX*1), R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VPBROADCASTQ 40(SP)(BX*1), Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (AX)(R8*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(AX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(AX)(R8*1)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        (SI)
+	ADCQ         $0x00, DI
+	INCQ         SI
+	ADDQ         $0x40, BX
+	ANDQ         $0x000007ff, BX
+	DECQ         DX
+	JNZ          some3last
+
+some3done:
+	VZEROUPPER
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+some3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some3rest
+
+some3firstlong:
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
+
+other:
+	LEAQ  -33(R10), DX
+	CMPQ  DX, $0x20
+	JAE   not64
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not64:
+	CMPQ  R10, $0x10
+	JBE   tiny
+	CMPQ  R10, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not32:
+	CMPQ  R10, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not96:
+	CMPQ  R10, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(R9)(R10*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  -56(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+tiny:
+	CMPQ  R10, $0x04
+	JB    least
+	MOVL  -4(R9)(R10*1), DX
+	MOVL  (R9), R9
+	SHLQ  $0x20, R9
+	ADDQ  R9, DX
+	MOVQ  $0xc73ab174c5ecd5a2, R9
+	XORQ  R9, DX
+	RORXQ $0x0f, DX, R12
+	RORXQ $0x28, DX, R9
+	XORQ  R12, DX
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x23, R9
+	ADDQ  R10, R9
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x1c, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+least:
+	MOVQ    $0x2d06800538d394c2, DX
+	TESTQ   R10, R10
+	JZ      hashed
+	MOVQ    R10, R13
+	SHRQ    $0x01, R13
+	MOVBLZX (R9), R12
+	MOVBLZX (R9)(R13*1), R13
+	MOVBLZX -1(R9)(R10*1), DX
+	SHLL    $0x10, R12
+	SHLL    $0x18, R13
+	ORL     R12, DX
+	ORL     R13, DX
+	MOVL    R10, R13
+	SHLL    $0x08, R13
+	ORL     R13, DX
+	XORL    $0x87275a9b, DX
+	MOVQ    DX, R9
+	SHRQ    $0x21, R9
+	XORQ    R9, DX
+	MOVQ    $0xc2b2ae3d27d4eb4f, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x1d, R9
+	XORQ    R9, DX
+	MOVQ    $0x165667b19e3779f9, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x20, R9
+	XORQ    R9, DX
+	JMP     hashed
+
+large:
+	CMPQ  R10, $0x000000f0
+	JA    long
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  72(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(R9), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  88(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  104(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(R9), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  120(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R12
+	SHRQ  $0x25, R12
+	XORQ  R12, DX
+	IMULQ R11, DX
+	MOVQ  DX, R12
+	SHRQ  $0x20, R12
+	XORQ  R12, DX
+	MOVQ  DX, R12
+	CMPQ  R10, $0x00000090
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(R9), DX
+	MOVQ  $0x6dd4de1cad21f72c, R13
+	XORQ  136(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000a0
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(R9), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R13
+	XORQ  152(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000b0
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(R9), DX
+	MOVQ  $0x4608b82172ffcc7d, R13
+	XORQ  168(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000c0
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(R9), DX
+	MOVQ  $0x52283c4c263a81e6, R13
+	XORQ  184(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000d0
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(R9), DX
+	MOVQ  $0x486471a32e531b8b, R13
+	XORQ  200(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000e0
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(R9), DX
+	MOVQ  $0x76faa8d8acdea946, R13
+	XORQ  216(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000f0
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(R9), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R13
+	XORQ  232(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0xebd33483acc5ea64, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+
+hashed:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothhashed
+	CMPQ 2072(SP), $0x02
+	JE   all2firsthashed
+	CMPQ 2072(SP), $0x03
+	JE   all2bothhashed
+	CMPQ 2072(SP), $0x04
+	JE   all3firsthashed
+	CMPQ 2072(SP), $0x05
+	JE   all3bothhashed
+	CMPQ 2072(SP), $0x06
+	JE   some1firsthashed
+	CMPQ 2072(SP), $0x07
+	JE   some1bothhashed
+	CMPQ 2072(SP), $0x08
+	JE   some2firsthashed
+	CMPQ 2072(SP), $0x09
+	JE   some2bothhashed
+	CMPQ 2072(SP), $0x0a
+	JE   some3firsthashed
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothhashed
+	JMP  all1firsthashed
+
+long:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothlong
+	CMPQ 2072(SP), $0x02
+	JE   all2firstlong
+	CMPQ 2072(SP), $0x03
+	JE   all2bothlong
+	CMPQ 2072(SP), $0x04
+	JE   all3firstlong
+	CMPQ 2072(SP), $0x05
+	JE   all3bothlong
+	CMPQ 2072(SP), $0x06
+	JE   some1firstlong
+	CMPQ 2072(SP), $0x07
+	JE   some1bothlong
+	CMPQ 2072(SP), $0x08
+	JE   some2firstlong
+	CMPQ 2072(SP), $0x09
+	JE   some2bothlong
+	CMPQ 2072(SP), $0x0a
+	JE   some3firstlong
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothlong
+	JMP  all1firstlong
+
+// func addHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
+// Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
+TEXT ·addHashesAVX512(SB), $2072-64
+	MOVQ         words+0(FP), AX
+	MOVQ         n+48(FP), CX
+	MOVQ         answers+32(FP), SI
+	LEAQ         -32(SI)(CX*1), SI
+	NEGQ         CX
+	XORQ         DI, DI
+	XORQ         BX, BX
+	MOVQ         hs+40(FP), R8
+	CMPQ         table+24(FP), $0x00
+	JNE          some
+	CMPQ         lines+16(FP), $0x02
+	JE           all2
+	CMPQ         lines+16(FP), $0x03
+	JE           all3
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+all1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
+
+all1both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KORTESTQ            K1, K1
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	INCQ                CX
+	JNZ                 all1both
+	MOVQ                $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all1last:
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KORTESTQ            K1, K1
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 all1last
+
+all1done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
+
+all2:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+all2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
+
+all2both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	INCQ                CX
+	JNZ                 all2both
+	MOVQ                $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all2last:
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 all2last
+
+all2done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
+
+all3:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+all3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
+
+all3both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2064(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 32(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 40(SP)(BX*1)
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	INCQ                CX
+	JNZ                 all3both
+	MOVQ                $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all3last:
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 all3last
+
+all3done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
+
+some:
+	CMPQ      lines+16(FP), $0x02
+	JE        some2
+	CMPQ      lines+16(FP), $0x03
+	JE        some3
+	VMOVDQU64 fields<>+0(SB), Z16
+
+some1first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
+
+some1both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	CMPQ                DX, $0x01
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	INCQ                CX
+	JNZ                 some1both
+	MOVQ                $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some1last:
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	CMPQ                R8, $0x01
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 some1last
+
+some1done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
+
+some2:
+	MOVQ      regionLines+8(FP), DX
+	SHLQ      $0x06, DX
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	VMOVDQU64 fields<>+0(SB), Z16
+
+some2first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
+
+some2both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 DX, R9
+	CMPQ                R9, $0x01
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	INCQ                CX
+	JNZ                 some2both
+	MOVQ                $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some2last:
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	CMPQ                R9, $0x01
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 some2last
+
+some2done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
+
+some3:
+	MOVQ      regionLines+8(FP), DX
+	SHLQ      $0x06, DX
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	MOVQ      R9, 2064(SP)
+	ADDQ      DX, R9
+	VMOVDQU64 fields<>+0(SB), Z16
+
+some3first:
+	MOVQ       (R8), DX
+	ADDQ       $0x08, R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
+
+some3both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 DX, R9
+	MOVQ                32(SP)(BX*1), DX
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R10)(R11*8), DX, DX
+	ORQ                 R9, DX
+	CMPQ                DX, $0x01
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), DX
+	ADDQ                $0x08, R8
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, (SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 8(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2056(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 16(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 24(SP)(BX*1)
+	MOVQ                $0xd1342543de82ef95, R9
+	IMULQ               R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+	MULXQ               regionLines+8(FP), R9, R10
+	SHLQ                $0x06, R10
+	ADDQ                2064(SP), R10
+	PREFETCHT0          (AX)(R10*1)
+	MOVQ                R10, 32(SP)(BX*1)
+	MOVQ                $0x9e3779b97f4a7c15, R9
+	IMULQ               DX, R9
+	MOVQ                R9, 40(SP)(BX*1)
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	INCQ                CX
+	JNZ                 some3both
+	MOVQ                $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some3last:
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	MOVQ                32(SP)(BX*1), R8
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R10)(R11*8), R8, R8
+	ORQ                 R9, R8
+	CMPQ                R8, $0x01
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 some3last
+
+some3done:
+	MOVQ n+48(FP), AX
+	ADDQ CX, AX
+	SUBQ DI, AX
+	MOVQ AX, ret+56(FP)
+	RET
+
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
+
+// func addKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
+// Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
+TEXT ·addKeysAVX512(SB), $2080-80
+	MOVQ         words+0(FP), AX
+	MOVQ         n+56(FP), CX
+	MOVQ         answers+32(FP), SI
+	LEAQ         -32(SI)(CX*1), SI
+	NEGQ         CX
+	XORQ         DI, DI
+	XORQ         BX, BX
+	MOVQ         keys+40(FP), R8
+	MOVQ         $0x165667919e3779f9, R11
+	CMPQ         table+24(FP), $0x00
+	JNE          some
+	CMPQ         lines+16(FP), $0x02
+	JE           all2
+	CMPQ         lines+16(FP), $0x03
+	JE           all3
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+	MOVQ         $0x00000000, 2072(SP)
+
+all1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+all1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         all1asked
+	CMPQ       BX, $0x00000200
+	JB         all1first
+	XORQ       BX, BX
+	MOVQ       $0x00000001, 2072(SP)
+
+all1both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KORTESTQ            K1, K1
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+all1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        all1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all1last:
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KORTESTQ            K1, K1
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 all1last
+
+all1done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+all1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all1rest
+
+all1firstlong:
+all1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  all1rest
+	JMP  all1done
+
+all2:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+	MOVQ         $0x00000002, 2072(SP)
+
+all2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+all2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         all2asked
+	CMPQ       BX, $0x00000400
+	JB         all2first
+	XORQ       BX, BX
+	MOVQ       $0x00000003, 2072(SP)
+
+all2both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+all2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        all2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all2last:
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KANDQ               K1, K2, K2
+	KORTESTQ            K2, K2
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 all2last
+
+all2done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+all2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all2rest
+
+all2firstlong:
+all2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  all2rest
+	JMP  all2done
+
+all3:
+	MOVQ         regionLines+8(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         DX, R9
+	MOVQ         R9, 2056(SP)
+	ADDQ         DX, R9
+	MOVQ         R9, 2064(SP)
+	ADDQ         DX, R9
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+	MOVQ         $0x00000004, 2072(SP)
+
+all3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+all3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         all3asked
+	CMPQ       BX, $0x00000800
+	JB         all3first
+	XORQ       BX, BX
+	MOVQ       $0x00000005, 2072(SP)
+
+all3both:
+	MOVQ                (SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	MOVQ                16(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), DX
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+all3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        all3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+all3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+all3last:
+	MOVQ                (SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	MOVQ                16(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K2
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KANDQ               K1, K2, K2
+	MOVQ                32(SP)(BX*1), R8
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KANDQ               K2, K1, K1
+	KORTESTQ            K1, K1
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 all3last
+
+all3done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+all3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  all3rest
+
+all3firstlong:
+all3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  all3rest
+	JMP  all3done
+
+some:
+	CMPQ      lines+16(FP), $0x02
+	JE        some2
+	CMPQ      lines+16(FP), $0x03
+	JE        some3
+	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x00000006, 2072(SP)
+
+some1first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+some1firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	INCQ       CX
+	JZ         some1asked
+	CMPQ       BX, $0x00000200
+	JB         some1first
+	XORQ       BX, BX
+	MOVQ       $0x00000007, 2072(SP)
+
+some1both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	CMPQ                DX, $0x01
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+some1bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	ADDQ       $0x10, BX
+	ANDQ       $0x000001ff, BX
+	INCQ       CX
+	JNZ        some1both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some1rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some1last:
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	CMPQ                R8, $0x01
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x10, BX
+	ANDQ                $0x000001ff, BX
+	DECQ                DX
+	JNZ                 some1last
+
+some1done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+some1bothlong:
+	ADDQ $0x10, BX
+	ANDQ $0x000001ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some1rest
+
+some1firstlong:
+some1asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x04, DX
+	JNZ  some1rest
+	JMP  some1done
+
+some2:
+	MOVQ      regionLines+8(FP), DX
+	SHLQ      $0x06, DX
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x00000008, 2072(SP)
+
+some2first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+some2firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	INCQ       CX
+	JZ         some2asked
+	CMPQ       BX, $0x00000400
+	JB         some2first
+	XORQ       BX, BX
+	MOVQ       $0x00000009, 2072(SP)
+
+some2both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R12
+	IMULQ               (R10), R12
+	SHRQ                $0x10, R12
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R12*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R12*8), R9, R9
+	ORQ                 DX, R9
+	CMPQ                R9, $0x01
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+some2bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	ADDQ       $0x20, BX
+	ANDQ       $0x000003ff, BX
+	INCQ       CX
+	JNZ        some2both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some2rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some2last:
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	CMPQ                R9, $0x01
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x20, BX
+	ANDQ                $0x000003ff, BX
+	DECQ                DX
+	JNZ                 some2last
+
+some2done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+some2bothlong:
+	ADDQ $0x20, BX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some2rest
+
+some2firstlong:
+some2asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x05, DX
+	JNZ  some2rest
+	JMP  some2done
+
+some3:
+	MOVQ      regionLines+8(FP), DX
+	SHLQ      $0x06, DX
+	MOVQ      DX, R9
+	MOVQ      R9, 2056(SP)
+	ADDQ      DX, R9
+	MOVQ      R9, 2064(SP)
+	ADDQ      DX, R9
+	VMOVDQU64 fields<>+0(SB), Z16
+	MOVQ      $0x0000000a, 2072(SP)
+
+some3first:
+	MOVQ   (R8), R9
+	MOVQ   8(R8), R10
+	LEAQ   -9(R10), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R9), DX
+	MOVQ   $0xaf56bc3b0996523a, R12
+	XORQ   -8(R9)(R10*1), R12
+	MULXQ  R12, R9, R13
+	BSWAPQ DX
+	ADDQ   R10, R12
+	XORQ   R13, R9
+	ADDQ   R12, DX
+	ADDQ   R9, DX
+	MOVQ   DX, R9
+	SHRQ   $0x25, R9
+	XORQ   R9, DX
+	IMULQ  R11, DX
+	MOVQ   DX, R9
+	SHRQ   $0x20, R9
+	XORQ   R9, DX
+
+some3firsthashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	INCQ       CX
+	JZ         some3asked
+	CMPQ       BX, $0x00000800
+	JB         some3first
+	XORQ       BX, BX
+	MOVQ       $0x0000000b, 2072(SP)
+
+some3both:
+	MOVQ                (SP)(BX*1), DX
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R9)(R10*8), DX, DX
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R12
+	IMULQ               (R10), R12
+	SHRQ                $0x10, R12
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R12*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R12*8), R9, R9
+	ORQ                 DX, R9
+	MOVQ                32(SP)(BX*1), DX
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R12
+	IMULQ               (R10), R12
+	SHRQ                $0x10, R12
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(DX*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R12*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(DX*1)
+	KMOVQ               K1, DX
+	ANDNQ               8(R10)(R12*8), DX, DX
+	ORQ                 R9, DX
+	CMPQ                DX, $0x01
+	SETCC               (SI)(CX*1)
+	ADCQ                $0x00, DI
+	MOVQ                (R8), R9
+	MOVQ                8(R8), R10
+	LEAQ                -9(R10), DX
+	CMPQ                DX, $0x08
+	JAE                 other
+	MOVQ                $0x6782737bea4239b9, DX
+	XORQ                (R9), DX
+	MOVQ                $0xaf56bc3b0996523a, R12
+	XORQ                -8(R9)(R10*1), R12
+	MULXQ               R12, R9, R13
+	BSWAPQ              DX
+	ADDQ                R10, R12
+	XORQ                R13, R9
+	ADDQ                R12, DX
+	ADDQ                R9, DX
+	MOVQ                DX, R9
+	SHRQ                $0x25, R9
+	XORQ                R9, DX
+	IMULQ               R11, DX
+	MOVQ                DX, R9
+	SHRQ                $0x20, R9
+	XORQ                R9, DX
+
+some3bothhashed:
+	ADDQ       stride+48(FP), R8
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, (SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 8(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2056(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 16(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 24(SP)(BX*1)
+	MOVQ       $0xd1342543de82ef95, R9
+	IMULQ      R9, DX
+	MOVQ       DX, R9
+	SHRQ       $0x20, R9
+	XORQ       R9, DX
+	MULXQ      regionLines+8(FP), R9, R10
+	SHLQ       $0x06, R10
+	ADDQ       2064(SP), R10
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ       R10, 32(SP)(BX*1)
+	MOVQ       $0x9e3779b97f4a7c15, R9
+	IMULQ      DX, R9
+	MOVQ       R9, 40(SP)(BX*1)
+	ADDQ       $0x40, BX
+	ANDQ       $0x000007ff, BX
+	INCQ       CX
+	JNZ        some3both
+	MOVQ       $0x0000000000000020, DX
+
+	// The answers that remain are those before the keys that are left.
+some3rest:
+	LEAQ 32(SI)(CX*1), SI
+	SUBQ DX, SI
+
+some3last:
+	MOVQ                (SP)(BX*1), R8
+	MOVQ                table+24(FP), R9
+	MOVWLZX             8(SP)(BX*1), R10
+	IMULQ               (R9), R10
+	SHRQ                $0x10, R10
+	VPMULTISHIFTQB.BCST 8(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R9)(R10*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R9)(R10*8), R8, R8
+	MOVQ                16(SP)(BX*1), R9
+	MOVQ                table+24(FP), R10
+	MOVWLZX             24(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 24(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R9*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R9*1)
+	KMOVQ               K1, R9
+	ANDNQ               8(R10)(R11*8), R9, R9
+	ORQ                 R8, R9
+	MOVQ                32(SP)(BX*1), R8
+	MOVQ                table+24(FP), R10
+	MOVWLZX             40(SP)(BX*1), R11
+	IMULQ               (R10), R11
+	SHRQ                $0x10, R11
+	VPMULTISHIFTQB.BCST 40(SP)(BX*1), Z16, Z18
+	VMOVDQU64           (AX)(R8*1), Z19
+	VPSHUFBITQMB        Z18, Z19, K1
+	VPMOVZXBQ           8(R10)(R11*8), Z17
+	VPROLVQ             Z18, Z17, Z18
+	VPORQ               Z18, Z19, Z19
+	VMOVDQU64           Z19, (AX)(R8*1)
+	KMOVQ               K1, R8
+	ANDNQ               8(R10)(R11*8), R8, R8
+	ORQ                 R9, R8
+	CMPQ                R8, $0x01
+	SETCC               (SI)
+	ADCQ                $0x00, DI
+	INCQ                SI
+	ADDQ                $0x40, BX
+	ANDQ                $0x000007ff, BX
+	DECQ                DX
+	JNZ                 some3last
+
+some3done:
+	MOVQ n+56(FP), AX
+	ADDQ CX, AX
+	MOVQ AX, done+72(FP)
+	SUBQ DI, AX
+	MOVQ AX, count+64(FP)
+	RET
+
+some3bothlong:
+	ADDQ $0x40, BX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000001f, DX
+	JMP  some3rest
+
+some3firstlong:
+some3asked:
+	MOVQ BX, DX
+	XORQ BX, BX
+	SHRQ $0x06, DX
+	JNZ  some3rest
+	JMP  some3done
+
+other:
+	LEAQ  -33(R10), DX
+	CMPQ  DX, $0x20
+	JAE   not64
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not64:
+	CMPQ  R10, $0x10
+	JBE   tiny
+	CMPQ  R10, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not32:
+	CMPQ  R10, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+not96:
+	CMPQ  R10, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(R9)(R10*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  -56(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R9)(R10*1), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  -40(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R9)(R10*1), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  -24(R9)(R10*1), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+tiny:
+	CMPQ  R10, $0x04
+	JB    least
+	MOVL  -4(R9)(R10*1), DX
+	MOVL  (R9), R9
+	SHLQ  $0x20, R9
+	ADDQ  R9, DX
+	MOVQ  $0xc73ab174c5ecd5a2, R9
+	XORQ  R9, DX
+	RORXQ $0x0f, DX, R12
+	RORXQ $0x28, DX, R9
+	XORQ  R12, DX
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x23, R9
+	ADDQ  R10, R9
+	XORQ  R9, DX
+	MOVQ  $0x9fb21c651e98df25, R9
+	IMULQ R9, DX
+	MOVQ  DX, R9
+	SHRQ  $0x1c, R9
+	XORQ  R9, DX
+	JMP   hashed
+
+least:
+	MOVQ    $0x2d06800538d394c2, DX
+	TESTQ   R10, R10
+	JZ      hashed
+	MOVQ    R10, R13
+	SHRQ    $0x01, R13
+	MOVBLZX (R9), R12
+	MOVBLZX (R9)(R13*1), R13
+	MOVBLZX -1(R9)(R10*1), DX
+	SHLL    $0x10, R12
+	SHLL    $0x18, R13
+	ORL     R12, DX
+	ORL     R13, DX
+	MOVL    R10, R13
+	SHLL    $0x08, R13
+	ORL     R13, DX
+	XORL    $0x87275a9b, DX
+	MOVQ    DX, R9
+	SHRQ    $0x21, R9
+	XORQ    R9, DX
+	MOVQ    $0xc2b2ae3d27d4eb4f, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x1d, R9
+	XORQ    R9, DX
+	MOVQ    $0x165667b19e3779f9, R9
+	IMULQ   R9, DX
+	MOVQ    DX, R9
+	SHRQ    $0x20, R9
+	XORQ    R9, DX
+	JMP     hashed
+
+large:
+	CMPQ  R10, $0x000000f0
+	JA    long
+	MOVQ  $0x9e3779b185ebca87, R12
+	IMULQ R10, R12
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R9), DX
+	MOVQ  $0x1cad21f72c81017c, R13
+	XORQ  8(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(R9), DX
+	MOVQ  $0x1f67b3b7a4a44072, R13
+	XORQ  24(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(R9), DX
+	MOVQ  $0x2172ffcc7dd05a82, R13
+	XORQ  40(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(R9), DX
+	MOVQ  $0x4c263a81e69035e0, R13
+	XORQ  56(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(R9), DX
+	MOVQ  $0xa32e531b8b65d088, R13
+	XORQ  72(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(R9), DX
+	MOVQ  $0xd8acdea946ef1938, R13
+	XORQ  88(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(R9), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R13
+	XORQ  104(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(R9), DX
+	MOVQ  $0x647378d9c97e9fc8, R13
+	XORQ  120(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R12
+	SHRQ  $0x25, R12
+	XORQ  R12, DX
+	IMULQ R11, DX
+	MOVQ  DX, R12
+	SHRQ  $0x20, R12
+	XORQ  R12, DX
+	MOVQ  DX, R12
+	CMPQ  R10, $0x00000090
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(R9), DX
+	MOVQ  $0x6dd4de1cad21f72c, R13
+	XORQ  136(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000a0
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(R9), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R13
+	XORQ  152(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000b0
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(R9), DX
+	MOVQ  $0x4608b82172ffcc7d, R13
+	XORQ  168(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000c0
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(R9), DX
+	MOVQ  $0x52283c4c263a81e6, R13
+	XORQ  184(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000d0
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(R9), DX
+	MOVQ  $0x486471a32e531b8b, R13
+	XORQ  200(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000e0
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(R9), DX
+	MOVQ  $0x76faa8d8acdea946, R13
+	XORQ  216(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+	CMPQ  R10, $0x000000f0
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(R9), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R13
+	XORQ  232(R9), R13
+	MULXQ R13, DX, R13
+	XORQ  R13, DX
+	ADDQ  DX, R12
+
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(R9)(R10*1), DX
+	MOVQ  $0xebd33483acc5ea64, R13
+	XORQ  -8(R9)(R10*1), R13
+	MULXQ R13, DX, R9
+	XORQ  R9, DX
+	LEAQ  (R12)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R11, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+
+hashed:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothhashed
+	CMPQ 2072(SP), $0x02
+	JE   all2firsthashed
+	CMPQ 2072(SP), $0x03
+	JE   all2bothhashed
+	CMPQ 2072(SP), $0x04
+	JE   all3firsthashed
+	CMPQ 2072(SP), $0x05
+	JE   all3bothhashed
+	CMPQ 2072(SP), $0x06
+	JE   some1firsthashed
+	CMPQ 2072(SP), $0x07
+	JE   some1bothhashed
+	CMPQ 2072(SP), $0x08
+	JE   some2firsthashed
+	CMPQ 2072(SP), $0x09
+	JE   some2bothhashed
+	CMPQ 2072(SP), $0x0a
+	JE   some3firsthashed
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothhashed
+	JMP  all1firsthashed
+
+long:
+	CMPQ 2072(SP), $0x01
+	JE   all1bothlong
+	CMPQ 2072(SP), $0x02
+	JE   all2firstlong
+	CMPQ 2072(SP), $0x03
+	JE   all2bothlong
+	CMPQ 2072(SP), $0x04
+	JE   all3firstlong
+	CMPQ 2072(SP), $0x05
+	JE   all3bothlong
+	CMPQ 2072(SP), $0x06
+	JE   some1firstlong
+	CMPQ 2072(SP), $0x07
+	JE   some1bothlong
+	CMPQ 2072(SP), $0x08
+	JE   some2firstlong
+	CMPQ 2072(SP), $0x09
+	JE   some2bothlong
+	CMPQ 2072(SP), $0x0a
+	JE   some3firstlong
+	CMPQ 2072(SP), $0x0b
+	JE   some3bothlong
+	JMP  all1firstlong
 
 // func addHash(prepared *uint64, h uint64) bool
 // Requires: AVX, AVX2, AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2
@@ -5367,33 +12864,33 @@ variant6:
 	CMPQ         CX, $0x01
 	JNE          variant7
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), AX, BX
 	SHLQ         $0x06, BX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (CX)(BX*1), Y6
-	VPANDN       Y0, Y6, Y7
-	VPOR         Y0, Y6, Y6
-	VMOVDQU      Y6, (CX)(BX*1)
-	VPSRLVQ      Y1, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(BX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(BX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
 	VMOVDQU      32(CX)(BX*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(CX)(BX*1)
-	VPOR         Y7, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -5402,10 +12899,10 @@ variant7:
 	CMPQ         CX, $0x05
 	JNE          variant8
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), BX, SI
 	SHLQ         $0x06, SI
 	MOVQ         $0x9e3779b97f4a7c15, BX
@@ -5414,26 +12911,26 @@ variant7:
 	MOVWLZX      BX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        BX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (CX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y6
-	VPOR         Y0, Y5, Y5
-	VMOVDQU      Y5, (CX)(SI*1)
-	VPSRLVQ      Y1, Y4, Y0
-	VPAND        Y2, Y0, Y0
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(SI*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(SI*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
 	VPMOVZXBQ    12(AX)(DX*8), Y1
 	VPSLLVQ      Y0, Y1, Y0
 	VMOVDQU      32(CX)(SI*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(CX)(SI*1)
-	VPOR         Y6, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -5445,32 +12942,32 @@ variant8:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
 	IMULQ        DX, SI
-	VMOVQ        SI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(DI*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(DI*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(DI*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(DI*1)
-	VPOR         Y8, Y7, Y7
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(DI*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(DI*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -5480,25 +12977,25 @@ variant8:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y6
-	VPANDN       Y0, Y6, Y8
-	VPOR         Y0, Y6, Y6
-	VMOVDQU      Y6, (BX)(CX*1)
-	VPOR         Y7, Y8, Y8
-	VPSRLVQ      Y1, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(CX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
 	VMOVDQU      32(BX)(CX*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(CX*1)
-	VPOR         Y8, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -5510,10 +13007,10 @@ variant9:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
@@ -5522,25 +13019,25 @@ variant9:
 	MOVWLZX      SI, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        SI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R8)(R9*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(DI*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(DI*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(DI*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(DI*1)
-	VPOR         Y7, Y6, Y6
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(DI*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(DI*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -5554,27 +13051,27 @@ variant9:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (BX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y7
-	VPOR         Y0, Y5, Y5
-	VMOVDQU      Y5, (BX)(SI*1)
-	VPOR         Y6, Y7, Y7
-	VPSRLVQ      Y1, Y4, Y0
-	VPAND        Y2, Y0, Y0
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(SI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
 	VPMOVZXBQ    12(AX)(DX*8), Y1
 	VPSLLVQ      Y0, Y1, Y0
 	VMOVDQU      32(BX)(SI*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(SI*1)
-	VPOR         Y7, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -5587,32 +13084,32 @@ variant10:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
 	IMULQ        DX, DI
-	VMOVQ        DI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R8*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R8*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R8*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R8*1)
-	VPOR         Y8, Y7, Y7
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(R8*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -5622,24 +13119,24 @@ variant10:
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, CX
 	IMULQ        DX, CX
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (SI)(DI*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (SI)(DI*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(DI*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(SI)(DI*1)
-	VPOR         Y9, Y7, Y7
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)(DI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)(DI*1)
+	VPOR         Y4, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -5649,25 +13146,25 @@ variant10:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y6
-	VPANDN       Y0, Y6, Y8
-	VPOR         Y0, Y6, Y6
-	VMOVDQU      Y6, (BX)(CX*1)
-	VPOR         Y7, Y8, Y8
-	VPSRLVQ      Y1, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(CX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
 	VMOVDQU      32(BX)(CX*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(CX*1)
-	VPOR         Y8, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -5678,10 +13175,10 @@ variant11:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
@@ -5690,25 +13187,25 @@ variant11:
 	MOVWLZX      DI, R10
 	IMULQ        (R9), R10
 	SHRQ         $0x10, R10
-	VMOVQ        DI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R9)(R10*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R8*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R8*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R9)(R10*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R8*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R8*1)
-	VPOR         Y7, Y6, Y6
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(R8*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -5722,26 +13219,26 @@ variant11:
 	MOVWLZX      CX, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        CX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R8)(R9*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (SI)(DI*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (SI)(DI*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(DI*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(SI)(DI*1)
-	VPOR         Y8, Y6, Y6
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)(DI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)(DI*1)
+	VPOR         Y4, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -5755,27 +13252,27 @@ variant11:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (BX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y7
-	VPOR         Y0, Y5, Y5
-	VMOVDQU      Y5, (BX)(SI*1)
-	VPOR         Y6, Y7, Y7
-	VPSRLVQ      Y1, Y4, Y0
-	VPAND        Y2, Y0, Y0
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(SI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
 	VPMOVZXBQ    12(AX)(DX*8), Y1
 	VPSLLVQ      Y0, Y1, Y0
 	VMOVDQU      32(BX)(SI*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(SI*1)
-	VPOR         Y7, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+16(FP)
 	VZEROUPPER
 	RET
@@ -5794,7 +13291,7 @@ TEXT ·addKey(SB), NOSPLIT, $0-25
 	JZ     elsewhere
 	LEAQ   -9(BX), DX
 	CMPQ   DX, $0x08
-	JAE    keyother
+	JAE    other
 	MOVQ   $0x6782737bea4239b9, DX
 	XORQ   (CX), DX
 	MOVQ   $0xaf56bc3b0996523a, DI
@@ -5814,7 +13311,7 @@ TEXT ·addKey(SB), NOSPLIT, $0-25
 	SHRQ   $0x20, CX
 	XORQ   CX, DX
 
-keyhashed:
+hashed:
 	CMPQ           SI, $0x09
 	JNE            variant1
 	MOVQ           8(AX), CX
@@ -6099,33 +13596,33 @@ variant6:
 	CMPQ         SI, $0x01
 	JNE          variant7
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), AX, BX
 	SHLQ         $0x06, BX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (CX)(BX*1), Y6
-	VPANDN       Y0, Y6, Y7
-	VPOR         Y0, Y6, Y6
-	VMOVDQU      Y6, (CX)(BX*1)
-	VPSRLVQ      Y1, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(BX*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(BX*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
 	VMOVDQU      32(CX)(BX*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(CX)(BX*1)
-	VPOR         Y7, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -6134,10 +13631,10 @@ variant7:
 	CMPQ         SI, $0x05
 	JNE          variant8
 	MOVQ         8(AX), CX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), BX, SI
 	SHLQ         $0x06, SI
 	MOVQ         $0x9e3779b97f4a7c15, BX
@@ -6146,26 +13643,26 @@ variant7:
 	MOVWLZX      BX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        BX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (CX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y6
-	VPOR         Y0, Y5, Y5
-	VMOVDQU      Y5, (CX)(SI*1)
-	VPSRLVQ      Y1, Y4, Y0
-	VPAND        Y2, Y0, Y0
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(SI*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(SI*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
 	VPMOVZXBQ    12(AX)(DX*8), Y1
 	VPSLLVQ      Y0, Y1, Y0
 	VMOVDQU      32(CX)(SI*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(CX)(SI*1)
-	VPOR         Y6, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -6177,32 +13674,32 @@ variant8:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
 	IMULQ        DX, SI
-	VMOVQ        SI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(DI*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(DI*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(DI*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(DI*1)
-	VPOR         Y8, Y7, Y7
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(DI*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(DI*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -6212,25 +13709,25 @@ variant8:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y6
-	VPANDN       Y0, Y6, Y8
-	VPOR         Y0, Y6, Y6
-	VMOVDQU      Y6, (BX)(CX*1)
-	VPOR         Y7, Y8, Y8
-	VPSRLVQ      Y1, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(CX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
 	VMOVDQU      32(BX)(CX*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(CX*1)
-	VPOR         Y8, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -6242,10 +13739,10 @@ variant9:
 	MOVQ         (AX), BX
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), SI, DI
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, SI
@@ -6254,25 +13751,25 @@ variant9:
 	MOVWLZX      SI, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        SI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R8)(R9*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(DI*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(DI*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(DI*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(DI*1)
-	VPOR         Y7, Y6, Y6
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(DI*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(DI*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(DI*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -6286,27 +13783,27 @@ variant9:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (BX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y7
-	VPOR         Y0, Y5, Y5
-	VMOVDQU      Y5, (BX)(SI*1)
-	VPOR         Y6, Y7, Y7
-	VPSRLVQ      Y1, Y4, Y0
-	VPAND        Y2, Y0, Y0
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(SI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
 	VPMOVZXBQ    12(AX)(DX*8), Y1
 	VPSLLVQ      Y0, Y1, Y0
 	VMOVDQU      32(BX)(SI*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(SI*1)
-	VPOR         Y7, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -6319,32 +13816,32 @@ variant10:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
-	VPBROADCASTQ one<>+0(SB), Y4
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
 	IMULQ        DX, DI
-	VMOVQ        DI, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (CX)(R8*1), Y7
-	VPANDN       Y6, Y7, Y8
-	VPOR         Y6, Y7, Y7
-	VMOVDQU      Y7, (CX)(R8*1)
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(CX)(R8*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(CX)(R8*1)
-	VPOR         Y8, Y7, Y7
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(R8*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -6354,24 +13851,24 @@ variant10:
 	SHLQ         $0x06, DI
 	MOVQ         $0x9e3779b97f4a7c15, CX
 	IMULQ        DX, CX
-	VMOVQ        CX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y6
-	VPAND        Y2, Y6, Y6
-	VPSLLVQ      Y6, Y4, Y6
-	VMOVDQU      (SI)(DI*1), Y8
-	VPANDN       Y6, Y8, Y9
-	VPOR         Y6, Y8, Y8
-	VMOVDQU      Y8, (SI)(DI*1)
-	VPOR         Y7, Y9, Y9
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPSLLVQ      Y5, Y4, Y5
-	VMOVDQU      32(SI)(DI*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, 32(SI)(DI*1)
-	VPOR         Y9, Y7, Y7
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)(DI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)(DI*1)
+	VPOR         Y4, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -6381,25 +13878,25 @@ variant10:
 	SHLQ         $0x06, CX
 	MOVQ         $0x9e3779b97f4a7c15, AX
 	IMULQ        DX, AX
-	VMOVQ        AX, X5
-	VPBROADCASTQ X5, Y5
-	VPSRLVQ      Y0, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
-	VMOVDQU      (BX)(CX*1), Y6
-	VPANDN       Y0, Y6, Y8
-	VPOR         Y0, Y6, Y6
-	VMOVDQU      Y6, (BX)(CX*1)
-	VPOR         Y7, Y8, Y8
-	VPSRLVQ      Y1, Y5, Y0
-	VPAND        Y2, Y0, Y0
-	VPSLLVQ      Y0, Y4, Y0
+	VMOVQ        AX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX)(CX*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(CX*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
 	VMOVDQU      32(BX)(CX*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(CX*1)
-	VPOR         Y8, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+24(FP)
 	VZEROUPPER
 	RET
@@ -6410,10 +13907,10 @@ variant11:
 	SHLQ         $0x06, BX
 	LEAQ         (CX)(BX*1), SI
 	LEAQ         (SI)(BX*1), BX
-	VMOVDQU      shifts<>+0(SB), Y0
-	VMOVDQU      shifts<>+32(SB), Y1
-	VPBROADCASTQ low6<>+0(SB), Y2
-	VPXOR        Y3, Y3, Y3
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
 	MULXQ        (AX), DI, R8
 	SHLQ         $0x06, R8
 	MOVQ         $0x9e3779b97f4a7c15, DI
@@ -6422,25 +13919,25 @@ variant11:
 	MOVWLZX      DI, R10
 	IMULQ        (R9), R10
 	SHRQ         $0x10, R10
-	VMOVQ        DI, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R9)(R10*8), Y6
-	VPSLLVQ      Y5, Y6, Y5
-	VMOVDQU      (CX)(R8*1), Y6
-	VPANDN       Y5, Y6, Y7
-	VPOR         Y5, Y6, Y6
-	VMOVDQU      Y6, (CX)(R8*1)
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R9)(R10*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(CX)(R8*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(CX)(R8*1)
-	VPOR         Y7, Y6, Y6
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX)(R8*1), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)(R8*1)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX)(R8*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)(R8*1)
+	VPOR         Y3, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -6454,26 +13951,26 @@ variant11:
 	MOVWLZX      CX, R9
 	IMULQ        (R8), R9
 	SHRQ         $0x10, R9
-	VMOVQ        CX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y5
-	VPAND        Y2, Y5, Y5
-	VPMOVZXBQ    8(R8)(R9*8), Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VMOVDQU      (SI)(DI*1), Y7
-	VPANDN       Y5, Y7, Y8
-	VPOR         Y5, Y7, Y7
-	VMOVDQU      Y7, (SI)(DI*1)
-	VPOR         Y6, Y8, Y8
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPMOVZXBQ    12(R8)(R9*8), Y5
-	VPSLLVQ      Y4, Y5, Y4
-	VMOVDQU      32(SI)(DI*1), Y5
-	VPANDN       Y4, Y5, Y6
-	VPOR         Y4, Y5, Y5
-	VMOVDQU      Y5, 32(SI)(DI*1)
-	VPOR         Y8, Y6, Y6
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (SI)(DI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)(DI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI)(DI*1), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)(DI*1)
+	VPOR         Y4, Y2, Y2
 	MOVQ         $0xd1342543de82ef95, CX
 	IMULQ        CX, DX
 	MOVQ         DX, CX
@@ -6487,107 +13984,65 @@ variant11:
 	MOVWLZX      CX, DX
 	IMULQ        (AX), DX
 	SHRQ         $0x10, DX
-	VMOVQ        CX, X4
-	VPBROADCASTQ X4, Y4
-	VPSRLVQ      Y0, Y4, Y0
-	VPAND        Y2, Y0, Y0
-	VPMOVZXBQ    8(AX)(DX*8), Y5
-	VPSLLVQ      Y0, Y5, Y0
-	VMOVDQU      (BX)(SI*1), Y5
-	VPANDN       Y0, Y5, Y7
-	VPOR         Y0, Y5, Y5
-	VMOVDQU      Y5, (BX)(SI*1)
-	VPOR         Y6, Y7, Y7
-	VPSRLVQ      Y1, Y4, Y0
-	VPAND        Y2, Y0, Y0
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX)(SI*1), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)(SI*1)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
 	VPMOVZXBQ    12(AX)(DX*8), Y1
 	VPSLLVQ      Y0, Y1, Y0
 	VMOVDQU      32(BX)(SI*1), Y1
 	VPANDN       Y0, Y1, Y2
 	VPOR         Y0, Y1, Y1
 	VMOVDQU      Y1, 32(BX)(SI*1)
-	VPOR         Y7, Y2, Y2
-	VPTEST       Y2, Y3
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
 	SETCC        ret+24(FP)
 	VZEROUPPER
 	RET
 
-keyother:
-	CMPQ  BX, $0x10
-	JBE   keytiny
-	CMPQ  BX, $0x00000080
-	JA    keylarge
+other:
+	LEAQ  -33(BX), DX
+	CMPQ  DX, $0x20
+	JAE   not64
 	MOVQ  $0x9e3779b185ebca87, DI
 	IMULQ BX, DI
-	CMPQ  BX, $0x00000060
-	JBE   keyupTo96
-	MOVQ  48(CX), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  56(CX), R8
-	XORQ  secret<>+104(SB), R8
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  -64(CX)(BX*1), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  -56(CX)(BX*1), R8
-	XORQ  secret<>+120(SB), R8
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-
-keyupTo96:
-	CMPQ  BX, $0x00000040
-	JBE   keyupTo64
-	MOVQ  32(CX), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  40(CX), R8
-	XORQ  secret<>+72(SB), R8
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  -48(CX)(BX*1), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  -40(CX)(BX*1), R8
-	XORQ  secret<>+88(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-
-keyupTo64:
-	CMPQ  BX, $0x00000020
-	JBE   keyupTo32
-	MOVQ  16(CX), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  24(CX), R8
-	XORQ  secret<>+40(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-	MOVQ  -32(CX)(BX*1), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  -24(CX)(BX*1), R8
-	XORQ  secret<>+56(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-
-keyupTo32:
-	MOVQ  (CX), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(CX), R8
-	XORQ  secret<>+8(SB), R8
-	MULXQ R8, DX, R8
-	XORQ  R8, DX
-	ADDQ  DX, DI
-	MOVQ  -16(CX)(BX*1), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  -8(CX)(BX*1), CX
-	XORQ  secret<>+24(SB), CX
-	MULXQ CX, CX, DX
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
 	XORQ  DX, CX
-	ADDQ  CX, DI
-	MOVQ  DI, DX
+	LEAQ  (DI)(CX*1), DX
 	MOVQ  DX, CX
 	SHRQ  $0x25, CX
 	XORQ  CX, DX
@@ -6596,11 +14051,170 @@ keyupTo32:
 	MOVQ  DX, CX
 	SHRQ  $0x20, CX
 	XORQ  CX, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keytiny:
+not64:
+	CMPQ  BX, $0x10
+	JBE   tiny
+	CMPQ  BX, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+not32:
+	CMPQ  BX, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  40(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(CX)(BX*1), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  -40(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+not96:
+	CMPQ  BX, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(CX), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R8
+	XORQ  56(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(CX)(BX*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R8
+	XORQ  -56(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  40(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(CX)(BX*1), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  -40(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+tiny:
 	CMPQ  BX, $0x04
-	JB    keyleast
+	JB    least
 	MOVL  -4(CX)(BX*1), DX
 	MOVL  (CX), CX
 	SHLQ  $0x20, CX
@@ -6622,12 +14236,12 @@ keytiny:
 	MOVQ  DX, CX
 	SHRQ  $0x1c, CX
 	XORQ  CX, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keyleast:
+least:
 	MOVQ    $0x2d06800538d394c2, DX
 	TESTQ   BX, BX
-	JZ      keyhashed
+	JZ      hashed
 	MOVQ    BX, R8
 	SHRQ    $0x01, R8
 	MOVBLZX (CX), DI
@@ -6654,70 +14268,69 @@ keyleast:
 	MOVQ    DX, CX
 	SHRQ    $0x20, CX
 	XORQ    CX, DX
-	JMP     keyhashed
+	JMP     hashed
 
-keylarge:
+large:
 	CMPQ  BX, $0x000000f0
 	JA    elsewhere
 	MOVQ  $0x9e3779b185ebca87, DI
 	IMULQ BX, DI
-	MOVQ  (CX), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(CX), R8
-	XORQ  secret<>+8(SB), R8
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  16(CX), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  24(CX), R8
-	XORQ  secret<>+24(SB), R8
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  24(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  32(CX), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  40(CX), R8
-	XORQ  secret<>+40(SB), R8
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  40(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  48(CX), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  56(CX), R8
-	XORQ  secret<>+56(SB), R8
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(CX), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  56(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  64(CX), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  72(CX), R8
-	XORQ  secret<>+72(SB), R8
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  72(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  80(CX), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  88(CX), R8
-	XORQ  secret<>+88(SB), R8
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(CX), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  88(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  96(CX), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  104(CX), R8
-	XORQ  secret<>+104(SB), R8
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(CX), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R8
+	XORQ  104(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
-	MOVQ  112(CX), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  120(CX), R8
-	XORQ  secret<>+120(SB), R8
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(CX), DX
+	MOVQ  $0x647378d9c97e9fc8, R8
+	XORQ  120(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
-	ADDQ  DX, DI
-	MOVQ  DI, DX
+	LEAQ  (DI)(DX*1), DX
 	MOVQ  DX, DI
 	SHRQ  $0x25, DI
 	XORQ  DI, DX
@@ -6728,78 +14341,77 @@ keylarge:
 	XORQ  DI, DX
 	MOVQ  DX, DI
 	CMPQ  BX, $0x00000090
-	JB    keytail
-	MOVQ  128(CX), DX
-	XORQ  secret<>+3(SB), DX
-	MOVQ  136(CX), R8
-	XORQ  secret<>+11(SB), R8
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(CX), DX
+	MOVQ  $0x6dd4de1cad21f72c, R8
+	XORQ  136(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000a0
-	JB    keytail
-	MOVQ  144(CX), DX
-	XORQ  secret<>+19(SB), DX
-	MOVQ  152(CX), R8
-	XORQ  secret<>+27(SB), R8
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(CX), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R8
+	XORQ  152(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000b0
-	JB    keytail
-	MOVQ  160(CX), DX
-	XORQ  secret<>+35(SB), DX
-	MOVQ  168(CX), R8
-	XORQ  secret<>+43(SB), R8
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(CX), DX
+	MOVQ  $0x4608b82172ffcc7d, R8
+	XORQ  168(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000c0
-	JB    keytail
-	MOVQ  176(CX), DX
-	XORQ  secret<>+51(SB), DX
-	MOVQ  184(CX), R8
-	XORQ  secret<>+59(SB), R8
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(CX), DX
+	MOVQ  $0x52283c4c263a81e6, R8
+	XORQ  184(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000d0
-	JB    keytail
-	MOVQ  192(CX), DX
-	XORQ  secret<>+67(SB), DX
-	MOVQ  200(CX), R8
-	XORQ  secret<>+75(SB), R8
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(CX), DX
+	MOVQ  $0x486471a32e531b8b, R8
+	XORQ  200(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000e0
-	JB    keytail
-	MOVQ  208(CX), DX
-	XORQ  secret<>+83(SB), DX
-	MOVQ  216(CX), R8
-	XORQ  secret<>+91(SB), R8
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(CX), DX
+	MOVQ  $0x76faa8d8acdea946, R8
+	XORQ  216(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 	CMPQ  BX, $0x000000f0
-	JB    keytail
-	MOVQ  224(CX), DX
-	XORQ  secret<>+99(SB), DX
-	MOVQ  232(CX), R8
-	XORQ  secret<>+107(SB), R8
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(CX), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R8
+	XORQ  232(CX), R8
 	MULXQ R8, DX, R8
 	XORQ  R8, DX
 	ADDQ  DX, DI
 
-keytail:
-	MOVQ  -16(CX)(BX*1), DX
-	XORQ  secret<>+119(SB), DX
-	MOVQ  -8(CX)(BX*1), CX
-	XORQ  secret<>+127(SB), CX
-	MULXQ CX, CX, DX
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0xebd33483acc5ea64, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
 	XORQ  DX, CX
-	ADDQ  CX, DI
-	MOVQ  DI, DX
+	LEAQ  (DI)(CX*1), DX
 	MOVQ  DX, CX
 	SHRQ  $0x25, CX
 	XORQ  CX, DX
@@ -6808,7 +14420,7 @@ keytail:
 	MOVQ  DX, CX
 	SHRQ  $0x20, CX
 	XORQ  CX, DX
-	JMP   keyhashed
+	JMP   hashed
 
 elsewhere:
 	JMP ·addKeyElsewhere(SB)

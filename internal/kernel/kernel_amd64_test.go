@@ -20,6 +20,7 @@ var vectors = []struct {
 }
 
 func init() {
+	keyBatches["reference"] = batchesBy(reference)
 	for _, v := range vectors {
 		if !v.available {
 			continue
@@ -35,6 +36,7 @@ func init() {
 				return l.hasBatchBy(v.by, words, found, hs)
 			},
 		})
+		keyBatches[v.name] = batchesBy(v.by)
 		preparers[v.name] = func(l Layout, words []uint64) *Prepared { return preparedBy(v.by, l, words) }
 	}
 }
@@ -44,6 +46,19 @@ func preparedBy(by implementation, l Layout, words []uint64) *Prepared {
 	p := prepared(l, words)
 	p.hashCode, p.keyCode = l.codeBy(by), l.codeBy(by)
 	return p
+}
+
+// batchesBy does the operations for many keys by an implementation that need not be
+// the chosen one.
+func batchesBy(by implementation) keyBatch {
+	return keyBatch{
+		func(l Layout, words []uint64, added []bool, keys [][]byte) int {
+			return keysBy(by, true, l, words, added, keys)
+		},
+		func(l Layout, words []uint64, found []bool, keys [][]byte) int {
+			return keysBy(by, false, l, words, found, keys)
+		},
+	}
 }
 
 func TestVectorsAvailable(t *testing.T) {
@@ -94,6 +109,8 @@ func TestDispatch(t *testing.T) {
 		for name, call := range map[string]func(){
 			"HasBatch": func() { l.HasBatch(short, nil, []uint64{0}) },
 			"AddBatch": func() { l.AddBatch(short, nil, []uint64{0}) },
+			"HasKeys":  func() { l.HasKeys(short, nil, [][]byte{nil}) },
+			"AddKeys":  func() { l.AddKeys(short, nil, [][]byte{nil}) },
 		} {
 			if !panics(call) {
 				t.Errorf("with %s chosen, %s did not run the assembly", v.name, name)

@@ -2,12 +2,22 @@
 
 package kernel
 
-func (l Layout) addBatch(words []uint64, added []bool, hs []uint64) int {
+// implementation names a way to do the operations, of which there is one here.
+type implementation uint8
+
+const chosen implementation = 0
+
+func (l Layout) addBatchBy(_ implementation, words []uint64, added []bool, hs []uint64) int {
 	return l.addBatchRef(words, added, hs)
 }
 
-func (l Layout) hasBatch(words []uint64, found []bool, hs []uint64) int {
+func (l Layout) hasBatchBy(_ implementation, words []uint64, found []bool, hs []uint64) int {
 	return l.hasBatchRef(words, found, hs)
+}
+
+// someKeys is for the assembly.
+func someKeys[T []byte | string](_ implementation, _ bool, _ Layout, _ []uint64, _ []bool, _ []T) (count, done int) {
+	return 0, 0
 }
 
 // prefetch does nothing: Go has no prefetch, and a load would wait.

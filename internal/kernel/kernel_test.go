@@ -226,9 +226,12 @@ func TestNoAllocations(t *testing.T) {
 	words, hs, answers := make([]uint64, l.Words()), make([]uint64, 100), make([]bool, 100)
 	p := l.Prepare(words, keyhash.Hash{})
 	key, text := make([]byte, 300), "text"
+	keys := [][]byte{key[:10], key, key[:200]}
 	n := testing.AllocsPerRun(10, func() {
 		l.AddBatch(words, answers, hs)
 		l.HasBatch(words, nil, hs)
+		l.AddKeys(words, answers[:len(keys)], keys)
+		l.HasKeys(words, nil, keys)
 		l.Prefetch(words, hs)
 		p.AddHash(1)
 		p.HasHash(1)

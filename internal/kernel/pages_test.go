@@ -69,4 +69,14 @@ func TestKeysAtPageBoundary(t *testing.T) {
 			}
 		}
 	}
+	for name, do := range keyBatches {
+		words := make([]uint64, l.Words())
+		var keys [][]byte
+		for n := range 513 {
+			keys = append(keys, page[:n:n], page[len(page)-n:])
+		}
+		if do.add(l, words, nil, keys); do.has(l, words, nil, keys) != len(keys) {
+			t.Errorf("%s: keys of a batch are not kept", name)
+		}
+	}
 }

@@ -42,7 +42,7 @@ type Hashes interface {
 // hashed with hash. It panics, as an index out of range does, if words is too short
 // or the layout not one of those that Layout describes.
 func (l Layout) Prepare(words []uint64, hash keyhash.Hash) Prepared {
-	_ = words[l.length()-1]
+	_ = &words[l.length()-1]
 	hashCode := l.code()
 	p := Prepared{
 		regionLines: l.RegionLines, words: &words[0], table: l.table(), hashCode: hashCode,

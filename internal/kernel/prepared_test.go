@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"seen/internal/keyhash"
@@ -64,19 +65,146 @@ func TestKeysEqualHashes(t *testing.T) {
 	}
 }
 
+// keyBatch is a way to do the operations for many keys.
+type keyBatch struct {
+	add, has func(l Layout, words []uint64, answers []bool, keys [][]byte) int
+}
+
+// keyBatches lists them; files for single processors add theirs.
+var keyBatches = map[string]keyBatch{
+	"dispatched": {Layout.AddKeys, Layout.HasKeys},
+	"strings": {
+		func(l Layout, words []uint64, added []bool, keys [][]byte) int {
+			return l.AddStrings(words, added, texts(keys))
+		},
+		func(l Layout, words []uint64, found []bool, keys [][]byte) int {
+			return l.HasStrings(words, found, texts(keys))
+		},
+	},
+}
+
+func texts(keys [][]byte) (all []string) {
+	for _, key := range keys {
+		all = append(all, string(key))
+	}
+	return all
+}
+
+// checkKeyBatches does both operations for keys, in every way, and compares answers,
+// counts and bits with those of the reference on the keys' hashes.
+func checkKeyBatches(t *testing.T, l Layout, keys [][]byte) {
+	t.Helper()
+	hs := make([]uint64, len(keys))
+	for i, key := range keys {
+		hs[i] = new(keyhash.Hash).Sum(key)
+	}
+	for name, do := range keyBatches {
+		words, want := make([]uint64, l.Words()), make([]uint64, l.Words())
+		for i := range words { // so that some of the answers are yes
+			words[i] = 0x5a5af0ff0f3c5ac3 * uint64(i)
+			want[i] = words[i]
+		}
+		for _, op := range []struct {
+			name string
+			do   func(l Layout, words []uint64, answers []bool, keys [][]byte) int
+			want func(l Layout, words []uint64, answers []bool, hs []uint64) int
+		}{
+			{"has", do.has, Layout.hasBatchRef}, {"add", do.add, Layout.addBatchRef}, {"has", do.has, Layout.hasBatchRef},
+		} {
+			answers, right := make([]bool, len(keys)+1), make([]bool, len(keys))
+			n := op.want(l, want, right, hs)
+			if op.name == "has" {
+				if got := op.do(l, words, nil, keys); got != n {
+					t.Fatalf("%s, %+v: %s of %d keys without answers gives %d, want %d", name, l, op.name, len(keys), got, n)
+				}
+			}
+			if got := op.do(l, words, answers[:len(keys)], keys); got != n || answers[len(keys)] {
+				t.Fatalf("%s, %+v: %s of %d keys gives %d, want %d, and an answer too many: %v", name, l, op.name, len(keys), got, n, answers[len(keys)])
+			}
+			for i := range keys {
+				if answers[i] != right[i] {
+					t.Fatalf("%s, %+v: %s of key %d of %d, with %d bytes: %v, want %v", name, l, op.name, i, len(keys), len(keys[i]), answers[i], right[i])
+				}
+			}
+			if !slices.Equal(words, want) {
+				t.Fatalf("%s, %+v: %s of %d keys leaves other bits than the reference", name, l, op.name, len(keys))
+			}
+		}
+		// Without answers, on bits that are all zero again.
+		clear(words)
+		clear(want)
+		if got, n := do.add(l, words, nil, keys), l.addBatchRef(want, nil, hs); got != n || !slices.Equal(words, want) {
+			t.Fatalf("%s, %+v: adding %d keys without answers gives %d, want %d, or other bits", name, l, len(keys), got, n)
+		}
+	}
+}
+
+// TestKeyBatches has batches of all small lengths, which the loops treat differently,
+// with keys of all lengths in random order, equal ones among them.
+func TestKeyBatches(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	buf := make([]byte, 2000)
+	for i := range buf {
+		buf[i] = byte(r.Uint32())
+	}
+	for lines := 1; lines <= 3; lines++ {
+		for lanes := 1; lanes <= LineWords; lanes++ {
+			l := Layout{RegionLines: 40, Lines: lines, Lanes: lanes}
+			for n := range 100 {
+				if n >= 70 {
+					n = r.IntN(700)
+				}
+				longest := 1 << r.IntN(10)
+				keys := make([][]byte, n)
+				for i := range keys {
+					if i > 0 && r.IntN(5) == 0 {
+						keys[i] = keys[r.IntN(i)]
+						continue
+					}
+					begin := r.IntN(1000)
+					keys[i] = buf[begin : begin+r.IntN(longest)]
+				}
+				checkKeyBatches(t, l, keys)
+			}
+		}
+	}
+}
+
+// TestLongKeyAnywhere puts a key that is too long for the assembly at every place of
+// a batch.
+func TestLongKeyAnywhere(t *testing.T) {
+	for lines := 1; lines <= 3; lines++ {
+		for _, lanes := range []int{5, 8} {
+			for at := range 110 {
+				keys := make([][]byte, 110)
+				for i := range keys {
+					keys[i] = []byte{byte(i), 1, 2}
+				}
+				keys[at] = make([]byte, 241)
+				keys[109-at/2] = make([]byte, 300)
+				checkKeyBatches(t, Layout{RegionLines: 20, Lines: lines, Lanes: lanes}, keys)
+			}
+		}
+	}
+}
+
 // FuzzKeys cuts data into keys, which overlap, and compares with the reference.
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte("some keys that follow one another"), []byte{0, 1, 4, 9, 16, 17, 9}, uint8(7))
 	f.Add(make([]byte, 600), []byte{128, 129, 240, 241, 255}, uint8(17))
 	f.Fuzz(func(t *testing.T, data, lengths []byte, shape uint8) {
 		l := Layout{RegionLines: uint64(shape) + 1, Lines: int(shape%3) + 1, Lanes: int(shape/3%8) + 1}
+		var keys [][]byte
+		for _, n := range lengths {
+			n := min(int(n)*2-int(n)%2, len(data))
+			keys = append(keys, data[:n])
+			data = data[n/2:]
+		}
+		checkKeyBatches(t, l, keys)
 		for name, prepare := range preparers {
 			words, want := make([]uint64, l.Words()), make([]uint64, l.Words())
 			p := prepare(l, words)
-			rest := data
-			for _, n := range lengths {
-				key := rest[:min(int(n)*2-int(n)%2, len(rest))]
-				rest = rest[len(key)/2:]
+			for _, key := range keys {
 				h := new(keyhash.Hash).Sum(key)
 				if p.HasKey(key) != l.hasRef(want, h) || p.AddKey(key) != l.addRef(want, h) || !p.HasKey(key) {
 					t.Fatalf("%s, %+v: %q is treated in another way than its hash", name, l, key)

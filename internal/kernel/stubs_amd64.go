@@ -9,29 +9,31 @@ package kernel
 //go:noescape
 func prefetch(words *uint64, regionLines uint64, lines int, hs *uint64, n int)
 
-// hasBatchAVX2 does the operation for each of n hashes, and asks for the lines of
-// the one that stands ahead places further on. Answer i goes to answers + i * step.
+// hasHashesAVX2 does the operation for each of n hashes, which must be at least one, and
+// returns the number of trues.
 //
 //go:noescape
-func hasBatchAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+func hasHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 
-// addBatchAVX2 does the operation for each of n hashes, and asks for the lines of
-// the one that stands ahead places further on. Answer i goes to answers + i * step.
+// hasKeysAVX2 does the operation for the first of n keys, up to one of more than 240 bytes, and
+// returns the number of trues and of keys. keys is the first of their headers, each of a
+// pointer and a length, which stand stride bytes apart. n must be at least one.
 //
 //go:noescape
-func addBatchAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+func hasKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 
-// hasBatchAVX512 does the operation for each of n hashes, and asks for the lines of
-// the one that stands ahead places further on. Answer i goes to answers + i * step.
+// hasHashesAVX512 does the operation for each of n hashes, which must be at least one, and
+// returns the number of trues.
 //
 //go:noescape
-func hasBatchAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+func hasHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 
-// addBatchAVX512 does the operation for each of n hashes, and asks for the lines of
-// the one that stands ahead places further on. Answer i goes to answers + i * step.
+// hasKeysAVX512 does the operation for the first of n keys, up to one of more than 240 bytes, and
+// returns the number of trues and of keys. keys is the first of their headers, each of a
+// pointer and a length, which stand stride bytes apart. n must be at least one.
 //
 //go:noescape
-func addBatchAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, step int, hs *uint64, n int, ahead int) int
+func hasKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 
 // hasHash does the operation for one hash. prepared is the first field of a Prepared.
 //
@@ -42,6 +44,32 @@ func hasHash(prepared *uint64, h uint64) bool
 //
 //go:noescape
 func hasKey(prepared *uint64, key *byte, n int) bool
+
+// addHashesAVX2 does the operation for each of n hashes, which must be at least one, and
+// returns the number of trues.
+//
+//go:noescape
+func addHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
+
+// addKeysAVX2 does the operation for the first of n keys, up to one of more than 240 bytes, and
+// returns the number of trues and of keys. keys is the first of their headers, each of a
+// pointer and a length, which stand stride bytes apart. n must be at least one.
+//
+//go:noescape
+func addKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
+
+// addHashesAVX512 does the operation for each of n hashes, which must be at least one, and
+// returns the number of trues.
+//
+//go:noescape
+func addHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
+
+// addKeysAVX512 does the operation for the first of n keys, up to one of more than 240 bytes, and
+// returns the number of trues and of keys. keys is the first of their headers, each of a
+// pointer and a length, which stand stride bytes apart. n must be at least one.
+//
+//go:noescape
+func addKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 
 // addHash does the operation for one hash. prepared is the first field of a Prepared.
 //

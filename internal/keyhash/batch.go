@@ -39,16 +39,7 @@ func (h *Hash) SumKeys(hs []uint64, keys [][]byte) {
 		}
 		return
 	}
-	for i := 0; ; i++ {
-		if i += manyKeys(hs[i:], keys[i:]); i == len(keys) {
-			return
-		}
-		if key := keys[i]; IsShort(key) {
-			hs[i] = Short(key)
-		} else {
-			hs[i] = xxh3.Hash(key)
-		}
-	}
+	Sums(hs, keys)
 }
 
 // SumStrings is SumKeys for strings.
@@ -60,11 +51,18 @@ func (h *Hash) SumStrings(hs []uint64, keys []string) {
 		}
 		return
 	}
+	Sums(hs, keys)
+}
+
+// Sums is SumKeys or SumStrings of the zero Hash.
+func Sums[T []byte | string](hs []uint64, keys []T) {
+	hs = hs[:len(keys)]
 	for i := 0; ; i++ {
 		if i += manyKeys(hs[i:], keys[i:]); i == len(keys) {
 			return
 		}
-		if key := unsafe.Slice(unsafe.StringData(keys[i]), len(keys[i])); IsShort(key) {
+		// Slices and strings begin with a pointer.
+		if key := unsafe.Slice(*(**byte)(unsafe.Pointer(&keys[i])), len(keys[i])); IsShort(key) {
 			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)

@@ -10,35 +10,33 @@ TEXT ·sumMany(SB), NOSPLIT, $0-40
 	MOVQ keys+8(FP), AX
 	MOVQ hs+0(FP), CX
 	MOVQ n+24(FP), BX
-	MOVQ $0x6782737bea4239b9, R8
-	MOVQ $0xaf56bc3b0996523a, R9
-	MOVQ $0x165667919e3779f9, R10
+	MOVQ $0x165667919e3779f9, R8
 
 loop:
 	MOVQ   (AX), SI
 	MOVQ   8(AX), DI
 	LEAQ   -9(DI), DX
 	CMPQ   DX, $0x08
-	JAE    keyother
-	MOVQ   (SI), DX
-	XORQ   R8, DX
-	MOVQ   -8(SI)(DI*1), SI
-	XORQ   R9, SI
-	MULXQ  SI, R11, R12
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (SI), DX
+	MOVQ   $0xaf56bc3b0996523a, R9
+	XORQ   -8(SI)(DI*1), R9
+	MULXQ  R9, SI, R10
 	BSWAPQ DX
-	ADDQ   DI, SI
-	XORQ   R12, R11
+	ADDQ   DI, R9
+	XORQ   R10, SI
+	ADDQ   R9, DX
 	ADDQ   SI, DX
-	ADDQ   R11, DX
 	MOVQ   DX, SI
 	SHRQ   $0x25, SI
 	XORQ   SI, DX
-	IMULQ  R10, DX
+	IMULQ  R8, DX
 	MOVQ   DX, SI
 	SHRQ   $0x20, SI
 	XORQ   SI, DX
 
-keyhashed:
+hashed:
 	MOVQ DX, (CX)
 	ADDQ stride+16(FP), AX
 	ADDQ $0x08, CX
@@ -51,103 +49,217 @@ stop:
 	MOVQ AX, ret+32(FP)
 	RET
 
-keyother:
-	CMPQ  DI, $0x10
-	JBE   keytiny
-	CMPQ  DI, $0x00000080
-	JA    keylarge
-	MOVQ  $0x9e3779b185ebca87, R11
-	IMULQ DI, R11
-	CMPQ  DI, $0x00000060
-	JBE   keyupTo96
-	MOVQ  48(SI), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  56(SI), R12
-	XORQ  secret<>+104(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  -64(SI)(DI*1), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  -56(SI)(DI*1), R12
-	XORQ  secret<>+120(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-
-keyupTo96:
-	CMPQ  DI, $0x00000040
-	JBE   keyupTo64
-	MOVQ  32(SI), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  40(SI), R12
-	XORQ  secret<>+72(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  -48(SI)(DI*1), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  -40(SI)(DI*1), R12
-	XORQ  secret<>+88(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-
-keyupTo64:
-	CMPQ  DI, $0x00000020
-	JBE   keyupTo32
-	MOVQ  16(SI), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  24(SI), R12
-	XORQ  secret<>+40(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  -32(SI)(DI*1), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  -24(SI)(DI*1), R12
-	XORQ  secret<>+56(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-
-keyupTo32:
-	MOVQ  (SI), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(SI), R12
-	XORQ  secret<>+8(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  -16(SI)(DI*1), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  -8(SI)(DI*1), SI
-	XORQ  secret<>+24(SB), SI
-	MULXQ SI, DX, SI
+other:
+	LEAQ  -33(DI), DX
+	CMPQ  DX, $0x20
+	JAE   not64
+	MOVQ  $0x9e3779b185ebca87, R9
+	IMULQ DI, R9
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(SI), DX
+	MOVQ  $0x2172ffcc7dd05a82, R10
+	XORQ  24(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(SI)(DI*1), DX
+	MOVQ  $0x4c263a81e69035e0, R10
+	XORQ  -24(SI)(DI*1), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (SI), DX
+	MOVQ  $0x1cad21f72c81017c, R10
+	XORQ  8(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(SI)(DI*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R10
+	XORQ  -8(SI)(DI*1), R10
+	MULXQ R10, DX, SI
 	XORQ  SI, DX
-	ADDQ  DX, R11
-	MOVQ  R11, DX
+	LEAQ  (R9)(DX*1), DX
 	MOVQ  DX, SI
 	SHRQ  $0x25, SI
 	XORQ  SI, DX
-	IMULQ R10, DX
+	IMULQ R8, DX
 	MOVQ  DX, SI
 	SHRQ  $0x20, SI
 	XORQ  SI, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keytiny:
+not64:
+	CMPQ  DI, $0x10
+	JBE   tiny
+	CMPQ  DI, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, R9
+	IMULQ DI, R9
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (SI), DX
+	MOVQ  $0x1cad21f72c81017c, R10
+	XORQ  8(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(SI)(DI*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R10
+	XORQ  -8(SI)(DI*1), R10
+	MULXQ R10, DX, SI
+	XORQ  SI, DX
+	LEAQ  (R9)(DX*1), DX
+	MOVQ  DX, SI
+	SHRQ  $0x25, SI
+	XORQ  SI, DX
+	IMULQ R8, DX
+	MOVQ  DX, SI
+	SHRQ  $0x20, SI
+	XORQ  SI, DX
+	JMP   hashed
+
+not32:
+	CMPQ  DI, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, R9
+	IMULQ DI, R9
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(SI), DX
+	MOVQ  $0xa32e531b8b65d088, R10
+	XORQ  40(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(SI)(DI*1), DX
+	MOVQ  $0xd8acdea946ef1938, R10
+	XORQ  -40(SI)(DI*1), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(SI), DX
+	MOVQ  $0x2172ffcc7dd05a82, R10
+	XORQ  24(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(SI)(DI*1), DX
+	MOVQ  $0x4c263a81e69035e0, R10
+	XORQ  -24(SI)(DI*1), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (SI), DX
+	MOVQ  $0x1cad21f72c81017c, R10
+	XORQ  8(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(SI)(DI*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R10
+	XORQ  -8(SI)(DI*1), R10
+	MULXQ R10, DX, SI
+	XORQ  SI, DX
+	LEAQ  (R9)(DX*1), DX
+	MOVQ  DX, SI
+	SHRQ  $0x25, SI
+	XORQ  SI, DX
+	IMULQ R8, DX
+	MOVQ  DX, SI
+	SHRQ  $0x20, SI
+	XORQ  SI, DX
+	JMP   hashed
+
+not96:
+	CMPQ  DI, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, R9
+	IMULQ DI, R9
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(SI), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R10
+	XORQ  56(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(SI)(DI*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R10
+	XORQ  -56(SI)(DI*1), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(SI), DX
+	MOVQ  $0xa32e531b8b65d088, R10
+	XORQ  40(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(SI)(DI*1), DX
+	MOVQ  $0xd8acdea946ef1938, R10
+	XORQ  -40(SI)(DI*1), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(SI), DX
+	MOVQ  $0x2172ffcc7dd05a82, R10
+	XORQ  24(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(SI)(DI*1), DX
+	MOVQ  $0x4c263a81e69035e0, R10
+	XORQ  -24(SI)(DI*1), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (SI), DX
+	MOVQ  $0x1cad21f72c81017c, R10
+	XORQ  8(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(SI)(DI*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R10
+	XORQ  -8(SI)(DI*1), R10
+	MULXQ R10, DX, SI
+	XORQ  SI, DX
+	LEAQ  (R9)(DX*1), DX
+	MOVQ  DX, SI
+	SHRQ  $0x25, SI
+	XORQ  SI, DX
+	IMULQ R8, DX
+	MOVQ  DX, SI
+	SHRQ  $0x20, SI
+	XORQ  SI, DX
+	JMP   hashed
+
+tiny:
 	CMPQ  DI, $0x04
-	JB    keyleast
+	JB    least
 	MOVL  -4(SI)(DI*1), DX
 	MOVL  (SI), SI
 	SHLQ  $0x20, SI
 	ADDQ  SI, DX
 	MOVQ  $0xc73ab174c5ecd5a2, SI
 	XORQ  SI, DX
-	RORXQ $0x0f, DX, R11
+	RORXQ $0x0f, DX, R9
 	RORXQ $0x28, DX, SI
-	XORQ  R11, DX
+	XORQ  R9, DX
 	XORQ  SI, DX
 	MOVQ  $0x9fb21c651e98df25, SI
 	IMULQ SI, DX
@@ -160,24 +272,24 @@ keytiny:
 	MOVQ  DX, SI
 	SHRQ  $0x1c, SI
 	XORQ  SI, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keyleast:
+least:
 	MOVQ    $0x2d06800538d394c2, DX
 	TESTQ   DI, DI
-	JZ      keyhashed
-	MOVQ    DI, R12
-	SHRQ    $0x01, R12
-	MOVBLZX (SI), R11
-	MOVBLZX (SI)(R12*1), R12
+	JZ      hashed
+	MOVQ    DI, R10
+	SHRQ    $0x01, R10
+	MOVBLZX (SI), R9
+	MOVBLZX (SI)(R10*1), R10
 	MOVBLZX -1(SI)(DI*1), DX
-	SHLL    $0x10, R11
-	SHLL    $0x18, R12
-	ORL     R11, DX
-	ORL     R12, DX
-	MOVL    DI, R12
-	SHLL    $0x08, R12
-	ORL     R12, DX
+	SHLL    $0x10, R9
+	SHLL    $0x18, R10
+	ORL     R9, DX
+	ORL     R10, DX
+	MOVL    DI, R10
+	SHLL    $0x08, R10
+	ORL     R10, DX
 	XORL    $0x87275a9b, DX
 	MOVQ    DX, SI
 	SHRQ    $0x21, SI
@@ -192,178 +304,157 @@ keyleast:
 	MOVQ    DX, SI
 	SHRQ    $0x20, SI
 	XORQ    SI, DX
-	JMP     keyhashed
+	JMP     hashed
 
-keylarge:
+large:
 	CMPQ  DI, $0x000000f0
 	JA    stop
-	MOVQ  $0x9e3779b185ebca87, R11
-	IMULQ DI, R11
-	MOVQ  (SI), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(SI), R12
-	XORQ  secret<>+8(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  16(SI), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  24(SI), R12
-	XORQ  secret<>+24(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  32(SI), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  40(SI), R12
-	XORQ  secret<>+40(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  48(SI), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  56(SI), R12
-	XORQ  secret<>+56(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  64(SI), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  72(SI), R12
-	XORQ  secret<>+72(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  80(SI), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  88(SI), R12
-	XORQ  secret<>+88(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  96(SI), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  104(SI), R12
-	XORQ  secret<>+104(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  112(SI), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  120(SI), R12
-	XORQ  secret<>+120(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
-	MOVQ  R11, DX
-	MOVQ  DX, R11
-	SHRQ  $0x25, R11
-	XORQ  R11, DX
-	IMULQ R10, DX
-	MOVQ  DX, R11
-	SHRQ  $0x20, R11
-	XORQ  R11, DX
-	MOVQ  DX, R11
+	MOVQ  $0x9e3779b185ebca87, R9
+	IMULQ DI, R9
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (SI), DX
+	MOVQ  $0x1cad21f72c81017c, R10
+	XORQ  8(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(SI), DX
+	MOVQ  $0x1f67b3b7a4a44072, R10
+	XORQ  24(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(SI), DX
+	MOVQ  $0x2172ffcc7dd05a82, R10
+	XORQ  40(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(SI), DX
+	MOVQ  $0x4c263a81e69035e0, R10
+	XORQ  56(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(SI), DX
+	MOVQ  $0xa32e531b8b65d088, R10
+	XORQ  72(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(SI), DX
+	MOVQ  $0xd8acdea946ef1938, R10
+	XORQ  88(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(SI), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R10
+	XORQ  104(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(SI), DX
+	MOVQ  $0x647378d9c97e9fc8, R10
+	XORQ  120(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	LEAQ  (R9)(DX*1), DX
+	MOVQ  DX, R9
+	SHRQ  $0x25, R9
+	XORQ  R9, DX
+	IMULQ R8, DX
+	MOVQ  DX, R9
+	SHRQ  $0x20, R9
+	XORQ  R9, DX
+	MOVQ  DX, R9
 	CMPQ  DI, $0x00000090
-	JB    keytail
-	MOVQ  128(SI), DX
-	XORQ  secret<>+3(SB), DX
-	MOVQ  136(SI), R12
-	XORQ  secret<>+11(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(SI), DX
+	MOVQ  $0x6dd4de1cad21f72c, R10
+	XORQ  136(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
 	CMPQ  DI, $0x000000a0
-	JB    keytail
-	MOVQ  144(SI), DX
-	XORQ  secret<>+19(SB), DX
-	MOVQ  152(SI), R12
-	XORQ  secret<>+27(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(SI), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R10
+	XORQ  152(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
 	CMPQ  DI, $0x000000b0
-	JB    keytail
-	MOVQ  160(SI), DX
-	XORQ  secret<>+35(SB), DX
-	MOVQ  168(SI), R12
-	XORQ  secret<>+43(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(SI), DX
+	MOVQ  $0x4608b82172ffcc7d, R10
+	XORQ  168(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
 	CMPQ  DI, $0x000000c0
-	JB    keytail
-	MOVQ  176(SI), DX
-	XORQ  secret<>+51(SB), DX
-	MOVQ  184(SI), R12
-	XORQ  secret<>+59(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(SI), DX
+	MOVQ  $0x52283c4c263a81e6, R10
+	XORQ  184(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
 	CMPQ  DI, $0x000000d0
-	JB    keytail
-	MOVQ  192(SI), DX
-	XORQ  secret<>+67(SB), DX
-	MOVQ  200(SI), R12
-	XORQ  secret<>+75(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(SI), DX
+	MOVQ  $0x486471a32e531b8b, R10
+	XORQ  200(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
 	CMPQ  DI, $0x000000e0
-	JB    keytail
-	MOVQ  208(SI), DX
-	XORQ  secret<>+83(SB), DX
-	MOVQ  216(SI), R12
-	XORQ  secret<>+91(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(SI), DX
+	MOVQ  $0x76faa8d8acdea946, R10
+	XORQ  216(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
 	CMPQ  DI, $0x000000f0
-	JB    keytail
-	MOVQ  224(SI), DX
-	XORQ  secret<>+99(SB), DX
-	MOVQ  232(SI), R12
-	XORQ  secret<>+107(SB), R12
-	MULXQ R12, DX, R12
-	XORQ  R12, DX
-	ADDQ  DX, R11
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(SI), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R10
+	XORQ  232(SI), R10
+	MULXQ R10, DX, R10
+	XORQ  R10, DX
+	ADDQ  DX, R9
 
-keytail:
-	MOVQ  -16(SI)(DI*1), DX
-	XORQ  secret<>+119(SB), DX
-	MOVQ  -8(SI)(DI*1), SI
-	XORQ  secret<>+127(SB), SI
-	MULXQ SI, DX, SI
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(SI)(DI*1), DX
+	MOVQ  $0xebd33483acc5ea64, R10
+	XORQ  -8(SI)(DI*1), R10
+	MULXQ R10, DX, SI
 	XORQ  SI, DX
-	ADDQ  DX, R11
-	MOVQ  R11, DX
+	LEAQ  (R9)(DX*1), DX
 	MOVQ  DX, SI
 	SHRQ  $0x25, SI
 	XORQ  SI, DX
-	IMULQ R10, DX
+	IMULQ R8, DX
 	MOVQ  DX, SI
 	SHRQ  $0x20, SI
 	XORQ  SI, DX
-	JMP   keyhashed
-
-DATA secret<>+0(SB)/8, $0xbe4ba423396cfeb8
-DATA secret<>+8(SB)/8, $0x1cad21f72c81017c
-DATA secret<>+16(SB)/8, $0xdb979083e96dd4de
-DATA secret<>+24(SB)/8, $0x1f67b3b7a4a44072
-DATA secret<>+32(SB)/8, $0x78e5c0cc4ee679cb
-DATA secret<>+40(SB)/8, $0x2172ffcc7dd05a82
-DATA secret<>+48(SB)/8, $0x8e2443f7744608b8
-DATA secret<>+56(SB)/8, $0x4c263a81e69035e0
-DATA secret<>+64(SB)/8, $0xcb00c391bb52283c
-DATA secret<>+72(SB)/8, $0xa32e531b8b65d088
-DATA secret<>+80(SB)/8, $0x4ef90da297486471
-DATA secret<>+88(SB)/8, $0xd8acdea946ef1938
-DATA secret<>+96(SB)/8, $0x3f349ce33f76faa8
-DATA secret<>+104(SB)/8, $0x1d4f0bc7c7bbdcf9
-DATA secret<>+112(SB)/8, $0x3159b4cd4be0518a
-DATA secret<>+120(SB)/8, $0x647378d9c97e9fc8
-DATA secret<>+128(SB)/8, $0xc3ebd33483acc5ea
-GLOBL secret<>(SB), RODATA|NOPTR, $136
+	JMP   hashed
 
 // func sumFlat(hs *uint64, buf *byte, begin int, limit int, ends *int, n int) int
 // Requires: BMI2
@@ -373,9 +464,7 @@ TEXT ·sumFlat(SB), NOSPLIT, $0-56
 	MOVQ begin+16(FP), BX
 	MOVQ hs+0(FP), SI
 	MOVQ n+40(FP), DI
-	MOVQ $0x6782737bea4239b9, R10
-	MOVQ $0xaf56bc3b0996523a, R11
-	MOVQ $0x165667919e3779f9, R12
+	MOVQ $0x165667919e3779f9, R10
 
 loop:
 	MOVQ   (AX), DX
@@ -386,26 +475,26 @@ loop:
 	SUBQ   BX, R9
 	LEAQ   -9(R9), DX
 	CMPQ   DX, $0x08
-	JAE    keyother
-	MOVQ   (R8), DX
-	XORQ   R10, DX
-	MOVQ   -8(R8)(R9*1), R8
-	XORQ   R11, R8
-	MULXQ  R8, R13, R14
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (R8), DX
+	MOVQ   $0xaf56bc3b0996523a, R11
+	XORQ   -8(R8)(R9*1), R11
+	MULXQ  R11, R8, R12
 	BSWAPQ DX
-	ADDQ   R9, R8
-	XORQ   R14, R13
+	ADDQ   R9, R11
+	XORQ   R12, R8
+	ADDQ   R11, DX
 	ADDQ   R8, DX
-	ADDQ   R13, DX
 	MOVQ   DX, R8
 	SHRQ   $0x25, R8
 	XORQ   R8, DX
-	IMULQ  R12, DX
+	IMULQ  R10, DX
 	MOVQ   DX, R8
 	SHRQ   $0x20, R8
 	XORQ   R8, DX
 
-keyhashed:
+hashed:
 	MOVQ DX, (SI)
 	ADDQ R9, BX
 	ADDQ $0x08, AX
@@ -419,103 +508,217 @@ stop:
 	MOVQ AX, ret+48(FP)
 	RET
 
-keyother:
-	CMPQ  R9, $0x10
-	JBE   keytiny
-	CMPQ  R9, $0x00000080
-	JA    keylarge
-	MOVQ  $0x9e3779b185ebca87, R13
-	IMULQ R9, R13
-	CMPQ  R9, $0x00000060
-	JBE   keyupTo96
-	MOVQ  48(R8), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  56(R8), R14
-	XORQ  secret<>+104(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  -64(R8)(R9*1), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  -56(R8)(R9*1), R14
-	XORQ  secret<>+120(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-
-keyupTo96:
-	CMPQ  R9, $0x00000040
-	JBE   keyupTo64
-	MOVQ  32(R8), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  40(R8), R14
-	XORQ  secret<>+72(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  -48(R8)(R9*1), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  -40(R8)(R9*1), R14
-	XORQ  secret<>+88(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-
-keyupTo64:
-	CMPQ  R9, $0x00000020
-	JBE   keyupTo32
-	MOVQ  16(R8), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  24(R8), R14
-	XORQ  secret<>+40(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  -32(R8)(R9*1), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  -24(R8)(R9*1), R14
-	XORQ  secret<>+56(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-
-keyupTo32:
-	MOVQ  (R8), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(R8), R14
-	XORQ  secret<>+8(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  -16(R8)(R9*1), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  -8(R8)(R9*1), R8
-	XORQ  secret<>+24(SB), R8
-	MULXQ R8, DX, R8
+other:
+	LEAQ  -33(R9), DX
+	CMPQ  DX, $0x20
+	JAE   not64
+	MOVQ  $0x9e3779b185ebca87, R11
+	IMULQ R9, R11
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R8), DX
+	MOVQ  $0x2172ffcc7dd05a82, R12
+	XORQ  24(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R8)(R9*1), DX
+	MOVQ  $0x4c263a81e69035e0, R12
+	XORQ  -24(R8)(R9*1), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R8), DX
+	MOVQ  $0x1cad21f72c81017c, R12
+	XORQ  8(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R8)(R9*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R12
+	XORQ  -8(R8)(R9*1), R12
+	MULXQ R12, DX, R8
 	XORQ  R8, DX
-	ADDQ  DX, R13
-	MOVQ  R13, DX
+	LEAQ  (R11)(DX*1), DX
 	MOVQ  DX, R8
 	SHRQ  $0x25, R8
 	XORQ  R8, DX
-	IMULQ R12, DX
+	IMULQ R10, DX
 	MOVQ  DX, R8
 	SHRQ  $0x20, R8
 	XORQ  R8, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keytiny:
+not64:
+	CMPQ  R9, $0x10
+	JBE   tiny
+	CMPQ  R9, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, R11
+	IMULQ R9, R11
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R8), DX
+	MOVQ  $0x1cad21f72c81017c, R12
+	XORQ  8(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R8)(R9*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R12
+	XORQ  -8(R8)(R9*1), R12
+	MULXQ R12, DX, R8
+	XORQ  R8, DX
+	LEAQ  (R11)(DX*1), DX
+	MOVQ  DX, R8
+	SHRQ  $0x25, R8
+	XORQ  R8, DX
+	IMULQ R10, DX
+	MOVQ  DX, R8
+	SHRQ  $0x20, R8
+	XORQ  R8, DX
+	JMP   hashed
+
+not32:
+	CMPQ  R9, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, R11
+	IMULQ R9, R11
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R8), DX
+	MOVQ  $0xa32e531b8b65d088, R12
+	XORQ  40(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R8)(R9*1), DX
+	MOVQ  $0xd8acdea946ef1938, R12
+	XORQ  -40(R8)(R9*1), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R8), DX
+	MOVQ  $0x2172ffcc7dd05a82, R12
+	XORQ  24(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R8)(R9*1), DX
+	MOVQ  $0x4c263a81e69035e0, R12
+	XORQ  -24(R8)(R9*1), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R8), DX
+	MOVQ  $0x1cad21f72c81017c, R12
+	XORQ  8(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R8)(R9*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R12
+	XORQ  -8(R8)(R9*1), R12
+	MULXQ R12, DX, R8
+	XORQ  R8, DX
+	LEAQ  (R11)(DX*1), DX
+	MOVQ  DX, R8
+	SHRQ  $0x25, R8
+	XORQ  R8, DX
+	IMULQ R10, DX
+	MOVQ  DX, R8
+	SHRQ  $0x20, R8
+	XORQ  R8, DX
+	JMP   hashed
+
+not96:
+	CMPQ  R9, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, R11
+	IMULQ R9, R11
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(R8), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R12
+	XORQ  56(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(R8)(R9*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R12
+	XORQ  -56(R8)(R9*1), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(R8), DX
+	MOVQ  $0xa32e531b8b65d088, R12
+	XORQ  40(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(R8)(R9*1), DX
+	MOVQ  $0xd8acdea946ef1938, R12
+	XORQ  -40(R8)(R9*1), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(R8), DX
+	MOVQ  $0x2172ffcc7dd05a82, R12
+	XORQ  24(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(R8)(R9*1), DX
+	MOVQ  $0x4c263a81e69035e0, R12
+	XORQ  -24(R8)(R9*1), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R8), DX
+	MOVQ  $0x1cad21f72c81017c, R12
+	XORQ  8(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(R8)(R9*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R12
+	XORQ  -8(R8)(R9*1), R12
+	MULXQ R12, DX, R8
+	XORQ  R8, DX
+	LEAQ  (R11)(DX*1), DX
+	MOVQ  DX, R8
+	SHRQ  $0x25, R8
+	XORQ  R8, DX
+	IMULQ R10, DX
+	MOVQ  DX, R8
+	SHRQ  $0x20, R8
+	XORQ  R8, DX
+	JMP   hashed
+
+tiny:
 	CMPQ  R9, $0x04
-	JB    keyleast
+	JB    least
 	MOVL  -4(R8)(R9*1), DX
 	MOVL  (R8), R8
 	SHLQ  $0x20, R8
 	ADDQ  R8, DX
 	MOVQ  $0xc73ab174c5ecd5a2, R8
 	XORQ  R8, DX
-	RORXQ $0x0f, DX, R13
+	RORXQ $0x0f, DX, R11
 	RORXQ $0x28, DX, R8
-	XORQ  R13, DX
+	XORQ  R11, DX
 	XORQ  R8, DX
 	MOVQ  $0x9fb21c651e98df25, R8
 	IMULQ R8, DX
@@ -528,24 +731,24 @@ keytiny:
 	MOVQ  DX, R8
 	SHRQ  $0x1c, R8
 	XORQ  R8, DX
-	JMP   keyhashed
+	JMP   hashed
 
-keyleast:
+least:
 	MOVQ    $0x2d06800538d394c2, DX
 	TESTQ   R9, R9
-	JZ      keyhashed
-	MOVQ    R9, R14
-	SHRQ    $0x01, R14
-	MOVBLZX (R8), R13
-	MOVBLZX (R8)(R14*1), R14
+	JZ      hashed
+	MOVQ    R9, R12
+	SHRQ    $0x01, R12
+	MOVBLZX (R8), R11
+	MOVBLZX (R8)(R12*1), R12
 	MOVBLZX -1(R8)(R9*1), DX
-	SHLL    $0x10, R13
-	SHLL    $0x18, R14
-	ORL     R13, DX
-	ORL     R14, DX
-	MOVL    R9, R14
-	SHLL    $0x08, R14
-	ORL     R14, DX
+	SHLL    $0x10, R11
+	SHLL    $0x18, R12
+	ORL     R11, DX
+	ORL     R12, DX
+	MOVL    R9, R12
+	SHLL    $0x08, R12
+	ORL     R12, DX
 	XORL    $0x87275a9b, DX
 	MOVQ    DX, R8
 	SHRQ    $0x21, R8
@@ -560,156 +763,154 @@ keyleast:
 	MOVQ    DX, R8
 	SHRQ    $0x20, R8
 	XORQ    R8, DX
-	JMP     keyhashed
+	JMP     hashed
 
-keylarge:
+large:
 	CMPQ  R9, $0x000000f0
 	JA    stop
-	MOVQ  $0x9e3779b185ebca87, R13
-	IMULQ R9, R13
-	MOVQ  (R8), DX
-	XORQ  secret<>+0(SB), DX
-	MOVQ  8(R8), R14
-	XORQ  secret<>+8(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  16(R8), DX
-	XORQ  secret<>+16(SB), DX
-	MOVQ  24(R8), R14
-	XORQ  secret<>+24(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  32(R8), DX
-	XORQ  secret<>+32(SB), DX
-	MOVQ  40(R8), R14
-	XORQ  secret<>+40(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  48(R8), DX
-	XORQ  secret<>+48(SB), DX
-	MOVQ  56(R8), R14
-	XORQ  secret<>+56(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  64(R8), DX
-	XORQ  secret<>+64(SB), DX
-	MOVQ  72(R8), R14
-	XORQ  secret<>+72(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  80(R8), DX
-	XORQ  secret<>+80(SB), DX
-	MOVQ  88(R8), R14
-	XORQ  secret<>+88(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  96(R8), DX
-	XORQ  secret<>+96(SB), DX
-	MOVQ  104(R8), R14
-	XORQ  secret<>+104(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  112(R8), DX
-	XORQ  secret<>+112(SB), DX
-	MOVQ  120(R8), R14
-	XORQ  secret<>+120(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
-	MOVQ  R13, DX
-	MOVQ  DX, R13
-	SHRQ  $0x25, R13
-	XORQ  R13, DX
-	IMULQ R12, DX
-	MOVQ  DX, R13
-	SHRQ  $0x20, R13
-	XORQ  R13, DX
-	MOVQ  DX, R13
+	MOVQ  $0x9e3779b185ebca87, R11
+	IMULQ R9, R11
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (R8), DX
+	MOVQ  $0x1cad21f72c81017c, R12
+	XORQ  8(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(R8), DX
+	MOVQ  $0x1f67b3b7a4a44072, R12
+	XORQ  24(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(R8), DX
+	MOVQ  $0x2172ffcc7dd05a82, R12
+	XORQ  40(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(R8), DX
+	MOVQ  $0x4c263a81e69035e0, R12
+	XORQ  56(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(R8), DX
+	MOVQ  $0xa32e531b8b65d088, R12
+	XORQ  72(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(R8), DX
+	MOVQ  $0xd8acdea946ef1938, R12
+	XORQ  88(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(R8), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R12
+	XORQ  104(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(R8), DX
+	MOVQ  $0x647378d9c97e9fc8, R12
+	XORQ  120(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	LEAQ  (R11)(DX*1), DX
+	MOVQ  DX, R11
+	SHRQ  $0x25, R11
+	XORQ  R11, DX
+	IMULQ R10, DX
+	MOVQ  DX, R11
+	SHRQ  $0x20, R11
+	XORQ  R11, DX
+	MOVQ  DX, R11
 	CMPQ  R9, $0x00000090
-	JB    keytail
-	MOVQ  128(R8), DX
-	XORQ  secret<>+3(SB), DX
-	MOVQ  136(R8), R14
-	XORQ  secret<>+11(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(R8), DX
+	MOVQ  $0x6dd4de1cad21f72c, R12
+	XORQ  136(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
 	CMPQ  R9, $0x000000a0
-	JB    keytail
-	MOVQ  144(R8), DX
-	XORQ  secret<>+19(SB), DX
-	MOVQ  152(R8), R14
-	XORQ  secret<>+27(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(R8), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R12
+	XORQ  152(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
 	CMPQ  R9, $0x000000b0
-	JB    keytail
-	MOVQ  160(R8), DX
-	XORQ  secret<>+35(SB), DX
-	MOVQ  168(R8), R14
-	XORQ  secret<>+43(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(R8), DX
+	MOVQ  $0x4608b82172ffcc7d, R12
+	XORQ  168(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
 	CMPQ  R9, $0x000000c0
-	JB    keytail
-	MOVQ  176(R8), DX
-	XORQ  secret<>+51(SB), DX
-	MOVQ  184(R8), R14
-	XORQ  secret<>+59(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(R8), DX
+	MOVQ  $0x52283c4c263a81e6, R12
+	XORQ  184(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
 	CMPQ  R9, $0x000000d0
-	JB    keytail
-	MOVQ  192(R8), DX
-	XORQ  secret<>+67(SB), DX
-	MOVQ  200(R8), R14
-	XORQ  secret<>+75(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(R8), DX
+	MOVQ  $0x486471a32e531b8b, R12
+	XORQ  200(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
 	CMPQ  R9, $0x000000e0
-	JB    keytail
-	MOVQ  208(R8), DX
-	XORQ  secret<>+83(SB), DX
-	MOVQ  216(R8), R14
-	XORQ  secret<>+91(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(R8), DX
+	MOVQ  $0x76faa8d8acdea946, R12
+	XORQ  216(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
 	CMPQ  R9, $0x000000f0
-	JB    keytail
-	MOVQ  224(R8), DX
-	XORQ  secret<>+99(SB), DX
-	MOVQ  232(R8), R14
-	XORQ  secret<>+107(SB), R14
-	MULXQ R14, DX, R14
-	XORQ  R14, DX
-	ADDQ  DX, R13
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(R8), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R12
+	XORQ  232(R8), R12
+	MULXQ R12, DX, R12
+	XORQ  R12, DX
+	ADDQ  DX, R11
 
-keytail:
-	MOVQ  -16(R8)(R9*1), DX
-	XORQ  secret<>+119(SB), DX
-	MOVQ  -8(R8)(R9*1), R8
-	XORQ  secret<>+127(SB), R8
-	MULXQ R8, DX, R8
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(R8)(R9*1), DX
+	MOVQ  $0xebd33483acc5ea64, R12
+	XORQ  -8(R8)(R9*1), R12
+	MULXQ R12, DX, R8
 	XORQ  R8, DX
-	ADDQ  DX, R13
-	MOVQ  R13, DX
+	LEAQ  (R11)(DX*1), DX
 	MOVQ  DX, R8
 	SHRQ  $0x25, R8
 	XORQ  R8, DX
-	IMULQ R12, DX
+	IMULQ R10, DX
 	MOVQ  DX, R8
 	SHRQ  $0x20, R8
 	XORQ  R8, DX
-	JMP   keyhashed
+	JMP   hashed

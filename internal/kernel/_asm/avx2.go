@@ -6,39 +6,45 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2 holds a line in two registers of four lanes.
-type avx2 struct {
-	shifts           [2]reg.VecVirtual // where the six bits of each lane begin in g
-	low6, ones, zero reg.VecVirtual
-}
+// avx2 holds a line in two registers of four lanes. Its constants have registers of
+// their own, so that the loops of a function can share code in which they live on.
+type avx2 struct{}
 
-func (*avx2) name() string { return "AVX2" }
+var (
+	y2Shifts = [2]reg.VecPhysical{reg.Y11, reg.Y12} // where the six bits of each lane begin in g
+	y2Low6   = reg.Y13
+	y2Ones   = reg.Y14
+	y2Zero   = reg.Y15
+)
 
-func (a *avx2) constants(_ operation, full bool) {
-	for i := range a.shifts {
-		a.shifts[i] = YMM()
-		VMOVDQU(shifts().Offset(32*i), a.shifts[i])
+func (avx2) name() string { return "AVX2" }
+
+func (avx2) constants(_ operation, full bool) {
+	for i, shift := range y2Shifts {
+		VMOVDQU(shifts().Offset(32*i), shift)
 	}
-	a.low6, a.zero = YMM(), YMM()
-	VPBROADCASTQ(constant("low6", 63), a.low6)
-	VPXOR(a.zero, a.zero, a.zero)
+	VPBROADCASTQ(constant("low6", 63), y2Low6)
+	VPXOR(y2Zero, y2Zero, y2Zero)
 	if full {
-		a.ones = YMM()
-		VPBROADCASTQ(constant("one", 1), a.ones)
+		VPBROADCASTQ(constant("one", 1), y2Ones)
 	}
 }
 
 // line returns the bits that are missing.
-func (a *avx2) line(op operation, line operand.Mem, g reg.GPVirtual, row *operand.Mem, missing reg.Register) reg.Register {
+func (avx2) line(op operation, line operand.Mem, g operand.Op, row *operand.Mem, missing reg.Register) reg.Register {
 	all := YMM()
-	VMOVQ(g, all.AsX())
-	VPBROADCASTQ(all.AsX(), all)
-	for i := range a.shifts {
+	if inMemory(g) {
+		VPBROADCASTQ(g, all)
+	} else {
+		VMOVQ(g, all.AsX())
+		VPBROADCASTQ(all.AsX(), all)
+	}
+	for i, shift := range y2Shifts {
 		at := line.Offset(32 * i)
 		bit, words, zero := YMM(), YMM(), YMM()
-		VPSRLVQ(a.shifts[i], all, bit)
-		VPAND(a.low6, bit, bit)
-		ones := a.ones
+		VPSRLVQ(shift, all, bit)
+		VPAND(y2Low6, bit, bit)
+		ones := reg.Register(y2Ones)
 		if row != nil {
 			ones = YMM()
 			VPMOVZXBQ(row.Offset(4*i), ones)
@@ -59,9 +65,9 @@ func (a *avx2) line(op operation, line operand.Mem, g reg.GPVirtual, row *operan
 }
 
 // answer has carry where the missing bits without those of zero are none.
-func (a *avx2) answer(missing reg.Register, _ bool) { VPTEST(missing, a.zero) }
+func (avx2) answer(missing reg.Register, _ bool) { VPTEST(missing, y2Zero) }
 
-func (*avx2) end() { VZEROUPPER() }
+func (avx2) end() { VZEROUPPER() }
 
 // shifts returns the place of a table of where the six bits of each lane begin in g.
 func shifts() operand.Mem {

@@ -33,10 +33,14 @@ func (avx512) constants(op operation, full bool) {
 
 // line returns a mask register of the bits that are there where all lanes are
 // used, and a general one of those that are missing otherwise.
-func (avx512) line(op operation, line operand.Mem, g reg.GPVirtual, row *operand.Mem, before reg.Register) reg.Register {
+func (avx512) line(op operation, line operand.Mem, g operand.Op, row *operand.Mem, before reg.Register) reg.Register {
 	places, words, there := z(z512Places), z(z512Words), K()
-	VPBROADCASTQ(g, places)
-	VPMULTISHIFTQB(places, z(z512Fields), places)
+	if inMemory(g) {
+		VPMULTISHIFTQB_BCST(g, z(z512Fields), places)
+	} else {
+		VPBROADCASTQ(g, places)
+		VPMULTISHIFTQB(places, z(z512Fields), places)
+	}
 	VMOVDQU64(line, words)
 	// All eight bytes of a lane of places are the same, and so are the eight bits of
 	// the mask: the bit of that lane whose number stands in their low six bits.

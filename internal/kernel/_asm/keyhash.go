@@ -56,13 +56,12 @@ func many(get, next func(*xxh3)) {
 	hs, left := GP64(), GP64()
 	Load(Param("hs"), hs)
 	Load(Param("n"), left)
-	x := xxh3{label: "key", key: GP64(), n: GP64(), low: GP64(), high: GP64(), mul: GP64()}
-	MOVQ(operand.U64(secretAt(24)^secretAt(32)), x.low)
-	MOVQ(operand.U64(secretAt(40)^secretAt(48)), x.high)
-	MOVQ(operand.U64(mulLast), x.mul)
+	x := xxh3{key: GP64(), n: GP64()}
+	x.begin()
 	Label("loop")
 	get(&x)
-	x.hash()
+	x.usual()
+	Label(hashed)
 	MOVQ(reg.RDX, operand.Mem{Base: hs})
 	next(&x)
 	ADDQ(operand.Imm(8), hs)

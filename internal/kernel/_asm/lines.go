@@ -29,9 +29,9 @@ type instructions interface {
 	constants(op operation, full bool)
 	// line tests the bits of a key in a line, or sets them, and returns what came
 	// out, together with what came out of the lines before, which is nil for the
-	// first. g holds the lane bits; row is the entry of the lane table, nil where
+	// first. g holds the lane bits, in a register or in memory; row is the entry of the lane table, nil where
 	// all lanes are used.
-	line(op operation, line operand.Mem, g reg.GPVirtual, row *operand.Mem, before reg.Register) reg.Register
+	line(op operation, line operand.Mem, g operand.Op, row *operand.Mem, before reg.Register) reg.Register
 	// answer sets the carry flag if all bits were there, and clears it otherwise.
 	answer(result reg.Register, full bool)
 	// end leaves the vector registers as other code wants them.
@@ -81,26 +81,21 @@ func next() {
 	shiftXor(32)
 }
 
-// probe does the operation for the hash in RDX and leaves in the carry flag whether
-// all bits were there.
-func (a *array) probe(op operation) {
-	var result reg.Register
-	for j := range a.lines {
-		if j > 0 {
-			next()
-		}
-		at := a.lineOf(j)
-		g := GP64()
-		MOVQ(operand.U64(laneMul), g)
-		IMULQ(reg.RDX, g)
-		if a.full {
-			result = a.line(op, at, g, nil, result)
-			continue
-		}
-		row := a.laneRow(g)
-		result = a.line(op, at, g, &row, result)
+// probe does the operation on a line of a key with lane bits g.
+func (a *array) probe(op operation, at operand.Mem, g operand.Op, before reg.Register) reg.Register {
+	if a.full {
+		return a.line(op, at, g, nil, before)
 	}
-	a.answer(result, a.full)
+	row := a.laneRow(g)
+	return a.line(op, at, g, &row, before)
+}
+
+// laneBits returns the lane bits of the hash in RDX.
+func laneBits() reg.GPVirtual {
+	g := GP64()
+	MOVQ(operand.U64(laneMul), g)
+	IMULQ(reg.RDX, g)
+	return g
 }
 
 // setAnswer stores the answer that the carry flag gives: of has, that all bits were
@@ -115,11 +110,19 @@ func setAnswer(op operation, to operand.Mem) {
 
 // laneRow finds the row of the lane table, an array after its length, for the
 // lane bits g.
-func (a *array) laneRow(g reg.GPVirtual) operand.Mem {
+func (a *array) laneRow(g operand.Op) operand.Mem {
 	table, s := GP64(), GP64()
 	MOVQ(a.table, table)
-	MOVWLZX(g.As16(), s.As32())
+	if r, ok := g.(reg.GPVirtual); ok {
+		g = r.As16()
+	}
+	MOVWLZX(g, s.As32())
 	IMULQ(operand.Mem{Base: table}, s)
 	SHRQ(operand.U8(16), s)
 	return operand.Mem{Base: table, Index: s, Scale: 8, Disp: 8}
+}
+
+func inMemory(op operand.Op) bool {
+	_, is := op.(operand.Mem)
+	return is
 }

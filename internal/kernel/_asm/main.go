@@ -17,11 +17,11 @@ func main() {
 	switch *of {
 	case "kernel":
 		prefetch()
-		for _, set := range []instructions{&avx2{}, avx512{}} {
-			batch(set, has)
-			batch(set, add)
-		}
 		for _, op := range []operation{has, add} {
+			for _, set := range []instructions{avx2{}, avx512{}} {
+				batchHashes(set, op)
+				batchKeys(set, op)
+			}
 			singleHash(op)
 			singleKey(op)
 		}

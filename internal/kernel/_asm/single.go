@@ -22,7 +22,7 @@ const (
 // kernel number it in another way; see code.
 func variants() []variant {
 	var all []variant
-	for _, set := range []instructions{avx512{}, &avx2{}} {
+	for _, set := range []instructions{avx512{}, avx2{}} {
 		for lines := 1; lines <= maxLines; lines++ {
 			all = append(all, variant{set, lines, true}, variant{set, lines, false})
 		}
@@ -69,14 +69,15 @@ func singleKey(op operation) {
 	Pragma("noescape")
 	p := prepared{GP64()}
 	Load(Param("prepared"), p.at)
-	x := xxh3{label: "key", key: GP64(), n: GP64()}
+	x := xxh3{key: GP64(), n: GP64()}
 	Load(Param("key"), x.key)
 	Load(Param("n"), x.n)
 	code := GP64()
 	MOVQ(p.field(preparedKeyCode), code)
 	TESTQ(code, code)
 	JZ(operand.LabelRef("elsewhere"))
-	x.hash()
+	x.usual()
+	Label(hashed)
 	p.probe(op, code)
 	x.rest("elsewhere")
 	Label("elsewhere")
@@ -103,7 +104,14 @@ func (p prepared) probe(op operation, code reg.GPVirtual) {
 		MOVQ(p.field(preparedWords), a.base[0])
 		a.regions()
 		v.constants(op, v.full)
-		a.probe(op)
+		var missing reg.Register
+		for j := range v.lines {
+			if j > 0 {
+				next()
+			}
+			missing = a.probe(op, a.lineOf(j), laneBits(), missing)
+		}
+		v.answer(missing, v.full)
 		setAnswer(op, result())
 		v.end()
 		RET()

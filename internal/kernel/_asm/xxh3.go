@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -35,65 +34,59 @@ const (
 // secretAt returns the eight bytes of the secret at i.
 func secretAt(i int) uint64 { return binary.LittleEndian.Uint64([]byte(secret[i:])) }
 
-// secretData returns the place of the secret at i.
-func secretData(i int) operand.Mem {
-	return data("secret", func() {
-		for i := 0; i < len(secret); i += 8 {
-			DATA(i, operand.U64(secretAt(i)))
-		}
-	}).Offset(i)
-}
-
-// xxh3 emits XXH3-64 with seed 0 for keys in memory. Usual keys run straight
-// through, all others jump away and back.
+// xxh3 emits XXH3-64 with seed 0 for keys in memory.
 type xxh3 struct {
-	label  string // different for each use in a function
 	key, n reg.GPVirtual
-	// The constants for keys of 9 to 16 bytes, in registers where many keys are
-	// hashed, nil elsewhere.
-	low, high, mul reg.GPVirtual
+	mul    reg.GPVirtual // the last multiplier where many keys are hashed, nil elsewhere
 }
 
-// hash leaves the hash in RDX. rest must be called after the code that uses it.
-func (x *xxh3) hash() {
+// begin loads what is the same for all keys.
+func (x *xxh3) begin() {
+	x.mul = GP64()
+	MOVQ(operand.U64(mulLast), x.mul)
+}
+
+// The labels of the code for all lengths, of which there is one copy in a function.
+const (
+	otherLengths = "other"  // where it begins
+	hashed       = "hashed" // where it goes with the hash in RDX; the user puts it
+)
+
+// usual leaves the hash of a key of 9 to 16 bytes in RDX, without a jump. For
+// others it jumps to the code of rest.
+func (x *xxh3) usual() {
 	t := GP64()
 	LEAQ(operand.Mem{Base: x.n, Disp: -9}, t)
 	CMPQ(t, operand.Imm(8))
-	JAE(operand.LabelRef(x.label + "other"))
+	JAE(operand.LabelRef(otherLengths))
 	x.nineToSixteen()
-	Label(x.label + "hashed")
 }
 
 // rest emits the code for keys that are not of 9 to 16 bytes. It jumps to long
 // for those of more than maxKey.
 func (x *xxh3) rest(long string) {
-	to := func(what string) operand.LabelRef { return operand.LabelRef(x.label + what) }
-	Label(x.label + "other")
-	CMPQ(x.n, operand.Imm(16))
-	JBE(to("tiny"))
-	CMPQ(x.n, operand.U32(128))
-	JA(to("large"))
-	x.upTo128()
-	JMP(to("hashed"))
+	to := func(what string) operand.LabelRef { return operand.LabelRef(what) }
+	Label(otherLengths)
+	x.upTo128(to)
 
-	Label(x.label + "tiny")
+	Label("tiny")
 	CMPQ(x.n, operand.Imm(4))
 	JB(to("least"))
 	x.fourToEight()
-	JMP(to("hashed"))
+	JMP(to(hashed))
 
-	Label(x.label + "least")
+	Label("least")
 	MOVQ(operand.U64(emptyHash), reg.RDX)
 	TESTQ(x.n, x.n)
-	JZ(to("hashed"))
+	JZ(to(hashed))
 	x.oneToThree()
-	JMP(to("hashed"))
+	JMP(to(hashed))
 
-	Label(x.label + "large")
+	Label("large")
 	CMPQ(x.n, operand.U32(maxKey))
 	JA(operand.LabelRef(long))
 	x.upTo240()
-	JMP(to("hashed"))
+	JMP(to(hashed))
 }
 
 // fromStart and fromEnd are places in the key.
@@ -148,17 +141,10 @@ func (x *xxh3) fourToEight() {
 
 func (x *xxh3) nineToSixteen() {
 	high := GP64()
-	load := func(constant reg.GPVirtual, value uint64, at operand.Mem, to reg.Register) {
-		if constant != nil {
-			MOVQ(at, to)
-			XORQ(constant, to)
-			return
-		}
-		MOVQ(operand.U64(value), to)
-		XORQ(at, to)
-	}
-	load(x.low, secretAt(24)^secretAt(32), x.fromStart(0), reg.RDX)
-	load(x.high, secretAt(40)^secretAt(48), x.fromEnd(8), high)
+	MOVQ(operand.U64(secretAt(24)^secretAt(32)), reg.RDX)
+	XORQ(x.fromStart(0), reg.RDX)
+	MOVQ(operand.U64(secretAt(40)^secretAt(48)), high)
+	XORQ(x.fromEnd(8), high)
 	productLow, productHigh := GP64(), GP64()
 	MULXQ(high, productLow, productHigh)
 	BSWAPQ(reg.RDX)
@@ -169,43 +155,73 @@ func (x *xxh3) nineToSixteen() {
 	x.avalanche()
 }
 
-func (x *xxh3) upTo128() {
+// upTo128 goes straight through for 33 to 64 bytes, and has code of its own for each
+// number of pieces. It jumps away for keys of up to 16 and of more than 128 bytes.
+func (x *xxh3) upTo128(to func(string) operand.LabelRef) {
+	distance := GP64()
+	LEAQ(operand.Mem{Base: x.n, Disp: -33}, distance)
+	CMPQ(distance, operand.Imm(32))
+	JAE(to("not64"))
+	x.pieces(64)
+	JMP(to(hashed))
+
+	Label("not64")
+	CMPQ(x.n, operand.Imm(16))
+	JBE(to("tiny"))
+	CMPQ(x.n, operand.Imm(32))
+	JA(to("not32"))
+	x.pieces(32)
+	JMP(to(hashed))
+
+	Label("not32")
+	CMPQ(x.n, operand.U32(96))
+	JA(to("not96"))
+	x.pieces(96)
+	JMP(to(hashed))
+
+	Label("not96")
+	CMPQ(x.n, operand.U32(128))
+	JA(to("large"))
+	x.pieces(128)
+	JMP(to(hashed))
+}
+
+// pieces is the hash of keys of most bytes and up to 31 less, in pieces of 16 bytes
+// from both ends.
+func (x *xxh3) pieces(most int) {
 	sum := x.start()
-	for i, from := range []int{96, 64, 32, 0} {
-		// The pieces of 16 bytes at half of from from both ends.
+	for from := most - 32; from >= 0; from -= 32 {
 		at := from / 2
-		if from > 0 {
-			CMPQ(x.n, operand.U32(from))
-			JBE(operand.LabelRef(fmt.Sprintf("%supTo%d", x.label, from)))
+		x.fold(sum, x.fromStart(at), x.fromStart(at+8), from, sum)
+		to := reg.Register(sum)
+		if from == 0 {
+			to = reg.RDX
 		}
-		x.fold(sum, x.fromStart(at), x.fromStart(at+8), secretData(from), secretData(from+8))
-		x.fold(sum, x.fromEnd(at+16), x.fromEnd(at+8), secretData(from+16), secretData(from+24))
-		if i < 3 {
-			Label(fmt.Sprintf("%supTo%d", x.label, from))
-		}
+		x.fold(sum, x.fromEnd(at+16), x.fromEnd(at+8), from+16, to)
 	}
-	MOVQ(sum, reg.RDX)
 	x.avalanche()
 }
 
 func (x *xxh3) upTo240() {
 	sum := x.start()
 	for i := 0; i < 128; i += 16 {
-		x.fold(sum, x.fromStart(i), x.fromStart(i+8), secretData(i), secretData(i+8))
+		to := reg.Register(sum)
+		if i == 128-16 {
+			to = reg.RDX
+		}
+		x.fold(sum, x.fromStart(i), x.fromStart(i+8), i, to)
 	}
-	MOVQ(sum, reg.RDX)
 	x.avalanche()
 	MOVQ(reg.RDX, sum)
 
 	// The other whole pieces of 16 bytes, with the secret from its third byte on.
 	for i := 128; i+16 <= maxKey; i += 16 {
 		CMPQ(x.n, operand.U32(i+16))
-		JB(operand.LabelRef(x.label + "tail"))
-		x.fold(sum, x.fromStart(i), x.fromStart(i+8), secretData(i-128+3), secretData(i-128+11))
+		JB(operand.LabelRef("tail"))
+		x.fold(sum, x.fromStart(i), x.fromStart(i+8), i-128+3, sum)
 	}
-	Label(x.label + "tail")
-	x.fold(sum, x.fromEnd(16), x.fromEnd(8), secretData(secretTail), secretData(secretTail+8))
-	MOVQ(sum, reg.RDX)
+	Label("tail")
+	x.fold(sum, x.fromEnd(16), x.fromEnd(8), secretTail, reg.RDX)
 	x.avalanche()
 }
 
@@ -217,16 +233,22 @@ func (x *xxh3) start() reg.GPVirtual {
 	return sum
 }
 
-// fold adds both halves, XORed, of the product of two words with their secrets.
-func (x *xxh3) fold(sum reg.GPVirtual, a, b, secretA, secretB operand.Mem) {
+// fold adds both halves, XORed, of the product of two words with the secret at i and
+// the eight bytes after it, and leaves the sum in to. The secret stands in the instructions: loads are what
+// there is too much of.
+func (x *xxh3) fold(sum reg.GPVirtual, a, b operand.Mem, i int, to reg.Register) {
 	other, low, high := GP64(), GP64(), GP64()
-	MOVQ(a, reg.RDX)
-	XORQ(secretA, reg.RDX)
-	MOVQ(b, other)
-	XORQ(secretB, other)
+	MOVQ(operand.U64(secretAt(i)), reg.RDX)
+	XORQ(a, reg.RDX)
+	MOVQ(operand.U64(secretAt(i+8)), other)
+	XORQ(b, other)
 	MULXQ(other, low, high)
 	XORQ(high, low)
-	ADDQ(low, sum)
+	if to == sum {
+		ADDQ(low, sum)
+	} else {
+		LEAQ(operand.Mem{Base: sum, Index: low, Scale: 1}, to)
+	}
 }
 
 // avalanche is the end of XXH3, on RDX.
