@@ -87,13 +87,14 @@ func (a *Adaptive) Clone() *Adaptive {
 }
 
 func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
+	h := a.headerOfBoth()
 	if a.filter == nil {
 		// In order, so that the same keys make the same bytes, which can be
 		// searched where they lie.
-		h, parts := a.encodeExact(a.exact().sorted())
-		return h, parts, nil
+		body := frame.Bytes(a.exact().sorted())
+		h.Parts = []frame.Part{fingerprintsPart(len(body))}
+		return h, [][]byte{body}, nil
 	}
-	h := a.headerOfBoth()
 	h.Capacity = a.filter.config.Capacity
 	var bodies [][]byte
 	for _, l := range a.filter.layers {
@@ -102,14 +103,6 @@ func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
 		bodies = append(bodies, body)
 	}
 	return h, bodies, nil
-}
-
-// encodeExact is encode for a set that is exact, whose hashes are given in order.
-func (a *Adaptive) encodeExact(sorted []uint64) (*frame.Header, [][]byte) {
-	h := a.headerOfBoth()
-	body := frame.Bytes(sorted)
-	h.Parts = []frame.Part{fingerprintsPart(len(body))}
-	return h, [][]byte{body}
 }
 
 // headerOfBoth returns what the headers of a set and of a filter share.

@@ -2,10 +2,10 @@ package bloom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"sync"
 
 	"seen/internal/frame"
@@ -20,9 +20,8 @@ type SnapshotFile interface {
 // WriteSnapshot writes s in the format of docs/FORMAT.md to an empty file while
 // another goroutine goes on adding to s. That goroutine must hold lock whenever it
 // uses s; WriteSnapshot takes it again and again, each time for as long as it takes
-// to copy 64 KiB or, of an exact [Adaptive], to put a segment of its hashes in
-// order, and never while it writes. A Window keeps the memory of generations that it
-// drops meanwhile.
+// to copy 64 KiB or, of an exact [Adaptive], one of up to 256 segments, and never
+// while it writes. A Window keeps the memory of generations that it drops meanwhile.
 //
 // Bits are only ever set, so no key is lost by this: the file has every key that was
 // added before the call. Of those added while it was under way it has some, none, or
@@ -30,7 +29,9 @@ type SnapshotFile interface {
 // has none of those added after the call. The numbers of keys in it are those at
 // its end.
 //
-// When ctx ends, so does WriteSnapshot, with its error.
+// When ctx ends, so does WriteSnapshot, with its error. If an exact Adaptive becomes
+// a filter meanwhile the error is matched by [ErrSwitched]: begin again with another
+// file, once.
 func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker) error {
 	f, ok := s.(encoder)
 	if !ok {
@@ -38,15 +39,8 @@ func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker)
 	}
 	lock.Lock()
 	defer lock.Unlock()
-	if a, ok := s.(*Adaptive); ok {
-		h, parts, err := a.encodeInUse(ctx, lock)
-		if err != nil {
-			return err
-		}
-		if h != nil {
-			_, err := frame.Write(&yielding{ctx, w, lock, nil}, h, parts)
-			return err
-		}
+	if a, ok := s.(*Adaptive); ok && a.filter == nil {
+		return a.writeInUse(ctx, w, lock)
 	}
 	count := recount
 	if v, ok := s.(*Window); ok {
@@ -58,7 +52,16 @@ func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker)
 	if err != nil {
 		return err
 	}
-	if _, err := frame.Write(&yielding{ctx, w, lock, nil}, h, parts); err != nil {
+	lock.Unlock()
+	var piece []byte
+	_, err = frame.WritePieces(&stopping{ctx, w}, h, func(part int, off, n uint64) []byte {
+		lock.Lock()
+		piece = append(piece[:0], parts[part][off:off+n]...)
+		lock.Unlock()
+		return piece
+	})
+	lock.Lock()
+	if err != nil {
 		return err
 	}
 	// More keys may have come in than there were when h was made, and a filter must
@@ -66,13 +69,15 @@ func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker)
 	if h, err = count(f, h, parts); err != nil {
 		return err
 	}
+	lock.Unlock()
+	err = writeHeader(w, h)
+	lock.Lock()
 	runtime.KeepAlive(f) // parts are its memory
-	head, err := frame.AppendHeader(nil, h)
-	if err == nil {
-		_, err = w.WriteAt(head, 0)
-	}
 	return err
 }
+
+// ErrSwitched says that an exact [Adaptive] became a filter while it was written.
+var ErrSwitched = errors.New("bloom: the exact set became a filter while it was written; write it again")
 
 // recount returns h with the numbers of keys that f has now. Arrays that f has
 // besides parts came later.
@@ -87,23 +92,17 @@ func recount(f encoder, h *frame.Header, parts [][]byte) (*frame.Header, error) 
 	return h, nil
 }
 
-// yielding is a writer that gives up a lock while it writes a copy of what it was
-// given.
-type yielding struct {
-	ctx    context.Context
-	w      io.Writer
-	lock   sync.Locker
-	buffer []byte
+// stopping is a writer that stops when a context ends.
+type stopping struct {
+	ctx context.Context
+	w   io.Writer
 }
 
-func (y *yielding) Write(p []byte) (int, error) {
-	y.buffer = append(y.buffer[:0], p...)
-	y.lock.Unlock()
-	defer y.lock.Lock()
-	if err := y.ctx.Err(); err != nil {
+func (s *stopping) Write(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return y.w.Write(y.buffer)
+	return s.w.Write(p)
 }
 
 // heldWindow keeps the arrays that a window had at one time, as they are but for
@@ -136,48 +135,64 @@ func (h heldWindow) recount(_ encoder, header *frame.Header, _ [][]byte) (*frame
 	return header, nil
 }
 
-// encodeInUse is encode for a set that is exact, which gives up lock between the
-// segments. The header is nil if the set is a filter, or has become one.
-func (a *Adaptive) encodeInUse(ctx context.Context, lock sync.Locker) (*frame.Header, [][]byte, error) {
+// writeInUse is WriteSnapshot for a set that is exact. It holds lock only while it
+// copies a segment.
+func (a *Adaptive) writeInUse(ctx context.Context, w SnapshotFile, lock sync.Locker) error {
 	a.load()
-	var all []uint64
-	for from := uint64(0); a.set != nil; {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+	h := a.headerOfBoth()
+	lock.Unlock()
+	defer lock.Lock()
+	length, err := frame.WriteOpen(&stopping{ctx, w}, func(yield func([]byte, error) bool) {
+		var copied segment
+		var sorted []uint64
+		lock.Lock()
+		if a.set.zero {
+			sorted = append(sorted, 0)
 		}
-		if need := a.set.countAt(from); cap(all)-len(all) < need {
-			// To copy what is there would take too long under the lock.
-			want := max(a.set.count()+a.set.count()/16, uint64(len(all)+need))
+		for from, more := uint64(0), true; more; {
+			if a.set == nil {
+				lock.Unlock()
+				yield(nil, ErrSwitched)
+				return
+			}
+			// A split makes segments begin between those that were there, so that
+			// from stays the beginning of one.
+			common := a.set.common()
+			from, more = a.set.copySegment(&copied, from)
 			lock.Unlock()
-			all = slices.Grow(all, int(want)-len(all))
+			sorted = copied.appendSorted(sorted, common)
+			if !yield(frame.Bytes(sorted), nil) {
+				return
+			}
+			sorted = sorted[:0]
 			lock.Lock()
-			continue
-		}
-		var more bool
-		if all, from, more = a.set.appendFrom(all, from); !more {
-			h, parts := a.encodeExact(all)
-			return h, parts, nil
 		}
 		lock.Unlock()
-		lock.Lock()
+	})
+	if err != nil {
+		return err
 	}
-	return nil, nil, nil
+	h.Parts = []frame.Part{fingerprintsPart(int(length))}
+	return writeHeader(w, h)
 }
 
-// countAt returns how many hashes appendFrom would append at most.
-func (t *fingerprints) countAt(from uint64) int { return t.segments[t.segment(from)].n() + 1 }
+// writeHeader writes the header over the start of a file.
+func writeHeader(w io.WriterAt, h *frame.Header) error {
+	head, err := frame.AppendHeader(nil, h)
+	if err == nil {
+		_, err = w.WriteAt(head, 0)
+	}
+	return err
+}
 
-// appendFrom appends the hashes of the segment that begins with from to all, in
-// ascending order, and returns where the next one begins. A split makes segments
-// begin between those that were there, so that from stays a beginning.
-func (t *fingerprints) appendFrom(all []uint64, from uint64) (_ []uint64, next uint64, more bool) {
-	if from == 0 && t.zero {
-		all = append(all, 0)
-	}
+// copySegment makes dst a copy of the segment that begins with the hash from, and
+// returns where the next one begins, if there is one.
+func (t *fingerprints) copySegment(dst *segment, from uint64) (next uint64, more bool) {
 	i := t.segment(from)
-	all = t.segments[i].appendSorted(all, t.common())
+	s := &t.segments[i]
+	dst.lines, dst.left = append(dst.lines[:0], s.lines...), s.left
 	if i++; i == len(t.segments) {
-		return all, 0, false
+		return 0, false
 	}
-	return all, uint64(i) << (t.shift + 1), true
+	return uint64(i) << (t.shift + 1), true
 }

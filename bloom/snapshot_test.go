@@ -33,6 +33,10 @@ func (m *meanwhile) Write(p []byte) (int, error) {
 }
 
 func (m *meanwhile) WriteAt(p []byte, off int64) (int, error) {
+	if !m.lock.TryLock() {
+		m.t.Fatal("the lock is held during a write")
+	}
+	m.lock.Unlock()
 	return copy(m.data[off:], p), nil
 }
 
@@ -165,7 +169,15 @@ func TestSnapshotOfChangingSet(t *testing.T) {
 				}
 			}}
 			file := &meanwhile{t: t, lock: &lock.Mutex, do: func(int) {}}
-			if err := WriteSnapshot(t.Context(), a, file, lock); err != nil {
+			err = WriteSnapshot(t.Context(), a, file, lock)
+			if name == "switched" {
+				if !errors.Is(err, ErrSwitched) {
+					t.Fatalf("error %v", err)
+				}
+				file.data = nil
+				err = WriteSnapshot(t.Context(), a, file, lock)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if a.Switched() != (name == "switched") || !a.Switched() && len(a.set.segments) == segments {
@@ -258,5 +270,33 @@ func TestSnapshotBesideAdding(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestSnapshotAtRest: where nothing is added meanwhile, it is what WriteTo writes.
+func TestSnapshotAtRest(t *testing.T) {
+	for _, c := range snapshots {
+		for _, n := range []int{0, 1, c.before} {
+			s, err := c.make()
+			if err != nil {
+				t.Fatal(err)
+			}
+			rng := rand.New(rand.NewPCG(4, 4))
+			for i := range n {
+				s.AddHash(rng.Uint64() * uint64(i)) // the first is 0
+			}
+			var want bytes.Buffer
+			if _, err := s.(io.WriterTo).WriteTo(&want); err != nil {
+				t.Fatal(err)
+			}
+			var lock sync.Mutex
+			file := &meanwhile{t: t, lock: &lock, do: func(int) {}}
+			if err := WriteSnapshot(t.Context(), s, file, &lock); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(file.data, want.Bytes()) {
+				t.Errorf("%s of %d keys: the snapshot is not what WriteTo writes", c.name, n)
+			}
+		}
 	}
 }

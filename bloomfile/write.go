@@ -67,6 +67,14 @@ func (l *FileLock) Write(s io.WriterTo) error {
 // that will be in the file is fixed, settle is called, without the lock; its error,
 // or the end of ctx until then, leaves the former file as it is.
 func (l *FileLock) WriteSnapshot(ctx context.Context, s bloom.Set, lock sync.Locker, settle func() error) error {
+	err := l.writeSnapshot(ctx, s, lock, settle)
+	if errors.Is(err, bloom.ErrSwitched) {
+		err = l.writeSnapshot(ctx, s, lock, settle)
+	}
+	return err
+}
+
+func (l *FileLock) writeSnapshot(ctx context.Context, s bloom.Set, lock sync.Locker, settle func() error) error {
 	r, err := vfs.Replace(l.fsys, l.path)
 	if err != nil {
 		return named(l.path, err)

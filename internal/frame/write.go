@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"math"
 	"slices"
 )
@@ -57,50 +58,85 @@ func WritePieces(w io.Writer, h *Header, piece func(part int, off, n uint64) []b
 	if err != nil {
 		return 0, err
 	}
-	out := counted{w: w}
+	out := writer{w: w}
 	if err := out.write(head); err != nil {
 		return out.written, err
 	}
-	var sums chunkSums
-	// What the checksum reads is so short that it is still in the cache when it is
-	// written.
-	body := func(b []byte) error {
-		sums.add(b)
-		return out.write(b)
-	}
-	var zero [PageSize]byte
 	for i := range h.Parts {
 		length := h.Parts[i].Length
 		for off := uint64(0); off < length; off += ChunkSize {
-			if err := body(piece(i, off, min(ChunkSize, length-off))); err != nil {
+			if err := out.body(piece(i, off, min(ChunkSize, length-off))); err != nil {
 				return out.written, err
 			}
 		}
-		if err := body(zero[:roundUp(length)-length]); err != nil {
+		if err := out.pad(length); err != nil {
 			return out.written, err
 		}
 	}
-	err = out.write(appendTable(nil, sums.finish()))
+	err = out.table()
 	if err == nil && uint64(out.written) != l.Total {
 		err = io.ErrShortWrite
 	}
 	return out.written, err
 }
 
-// counted counts the bytes that are written to w.
-type counted struct {
-	w       io.Writer
-	written int64
+// WriteOpen writes a frame of one part whose length is not known before its last
+// piece has come, but for the header: zeros stand in its place, and the caller
+// writes it there. It returns the length of the part.
+func WriteOpen(w io.Writer, pieces iter.Seq2[[]byte, error]) (length uint64, err error) {
+	out := writer{w: w}
+	if err := out.write(make([]byte, headerLength(1))); err != nil {
+		return 0, err
+	}
+	for piece, err := range pieces {
+		if err != nil {
+			return 0, err
+		}
+		length += uint64(len(piece))
+		for b := range slices.Chunk(piece, ChunkSize) {
+			if err := out.body(b); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if err := out.pad(length); err != nil {
+		return 0, err
+	}
+	return length, out.table()
 }
 
-func (c *counted) write(b []byte) error {
+// writer counts what it writes to w, and keeps the checksums of what belongs to
+// the body.
+type writer struct {
+	w       io.Writer
+	written int64
+	sums    chunkSums
+}
+
+func (o *writer) write(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	n, err := c.w.Write(b)
-	c.written += int64(n)
+	n, err := o.w.Write(b)
+	o.written += int64(n)
 	return err
 }
+
+// body writes a piece of a part that is so short that what the checksum reads is
+// still in the cache when it is written.
+func (o *writer) body(b []byte) error {
+	o.sums.add(b)
+	return o.write(b)
+}
+
+// pad writes what is between the end of a part and the next page.
+func (o *writer) pad(length uint64) error {
+	var zero [PageSize]byte
+	return o.body(zero[:roundUp(length)-length])
+}
+
+// table writes the checksums.
+func (o *writer) table() error { return o.write(appendTable(nil, o.sums.finish())) }
 
 func checkParts(h *Header, parts [][]byte) error {
 	if len(parts) != len(h.Parts) {
