@@ -2,6 +2,7 @@ package store
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 )
 
@@ -25,7 +26,7 @@ type view struct {
 // newBloom returns a filter without layers.
 func newBloom(c BloomConfig) *Bloom {
 	b := &Bloom{config: c}
-	b.kind = kindBloom
+	b.kind, b.mu = kindBloom, new(sync.Mutex)
 	if c.Span != 0 {
 		b.step = ceilDiv(int64(c.Span), int64(c.Generations-1))
 	}
@@ -49,10 +50,11 @@ func (b *Bloom) Has(found []bool, keys [][]byte) LSN {
 		found[0] = v.has(b.store.hash.Sum(keys[0]), from)
 		any = found[0]
 	} else {
-		sc := getScratch()
+		sc := scratches.Get().(*scratch[uint64])
 		for at := 0; at < len(keys); at += batchKeys {
 			end := min(at+batchKeys, len(keys))
-			sc.start(&b.store.hash, keys[at:end])
+			b.store.hash.SumKeys(sc.hs[:], keys[at:end])
+			sc.start(end - at)
 			answers := found[at:end]
 			for i := range answers {
 				answers[i] = true
@@ -63,7 +65,7 @@ func (b *Bloom) Has(found []bool, keys [][]byte) LSN {
 			}
 			any = any || sc.n < len(answers)
 		}
-		sc.release()
+		scratches.Put(sc)
 	}
 	runtime.KeepAlive(v)
 	if any {
@@ -85,7 +87,7 @@ func (v *view) has(h uint64, from int64) bool {
 
 // ask leaves those of sc that no layer of the generations from up to, but without,
 // before has; noTime as before means all up to the newest.
-func (v *view) ask(sc *scratch, from, before int64) {
+func (v *view) ask(sc *scratch[uint64], from, before int64) {
 	for _, l := range v.layers {
 		if sc.n == 0 {
 			return

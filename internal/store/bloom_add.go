@@ -21,11 +21,12 @@ func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 		b.store.log.hold() // all of the call or nothing, after a crash
 		defer b.store.log.release()
 	}
-	sc := getScratch()
-	defer sc.release()
+	sc := scratches.Get().(*scratch[uint64])
+	defer scratches.Put(sc)
 	for done < len(keys) && err == nil {
 		end := min(done+batchKeys, len(keys))
-		sc.start(&b.store.hash, keys[done:end])
+		b.store.hash.SumKeys(sc.hs[:], keys[done:end])
+		sc.start(end - done)
 		var n int
 		n, err = b.addBatch(added[done:end], sc)
 		done += n
@@ -35,7 +36,7 @@ func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 
 // addBatch adds the keys in sc, whose answers go to added, and returns how many
 // were dealt with.
-func (b *Bloom) addBatch(added []bool, sc *scratch) (done int, err error) {
+func (b *Bloom) addBatch(added []bool, sc *scratch[uint64]) (done int, err error) {
 	clear(added)
 	v := b.view.Load()
 	// In a window a key counts as settled only if the present generation has it.
@@ -51,7 +52,7 @@ func (b *Bloom) addBatch(added []bool, sc *scratch) (done int, err error) {
 	v = b.view.Load()
 	gen := b.generation(v)
 	v.ask(sc, gen, noTime) // what others have added since
-	sc.unique()
+	sc.unique(func(h uint64) uint64 { return h })
 	if b.step != 0 {
 		b.findOlder(sc, v, gen)
 	}
@@ -77,7 +78,7 @@ func (b *Bloom) addBatch(added []bool, sc *scratch) (done int, err error) {
 
 // findOlder notes which of the keys another generation remembers: they are
 // recorded again, but they are not new.
-func (b *Bloom) findOlder(sc *scratch, v *view, gen int64) {
+func (b *Bloom) findOlder(sc *scratch[uint64], v *view, gen int64) {
 	clear(sc.older[:sc.n])
 	for _, l := range v.layers {
 		if l.gen < gen && l.gen >= b.oldest(v) {
@@ -143,6 +144,25 @@ func (b *Bloom) grow(c layerConfig) error {
 	at := b.store.log.append(opGrow, b.id, c.append(nil))
 	b.changed(at)
 	b.add(l, at)
+	return nil
+}
+
+// first makes the first layer of a new filter.
+func (b *Bloom) first() error {
+	c, err := b.config.nextLayer(0, 0, nil)
+	if err != nil {
+		return err
+	}
+	release, err := b.resize(c.bytes())
+	if err != nil {
+		return err
+	}
+	l, err := c.make(b.store)
+	if err != nil {
+		release()
+		return err
+	}
+	b.add(l, 0)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (b *Bloom) Dump(iterator int64) (next int64, data []byte, at LSN, err error
 		defer b.mu.Unlock()
 		data = append(data, dumpMagic...)
 		data = binary.LittleEndian.AppendUint64(data, b.store.hash.KeyID())
-		return 1, b.appendMeta(data, b.view.Load()), b.LSN(), nil
+		return 1, b.appendMeta(data, b.view.Load(), b.next), b.LSN(), nil
 	}
 	offset := uint64(iterator - 1)
 	for _, l := range slices.Backward(v.layers) {

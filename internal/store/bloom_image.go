@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -13,25 +14,24 @@ import (
 // capture implements value. Layers that have changed since they were last written
 // are put into files while additions go on: to set a bit twice does no harm, and the
 // counts are those of now.
-func (b *Bloom) capture() (*capture, error) {
-	v := b.view.Load()
-	meta := b.appendMeta(nil, v)
-	c := &capture{image: b.image(nil)}
+func (b *Bloom) capture() (*capture, error) { return b.captureView(b.view.Load(), b.next), nil }
+
+// captureView describes the filter as if v were its layers.
+func (b *Bloom) captureView(v *view, next uint64) *capture {
+	c := &capture{image: b.image(b.appendMeta(nil, v, next))}
 	for _, l := range slices.Backward(v.layers) {
 		p, write := l.part()
 		c.parts = append(c.parts, p)
 		c.write = append(c.write, write)
 	}
-	c.meta = meta
-	at := c.at
-	c.saved = func(im *image) {
-		for i, l := range slices.Backward(v.layers) {
+	c.saved = func(im *image, at LSN) {
+		for i, l := range v.layers {
 			if p := im.parts[len(v.layers)-1-i]; p.state == partFile {
 				l.file, l.fileAt = p.file, at
 			}
 		}
 	}
-	return c, nil
+	return c
 }
 
 // part describes the array of a layer, and how to write it if it needs a file.
@@ -46,14 +46,14 @@ func (l *layer) part() (part, func(io.Writer) error) {
 		return part{state: partInline, inline: slices.Clone(l.bits())}, nil
 	}
 	return part{}, func(w io.Writer) error {
-		_, err := l.f.Blocked().WriteTo(w)
+		_, err := l.f.WriteSnapshot(w)
 		runtime.KeepAlive(l)
 		return err
 	}
 }
 
 // appendMeta appends all about a filter but its bits to m.
-func (b *Bloom) appendMeta(m []byte, v *view) []byte {
+func (b *Bloom) appendMeta(m []byte, v *view, next uint64) []byte {
 	c := &b.config
 	m = binary.LittleEndian.AppendUint64(m, math.Float64bits(c.ErrorRate))
 	m = binary.AppendUvarint(m, c.Capacity)
@@ -61,7 +61,7 @@ func (b *Bloom) appendMeta(m []byte, v *view) []byte {
 	m = binary.AppendVarint(m, int64(c.Span))
 	m = binary.AppendUvarint(m, uint64(c.Generations))
 	m = binary.AppendVarint(m, v.current)
-	m = binary.AppendUvarint(m, b.next)
+	m = binary.AppendUvarint(m, next)
 	m = binary.AppendUvarint(m, uint64(len(v.layers)))
 	for _, l := range slices.Backward(v.layers) {
 		m = l.layerConfig.append(m)
@@ -116,11 +116,22 @@ func (s *Store) loadBloom(im *image) (*Bloom, error) {
 	if err != nil {
 		return nil, err
 	}
+	b := newBloom(m.config)
+	b.store, b.next = s, m.next
+	v, err := s.loadLayers(im, m)
+	if err != nil {
+		return nil, err
+	}
+	b.view.Store(v)
+	b.memory.Store(v.bytes() + valueOverhead)
+	return b, nil
+}
+
+// loadLayers makes the layers that an image describes.
+func (s *Store) loadLayers(im *image, m *bloomMeta) (*view, error) {
 	if len(im.parts) != len(m.layers) {
 		return nil, fmt.Errorf("%d arrays for %d layers", len(im.parts), len(m.layers))
 	}
-	b := newBloom(m.config)
-	b.store, b.next = s, m.next
 	v := &view{current: m.current}
 	for i, c := range m.layers {
 		l, err := c.make(s)
@@ -135,9 +146,7 @@ func (s *Store) loadBloom(im *image) (*Bloom, error) {
 		v.layers = append(v.layers, l)
 	}
 	slices.Reverse(v.layers)
-	b.view.Store(v)
-	b.memory.Store(v.bytes() + valueOverhead)
-	return b, nil
+	return v, nil
 }
 
 // fill puts the bits into an empty layer.
@@ -174,6 +183,19 @@ func (b *Bloom) replay(op operation, at LSN) error {
 		is := b.view.Load().bytes() + valueOverhead
 		b.store.memory.force(b.memory.Swap(is), is)
 		return nil
+	case opLoad:
+		offset := r.uvarint()
+		if r.err != nil {
+			return r.err
+		}
+		return b.put(offset, r.b, at)
+	case opReplace:
+		im, err := parseImage(bytes.Clone(op.body))
+		if err != nil {
+			return err
+		}
+		im.at = at
+		return b.replayReplace(im)
 	case opClear:
 		v := &view{current: noTime}
 		for len(r.b) > 0 && r.err == nil {
@@ -192,6 +214,23 @@ func (b *Bloom) replay(op operation, at LSN) error {
 		return r.err
 	}
 	return fmt.Errorf("operation %d does not exist for Bloom filters", op.code)
+}
+
+// replayReplace repeats a merge.
+func (b *Bloom) replayReplace(im *image) error {
+	m, err := parseBloomMeta(im.meta)
+	if err != nil {
+		return err
+	}
+	v, err := b.store.loadLayers(im, m)
+	if err != nil {
+		return err
+	}
+	b.next = m.next
+	is := v.bytes() + valueOverhead
+	b.store.memory.force(b.memory.Swap(is), is)
+	b.view.Store(v)
+	return nil
 }
 
 // replayAdd repeats an addition.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,11 +14,53 @@ import (
 // and images, names these in the catalogue, and drops the part of the log that they
 // make superfluous, in one synced batch. While it runs everything goes on.
 
-// stored is what the catalogue, or the log, has of a value. It belongs to whoever
-// makes checkpoints.
+// stored is what the catalogue and the log have of a value.
 type stored struct {
-	at    LSN      // position of the image in the catalogue, 0 if there is none
-	files []uint64 // that an image refers to
+	at    LSN // position of the image in the catalogue, 0 if there is none; for the checkpoint
+	mu    sync.Mutex
+	files []storedFile // that an image refers to
+}
+
+// storedFile is a file that the image of some position refers to.
+type storedFile struct {
+	number uint64
+	at     LSN
+}
+
+// add notes further files.
+func (s *stored) add(files []storedFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files = append(s.files, files...)
+}
+
+// replace notes that an image of position at is in the catalogue, and returns the
+// files that only images before it refer to.
+func (s *stored) replace(files []storedFile, at LSN) (superfluous []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keep := slices.Clone(files)
+	for _, f := range s.files {
+		switch {
+		case slices.ContainsFunc(keep, func(k storedFile) bool { return k.number == f.number }):
+		case f.at > at:
+			keep = append(keep, f)
+		default:
+			superfluous = append(superfluous, f.number)
+		}
+	}
+	s.at, s.files = at, keep
+	return superfluous
+}
+
+// numbers returns all files.
+func (s *stored) numbers() (numbers []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files {
+		numbers = append(numbers, f.number)
+	}
+	return numbers
 }
 
 // dead is a value that was deleted. Its image and its files stay until its deletion
@@ -32,6 +75,7 @@ type dead struct {
 type catalogued struct {
 	*capture
 	in *stored // what is there of it so far
+	mu *sync.Mutex
 }
 
 // Checkpoint makes a checkpoint and waits for it.
@@ -143,7 +187,7 @@ func (s *Store) captureByID(id uint64) (catalogued, error) {
 		}
 		c, err := v.capture()
 		h.mu.Unlock()
-		return catalogued{c, h.stored}, err
+		return catalogued{c, h.stored, h.mu}, err
 	}
 }
 
@@ -163,6 +207,20 @@ func (s *Store) writeParts(c *capture) (files []uint64, size uint64, err error) 
 		c.parts[i] = part{state: partFile, file: n}
 	}
 	return files, size, nil
+}
+
+// putParts is writeParts for an image that the log is going to have: the files are
+// durable when it returns.
+func (s *Store) putParts(c *capture) (files []uint64, err error) {
+	files, _, err = s.writeParts(c)
+	if err == nil && len(files) > 0 {
+		err = s.files.sync()
+	}
+	if err != nil {
+		s.files.remove(files)
+		return nil, err
+	}
+	return files, nil
 }
 
 // replaceCatalogue names new images and drops what they replace: first in the
@@ -196,14 +254,17 @@ func (s *Store) replaceCatalogue(images []catalogued, buried []dead, upTo LSN) e
 	s.trimmed = upTo
 	var superfluous []uint64
 	for _, im := range images {
-		superfluous = append(superfluous, without(im.in.files, im.files())...)
-		im.in.at, im.in.files = im.at, im.files()
-		im.saved(im.image)
+		superfluous = append(superfluous, im.in.replace(im.files(), im.at)...)
+		if im.saved != nil {
+			im.mu.Lock()
+			im.saved(im.image, im.at)
+			im.mu.Unlock()
+		}
 	}
 	s.space.Lock()
 	s.dead = slices.DeleteFunc(s.dead, func(d dead) bool {
 		if d.at <= upTo {
-			superfluous = append(superfluous, d.files...)
+			superfluous = append(superfluous, d.numbers()...)
 			return true
 		}
 		return false
@@ -211,17 +272,6 @@ func (s *Store) replaceCatalogue(images []catalogued, buried []dead, upTo LSN) e
 	s.space.Unlock()
 	s.files.remove(superfluous)
 	return nil
-}
-
-// without returns what is in a and not in b.
-func without(a, b []uint64) []uint64 {
-	var left []uint64
-	for _, n := range a {
-		if !slices.Contains(b, n) {
-			left = append(left, n)
-		}
-	}
-	return left
 }
 
 // maxLog is the length of the log that replays in a few seconds.

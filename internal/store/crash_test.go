@@ -242,6 +242,45 @@ func clearAll(name string) func(*Store, model) (LSN, error) {
 	}
 }
 
+// merge returns a step that unites filters.
+func merge(dest string, sources ...string) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (LSN, error) {
+		var names [][]byte
+		union := newModelBloom()
+		if to := m[dest]; to != nil {
+			union = to.clone().(*modelBloom)
+		}
+		for _, name := range sources {
+			names = append(names, []byte(name))
+			for k := range m[name].(*modelBloom).keys {
+				union.keys[k] = true
+			}
+		}
+		union.united = true
+		m[dest] = union
+		return s.MergeBloom([]byte(dest), names...)
+	}
+}
+
+// load returns a step that takes a dump of a filter under another name.
+func load(from, to string) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (last LSN, err error) {
+		for it := int64(0); ; {
+			next, data, _, err := s.Get([]byte(from)).(Filter).Dump(it)
+			if err != nil || next == 0 {
+				m[to] = m[from].clone()
+				return last, err
+			}
+			at, err := s.LoadBloom([]byte(to), next, data)
+			if err != nil {
+				return 0, err
+			}
+			last = max(last, at)
+			it = next
+		}
+	}
+}
+
 // together returns a step of several.
 func together(steps ...func(*Store, model) (LSN, error)) func(*Store, model) (LSN, error) {
 	return func(s *Store, m model) (last LSN, err error) {
@@ -287,6 +326,28 @@ func bloomLife(t *testing.T, j *journey) {
 	j.step(t, func(s *Store, m model) (LSN, error) { clear(m); return s.Flush() })
 	j.step(t, create("e", small))
 	j.step(t, add("e", 0, 20))
+	j.step(t, create("f", large))
+	j.step(t, add("f", 10, 30))
+	j.step(t, create("g", large))
+	j.step(t, add("g", 20, 50))
+	j.step(t, merge("f", "g"))
+	j.step(t, merge("h", "f", "g"))
+	j.step(t, add("h", 40, 60))
+	j.save(t)
+	j.step(t, add("f", 60, 70))
+	j.step(t, merge("g", "f"))
+	j.save(t)
+	j.exec(t, load("f", "i"))
+	j.exec(t, load("e", "j"))
+	j.step(t, create("r", BloomConfig{ErrorRate: rare, Capacity: 20, Expansion: 2, Layout: LayoutRedisBloom}))
+	j.step(t, add("r", 0, 30))
+	j.save(t)
+	j.step(t, add("r", 20, 50))
+	j.exec(t, load("r", "s"))
+	j.step(t, add("s", 50, 60))
+	j.save(t)
+	j.step(t, remove("i", "r"))
+	j.step(t, clearAll("s"))
 }
 
 func TestCrashAnywhere(t *testing.T) {

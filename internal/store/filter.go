@@ -95,6 +95,7 @@ type FilterInfo struct {
 	Capacity  uint64  // of all layers together
 	Added     uint64  // keys that were new
 	Bytes     uint64  // memory, all included
+	Size      uint64  // of the arrays, with some bytes for each as the protocol counts them
 	Expansion uint32  // 0: does not grow
 	Span      time.Duration
 	// Layers are the sub-filters, the oldest first.
@@ -120,7 +121,9 @@ type LayerInfo struct {
 // layers, asked one after another; rates are those of each.
 func (i *FilterInfo) sum(rates []float64) {
 	no, bits, ones := 0.0, 0.0, 0.0
+	i.Size = 32
 	for n, l := range i.Layers {
+		i.Size += 64 + l.Bytes
 		i.Capacity += l.Capacity
 		i.Added += l.Added
 		bits += float64(l.Bits)

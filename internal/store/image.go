@@ -55,11 +55,11 @@ func (im *image) append(b []byte) []byte {
 }
 
 // files returns the files that the image refers to.
-func (im *image) files() []uint64 {
-	var files []uint64
+func (im *image) files() []storedFile {
+	var files []storedFile
 	for _, p := range im.parts {
 		if p.state == partFile {
-			files = append(files, p.file)
+			files = append(files, storedFile{p.file, im.at})
 		}
 	}
 	return files
@@ -122,6 +122,7 @@ type capture struct {
 	*image
 	// write writes the contents of part i, of those for which there is one.
 	write []func(io.Writer) error
-	// saved is called by the checkpoint when the catalogue has the image.
-	saved func(im *image)
+	// saved, unless it is nil, is called with the mutex held when the catalogue or
+	// the log has the image; at is its position.
+	saved func(im *image, at LSN)
 }

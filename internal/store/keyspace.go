@@ -51,37 +51,60 @@ func (s *Store) insert(v value) {
 	}
 }
 
-// create makes a new value under a name that has none. make makes it, in the state
-// that im describes, before anything is locked; its memory must be accounted for.
-func (s *Store) create(name []byte, v value) (LSN, error) {
+// create gives v, a new value of which nobody else knows yet, a name that has none,
+// or in place of the value that it has if replace is true. The memory of v must be
+// accounted for; it is given back if there is an error.
+func (s *Store) create(name []byte, v value, replace bool) (at LSN, err error) {
 	h := v.head()
 	h.name = string(name)
 	h.created = s.now()
-	s.space.Lock()
-	defer s.space.Unlock()
-	if s.lookup(name) != nil {
-		return 0, fmt.Errorf("%w: %q", ErrExists, name)
-	}
-	if err := s.log.writable(); err != nil {
-		return 0, err
-	}
-	s.removeExpired(name)
-	h.id = s.newID()
+	defer func() {
+		if err != nil {
+			s.memory.force(h.memory.Swap(0), 0)
+		}
+	}()
 	c, err := v.capture()
 	if err != nil {
 		return 0, err
 	}
-	at := s.log.append(opCreate, h.id, c.append(nil))
-	h.stored = &stored{files: c.files()}
-	h.changedAll(at)
-	s.insert(v)
-	return at, nil
+	// Files first: the log may only name what is durable.
+	files, err := s.putParts(c)
+	if err != nil {
+		return 0, err
+	}
+	if at, err = s.enter(v, c, replace); err != nil {
+		s.files.remove(files)
+	}
+	return at, err
 }
 
-// newID returns an id that no value has had; space is held.
-func (s *Store) newID() uint64 {
-	s.lastID++
-	return s.lastID
+// enter logs the creation of v, which c describes, and makes it the value of its
+// name.
+func (s *Store) enter(v value, c *capture, replace bool) (LSN, error) {
+	h := v.head()
+	s.space.Lock()
+	defer s.space.Unlock()
+	if !replace && s.lookup([]byte(h.name)) != nil {
+		return 0, fmt.Errorf("%w: %q", ErrExists, h.name)
+	}
+	if err := s.log.writable(); err != nil {
+		return 0, err
+	}
+	s.together(func() {
+		if prior := s.names.get([]byte(h.name)); prior != nil {
+			s.remove(prior)
+		}
+		s.lastID++
+		h.id = s.lastID
+		c.at = s.log.append(opCreate, h.id, c.append(nil))
+		h.stored = &stored{files: c.files()}
+		h.changedAll(c.at)
+		if c.saved != nil {
+			c.saved(c.image, c.at) // nobody else knows v yet
+		}
+		s.insert(v)
+	})
+	return c.at, nil
 }
 
 // drop takes a value, whose deletion has the given number, out of the tables and out
@@ -113,13 +136,6 @@ func (s *Store) remove(v value) LSN {
 func (s *Store) note(name string, at LSN) {
 	s.removed.Store(uint64(at))
 	s.tombs.note(name, at)
-}
-
-// removeExpired deletes the value of a name if it has expired; space is held.
-func (s *Store) removeExpired(name []byte) {
-	if v := s.names.get(name); v != nil && v.head().expired() {
-		s.remove(v)
-	}
 }
 
 // Delete deletes the values of names and returns how many there were. at is the

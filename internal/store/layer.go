@@ -19,11 +19,10 @@ type layer struct {
 	mem   *pages.Array // what f lies in, kept alive by the layer
 	added atomic.Uint64
 
-	changed LSN // the last operation that concerned it; guarded by the value's mutex
-
-	// For who makes checkpoints.
-	file   uint64 // the newest file that has the layer, 0 if none has
-	fileAt LSN    // operations up to it are in the file
+	// Guarded by the mutex of the value.
+	changed LSN    // the last operation that concerned it
+	file    uint64 // the newest file that has the layer, 0 if none has
+	fileAt  LSN    // operations up to it are in the file
 }
 
 // layerConfig describes a layer. It is logged when the layer is made, so that a

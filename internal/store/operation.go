@@ -22,17 +22,18 @@ const (
 type opcode uint8
 
 const (
-	opCreate opcode = 1 // an image: a new value, also one that replaces all of an old one
-	opDelete opcode = 2 // nothing
-	opFlush  opcode = 3 // nothing; of value 0: all that there are
-	opRename opcode = 4 // the new name
-	opExpire opcode = 5 // the deadline in Unix milliseconds, 0 for none
-	opAdd    opcode = 6 // a layer and the hashes that it gets
-	opGrow   opcode = 7 // the description of a new layer
-	opClear  opcode = 8 // nothing
-	opLoad   opcode = 9 // an offset in the body of a dump and the bytes that belong there
+	opCreate  opcode = 1  // an image: a new value, also one that replaces all of an old one
+	opDelete  opcode = 2  // nothing
+	opFlush   opcode = 3  // nothing; of value 0: all that there are
+	opRename  opcode = 4  // the new name
+	opExpire  opcode = 5  // the deadline in Unix milliseconds, 0 for none
+	opAdd     opcode = 6  // a layer and the hashes that it gets
+	opGrow    opcode = 7  // the description of a new layer
+	opClear   opcode = 8  // nothing
+	opLoad    opcode = 9  // an offset in the body of a dump and the bytes that belong there
+	opReplace opcode = 10 // an image: all of the contents anew
 	// opChange is a change whose form belongs to the kind of the value.
-	opChange opcode = 10
+	opChange opcode = 11
 )
 
 // opHeader is the length of what precedes the contents of an operation but for its

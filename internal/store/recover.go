@@ -87,9 +87,7 @@ func (s *Store) loadCatalogue(keep map[uint64]bool) error {
 		if err != nil {
 			return fmt.Errorf("value %d: %w", id, err)
 		}
-		for _, n := range im.files() {
-			keep[n] = true
-		}
+		im.keepFiles(keep)
 		slots <- struct{}{}
 		wg.Go(func() {
 			v, err := s.materialise(im)
@@ -109,11 +107,22 @@ func (s *Store) loadCatalogue(keep map[uint64]bool) error {
 	return errors.Join(err, first)
 }
 
+// keepFiles adds the files of an image to keep, and returns them.
+func (im *image) keepFiles(keep map[uint64]bool) []storedFile {
+	files := im.files()
+	for _, f := range files {
+		keep[f.number] = true
+	}
+	return files
+}
+
 // materialise makes the value that an image describes.
 func (s *Store) materialise(im *image) (v value, err error) {
 	switch im.kind {
 	case kindBloom:
 		v, err = s.loadBloom(im)
+	case kindRedisBloom:
+		v, err = s.loadRedisBloom(im)
 	default:
 		err = fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
 	}
@@ -170,6 +179,11 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 	if v == nil {
 		return fmt.Errorf("it changes value %d, which does not exist", op.id)
 	}
+	if op.code == opReplace {
+		if err := s.keepReplaced(v, op, at, keep); err != nil {
+			return err
+		}
+	}
 	if at <= v.LSN() {
 		return nil // the image has it
 	}
@@ -190,6 +204,21 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 	return nil
 }
 
+// keepReplaced sees to it that the files of new contents stay, also if the value has
+// an image with later ones: until the operation has left the log.
+func (s *Store) keepReplaced(v value, op operation, at LSN, keep map[uint64]bool) error {
+	im, err := parseImage(op.body)
+	if err != nil {
+		return err
+	}
+	im.at = at
+	for _, f := range im.keepFiles(keep) {
+		s.files.atLeast(f.number)
+	}
+	v.head().stored.add(im.files())
+	return nil
+}
+
 // repeatCreate repeats a creation; v is what has the id already.
 func (s *Store) repeatCreate(v value, op operation, at LSN, keep map[uint64]bool) error {
 	im, err := parseImage(append([]byte(nil), op.body...))
@@ -197,9 +226,8 @@ func (s *Store) repeatCreate(v value, op operation, at LSN, keep map[uint64]bool
 		return err
 	}
 	im.id, im.at = op.id, at
-	for _, n := range im.files() {
-		keep[n] = true
-		s.files.atLeast(n)
+	for _, n := range im.keepFiles(keep) {
+		s.files.atLeast(n.number)
 	}
 	s.lastID = max(s.lastID, op.id)
 	if v != nil {

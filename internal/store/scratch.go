@@ -1,19 +1,20 @@
 package store
 
 import (
+	"slices"
 	"sync"
 
-	"seen/bloom"
+	"seen/interop"
 )
 
 // batchKeys is the number of keys that are asked about, and decided, together.
 const batchKeys = 4096
 
 // scratch is a batch of keys that several layers are asked about one after another,
-// reduced to those that none has.
-type scratch struct {
+// reduced to those that none has. H is what a layer is asked for.
+type scratch[H comparable] struct {
 	n     int
-	hs    [batchKeys]uint64 // hashes that are left
+	hs    [batchKeys]H      // hashes that are left
 	at    [batchKeys]uint16 // where in the batch their keys stand
 	hit   [batchKeys]bool   // answers of a layer
 	older [batchKeys]bool   // found where it must be refreshed
@@ -21,23 +22,16 @@ type scratch struct {
 	table [2 * batchKeys]uint16
 }
 
-// scratches keep the calls free of allocation.
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-func getScratch() *scratch   { return scratches.Get().(*scratch) }
-func (sc *scratch) release() { scratches.Put(sc) }
-
-// start begins with the hashes of at most batchKeys keys.
-func (sc *scratch) start(hash *bloom.Hash, keys [][]byte) {
-	sc.n = len(keys)
-	hash.SumKeys(sc.hs[:], keys)
-	for i := range keys {
+// start begins with n keys, whose hashes are in hs.
+func (sc *scratch[H]) start(n int) {
+	sc.n = n
+	for i := range n {
 		sc.at[i] = uint16(i)
 	}
 }
 
 // settle takes out those that are hit.
-func (sc *scratch) settle() {
+func (sc *scratch[H]) settle() {
 	n := 0
 	for i, hit := range sc.hit[:sc.n] {
 		if !hit {
@@ -49,7 +43,7 @@ func (sc *scratch) settle() {
 }
 
 // drop takes out the first m.
-func (sc *scratch) drop(m int) {
+func (sc *scratch[H]) drop(m int) {
 	copy(sc.hs[:], sc.hs[m:sc.n])
 	copy(sc.at[:], sc.at[m:sc.n])
 	copy(sc.older[:], sc.older[m:sc.n])
@@ -60,44 +54,36 @@ func (sc *scratch) drop(m int) {
 // a table.
 const few = 8
 
-// unique takes out all but the first of equal hashes.
-func (sc *scratch) unique() {
+// unique takes out all but the first of equal hashes. bits returns bits of a hash
+// that differ between most hashes.
+func (sc *scratch[H]) unique(bits func(H) uint64) {
 	if sc.n < 2 {
 		return
 	}
-	n := 0
-	isNew := sc.isNewAmong
+	var table []uint16
 	if sc.n > few {
 		size := 2
 		for size < 2*sc.n {
 			size *= 2
 		}
-		table := sc.table[:size]
+		table = sc.table[:size]
 		clear(table)
-		isNew = func(n int, h uint64) bool { return sc.enter(table, n, h) }
 	}
-	for i := range sc.n {
-		if isNew(n, sc.hs[i]) {
-			sc.hs[n], sc.at[n] = sc.hs[i], sc.at[i]
-			n++
+	n := 0
+	for i, h := range sc.hs[:sc.n] {
+		if table == nil && slices.Contains(sc.hs[:n], h) || table != nil && !sc.enter(table, n, h, bits(h)) {
+			continue
 		}
+		sc.hs[n], sc.at[n] = h, sc.at[i]
+		n++
 	}
 	sc.n = n
 }
 
-func (sc *scratch) isNewAmong(n int, h uint64) bool {
-	for _, other := range sc.hs[:n] {
-		if other == h {
-			return false
-		}
-	}
-	return true
-}
-
 // enter puts index n, of hash h, into the table, unless h is there.
-func (sc *scratch) enter(table []uint16, n int, h uint64) bool {
+func (sc *scratch[H]) enter(table []uint16, n int, h H, bits uint64) bool {
 	mask := uint64(len(table) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
+	for i := bits & mask; ; i = (i + 1) & mask {
 		switch at := table[i]; {
 		case at == 0:
 			table[i] = uint16(n + 1)
@@ -107,3 +93,9 @@ func (sc *scratch) enter(table []uint16, n int, h uint64) bool {
 		}
 	}
 }
+
+// scratches keep the calls free of allocation.
+var (
+	scratches      = sync.Pool{New: func() any { return new(scratch[uint64]) }}
+	redisScratches = sync.Pool{New: func() any { return new(scratch[interop.RedisHash]) }}
+)

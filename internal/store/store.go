@@ -105,28 +105,20 @@ func (s *Store) CreateBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
 	if s.lookup(name) != nil {
 		return nil, 0, ErrExists
 	}
+	if c.Layout == LayoutRedisBloom {
+		return s.createRedisBloom(name, c)
+	}
 	b := newBloom(c)
 	b.store = s
-	if b.step == 0 {
-		first, err := c.nextLayer(0, 0, nil)
-		if err != nil {
+	if b.step != 0 {
+		if _, err := b.resize(0); err != nil {
 			return nil, 0, err
 		}
-		if _, err := b.resize(first.bytes()); err != nil {
-			return nil, 0, err
-		}
-		l, err := first.make(s)
-		if err != nil {
-			s.memory.force(b.Bytes(), 0)
-			return nil, 0, err
-		}
-		b.add(l, 0)
-	} else if _, err := b.resize(0); err != nil {
+	} else if err := b.first(); err != nil {
 		return nil, 0, err
 	}
-	at, err := s.create(name, b)
+	at, err := s.create(name, b, false)
 	if err != nil {
-		s.memory.force(b.Bytes(), 0)
 		return nil, 0, err
 	}
 	return b, at, nil

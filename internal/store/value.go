@@ -45,8 +45,8 @@ type base struct {
 	memory  atomic.Uint64
 
 	// mu is held by changes while they are decided, logged and made. Questions to
-	// Bloom filters do not take it.
-	mu   sync.Mutex
+	// Bloom filters do not take it. The value has it also under another name.
+	mu   *sync.Mutex
 	name string // also guarded by Store.space
 	gone bool   // deleted or renamed: this is not the value of the name any more
 
@@ -106,6 +106,7 @@ func (b *base) absent() LSN { return LSN(b.floor.Load()) }
 
 // copyTo makes c the head of the same value under another name. mu is held.
 func (b *base) copyTo(c *base) {
+	c.mu = b.mu
 	c.store, c.kind, c.id, c.created, c.name, c.stored = b.store, b.kind, b.id, b.created, b.name, b.stored
 	c.memory.Store(b.memory.Load())
 	c.last.Store(b.last.Load())

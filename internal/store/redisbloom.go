@@ -1,0 +1,306 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"seen/interop"
+)
+
+// RedisBloom is a Bloom filter of LayoutRedisBloom. Questions take no lock.
+// Additions of new keys are made one call after another.
+type RedisBloom struct {
+	whole
+	f    atomic.Pointer[interop.RedisBloom]
+	rate float64 // as asked for
+}
+
+// newRedisBloom returns a filter without contents.
+func (s *Store) newRedisBloom() *RedisBloom {
+	b := new(RedisBloom)
+	b.start(s, kindRedisBloom)
+	return b
+}
+
+// createRedisBloom makes a filter; c is complete.
+func (s *Store) createRedisBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
+	b := s.newRedisBloom()
+	f, err := interop.NewRedisBloom(interop.RedisBloomConfig{
+		Capacity: c.Capacity, ErrorRate: c.ErrorRate, Expansion: c.Expansion, Reserve: b.ask,
+	})
+	return b.enter(name, f, err, false)
+}
+
+// enter makes f, a new filter unless there is an error, the contents of b, and gives
+// b its name.
+func (b *RedisBloom) enter(name []byte, f *interop.RedisBloom, err error, replace bool) (Filter, LSN, error) {
+	if err != nil {
+		b.store.memory.force(b.asked, 0)
+		return nil, 0, redisError(err)
+	}
+	b.set(f)
+	b.settle(f.Bytes())
+	at, err := b.store.create(name, b, replace)
+	if err != nil {
+		return nil, 0, err
+	}
+	return b, at, nil
+}
+
+func (b *RedisBloom) set(f *interop.RedisBloom) {
+	f.SetReserve(b.ask)
+	b.f.Store(f)
+	info := f.Info()
+	if b.rate = info.Filters[0].ErrorRate; info.Scaling {
+		b.rate *= 2 // the first sub-filter has half of what was asked for
+	}
+}
+
+// redisErrors are errors of interop and those that callers of the store know.
+var redisErrors = []struct{ from, to error }{
+	{interop.ErrFull, ErrFull},
+	{interop.ErrBadData, ErrData},
+	{interop.ErrNoLink, ErrOffset},
+	{interop.ErrTooBig, ErrChunk},
+}
+
+func redisError(err error) error {
+	for _, e := range redisErrors {
+		if errors.Is(err, e.from) {
+			return fmt.Errorf("%w: %w", e.to, err)
+		}
+	}
+	return err
+}
+
+// Type returns MBbloom--.
+func (b *RedisBloom) Type() string { return "MBbloom--" }
+
+// Has implements [Filter]. It takes no lock and does not allocate.
+func (b *RedisBloom) Has(found []bool, keys [][]byte) LSN {
+	found = found[:len(keys)]
+	f := b.f.Load()
+	n := 0
+	if len(keys) == 1 {
+		if found[0] = f.Has(keys[0]); found[0] {
+			n = 1
+		}
+	} else {
+		sc := redisScratches.Get().(*scratch[interop.RedisHash])
+		for at := 0; at < len(keys); at += batchKeys {
+			end := min(at+batchKeys, len(keys))
+			f.Hashes(sc.hs[:], keys[at:end])
+			n += f.HasHashes(found[at:end], sc.hs[:end-at])
+		}
+		redisScratches.Put(sc)
+	}
+	if n > 0 {
+		return b.LSN()
+	}
+	return b.absent()
+}
+
+// Add implements [Filter]. Keys that are there are answered without a lock.
+func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
+	added = added[:len(keys)]
+	if len(keys) > batchKeys {
+		b.store.log.hold() // all of the call or nothing, after a crash
+		defer b.store.log.release()
+	}
+	sc := redisScratches.Get().(*scratch[interop.RedisHash])
+	defer redisScratches.Put(sc)
+	for done < len(keys) && err == nil {
+		end := min(done+batchKeys, len(keys))
+		b.f.Load().Hashes(sc.hs[:], keys[done:end])
+		sc.start(end - done)
+		var n int
+		n, err = b.addBatch(added[done:end], sc)
+		done += n
+	}
+	return done, b.LSN(), err
+}
+
+// addBatch adds the keys in sc, whose answers go to added, and returns how many were
+// dealt with.
+func (b *RedisBloom) addBatch(added []bool, sc *scratch[interop.RedisHash]) (done int, err error) {
+	clear(added)
+	sc.ask(b.f.Load())
+	if sc.n == 0 {
+		return len(added), nil
+	}
+	if err := b.lock(); err != nil {
+		return int(sc.at[0]), err
+	}
+	defer b.mu.Unlock()
+	f := b.f.Load()
+	defer func() { b.settle(f.Bytes()) }()
+	sc.ask(f) // what others have added since
+	sc.unique(func(h interop.RedisHash) uint64 { return h.A })
+	for held := false; sc.n > 0; {
+		room, err := f.Prepare(uint64(sc.n))
+		if room == 0 {
+			return int(sc.at[0]), redisError(err)
+		}
+		m := int(min(room, uint64(sc.n)))
+		if m < sc.n && !held {
+			held = true // perhaps several operations
+			b.store.log.hold()
+			defer b.store.log.release()
+		}
+		b.record(f, sc, m)
+		for i, isNew := range sc.hit[:m] {
+			added[sc.at[i]] = isNew
+		}
+		sc.drop(m)
+	}
+	return len(added), nil
+}
+
+// ask leaves those that f does not have.
+func (sc *scratch[H]) ask(f interface{ HasHashes([]bool, []H) int }) {
+	if sc.n > 0 && f.HasHashes(sc.hit[:sc.n], sc.hs[:sc.n]) > 0 {
+		sc.settle()
+	}
+}
+
+// record logs and makes the addition of the first m of sc, for which there is room,
+// and leaves the answers in sc.hit. Some may be false: the bits of one key may be
+// among those of others.
+func (b *RedisBloom) record(f *interop.RedisBloom, sc *scratch[interop.RedisHash], m int) {
+	l := &b.store.log
+	start := l.open(opAdd, b.id)
+	for _, h := range sc.hs[:m] {
+		l.buf = binary.LittleEndian.AppendUint64(l.buf, h.A)
+		l.buf = binary.LittleEndian.AppendUint64(l.buf, h.B)
+	}
+	at := l.close(start)
+	b.changed(at)
+	b.content, b.blank = at, false
+	// It cannot fail after Prepare.
+	_, _ = f.AddHashes(sc.hit[:m], sc.hs[:m])
+}
+
+// Info implements [Filter]. It takes no lock and reads no bits.
+func (b *RedisBloom) Info() FilterInfo {
+	f := b.f.Load()
+	info := f.Info()
+	i := FilterInfo{Layout: LayoutRedisBloom, ErrorRate: b.rate, Bytes: b.Bytes()}
+	i.Expansion = info.Expansion
+	var rates []float64
+	for _, l := range info.Filters {
+		fill := -math.Expm1(-float64(l.Hashes) * float64(l.Added) / float64(l.Bits))
+		i.Layers = append(i.Layers, LayerInfo{
+			Bytes: l.Bytes, Bits: l.Bits, Probes: int(l.Hashes), Capacity: l.Capacity, Added: l.Added,
+			ErrorRate: l.ErrorRate, Fill: fill,
+		})
+		rates = append(rates, math.Pow(fill, float64(l.Hashes)))
+	}
+	i.sum(rates)
+	return i
+}
+
+// Dump implements [Filter]: what the other server's BF.SCANDUMP gives.
+func (b *RedisBloom) Dump(iterator int64) (next int64, data []byte, at LSN, err error) {
+	b.mu.Lock() // no counts without their bits
+	defer b.mu.Unlock()
+	next, data = b.f.Load().ScanDump(nil, iterator)
+	return next, data, b.LSN(), nil
+}
+
+// Clear implements [Filter]. Who asks meanwhile is answered from before or after.
+func (b *RedisBloom) Clear() (LSN, error) {
+	if err := b.lock(); err != nil {
+		return 0, err
+	}
+	defer b.mu.Unlock()
+	at := b.log(opClear, nil)
+	f := b.f.Load()
+	f.Clear()
+	b.settle(f.Bytes())
+	return at, nil
+}
+
+// loadChunk puts a chunk of a dump where it belongs.
+func (b *RedisBloom) loadChunk(iterator int64, data []byte) (LSN, error) {
+	if err := b.lock(); err != nil {
+		return 0, err
+	}
+	defer b.mu.Unlock()
+	// A replay is refused if this is.
+	at := b.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
+	return at, redisError(b.f.Load().LoadChunk(iterator, data))
+}
+
+func (b *RedisBloom) capture() (*capture, error) {
+	f := b.f.Load()
+	return b.captureWhole(f.AppendHeader(nil), f.Bytes(), func() (copied, error) { return f.Clone() })
+}
+
+// loadRedisBloom makes the filter that an image describes.
+func (s *Store) loadRedisBloom(im *image) (*RedisBloom, error) {
+	body, err := s.loadWhole(im)
+	if err != nil {
+		return nil, err
+	}
+	var f *interop.RedisBloom
+	if body == nil {
+		f, err = interop.NewRedisBloomFromHeader(im.meta, nil)
+	} else {
+		f, err = interop.DecodeRedisBloom(body, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := s.newRedisBloom()
+	b.set(f)
+	b.loaded(im)
+	b.memory.Store(f.Bytes() + valueOverhead)
+	return b, nil
+}
+
+func (b *RedisBloom) renamed() value {
+	c := new(RedisBloom)
+	b.whole.moveTo(&c.whole)
+	c.set(b.f.Load())
+	return c
+}
+
+// replay implements value.
+func (b *RedisBloom) replay(op operation, at LSN) error {
+	f := b.f.Load()
+	f.SetReserve(nil)
+	defer func() {
+		f.SetReserve(b.ask)
+		b.settle(f.Bytes())
+	}()
+	b.made(at)
+	r := reader{b: op.body}
+	switch op.code {
+	case opAdd:
+		if len(r.b)%16 != 0 {
+			return fmt.Errorf("%d bytes of hashes", len(r.b))
+		}
+		hs := make([]interop.RedisHash, len(r.b)/16)
+		for i := range hs {
+			hs[i] = interop.RedisHash{A: r.uint64(), B: r.uint64()}
+		}
+		_, err := f.AddHashes(make([]bool, len(hs)), hs)
+		return err
+	case opClear:
+		f.Clear()
+		return nil
+	case opLoad:
+		iterator := r.varint()
+		if r.err != nil {
+			return r.err
+		}
+		if err := redisError(f.LoadChunk(iterator, r.b)); !errors.Is(err, ErrData) && !errors.Is(err, ErrOffset) && !errors.Is(err, ErrChunk) {
+			return err
+		}
+		return nil
+	}
+	return fmt.Errorf("operation %d does not exist for filters of this layout", op.code)
+}

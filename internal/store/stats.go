@@ -1,0 +1,33 @@
+package store
+
+import "time"
+
+// Stats is what a store has to say about itself.
+type Stats struct {
+	Values   int
+	Memory   uint64 // bytes of all values
+	LogBytes uint64 // appended to the log since the last checkpoint
+	Last     LSN    // of the log
+	Written  LSN    // in the database
+	Durable  LSN    // synced
+
+	LastCheckpoint      time.Time
+	LastCheckpointTook  time.Duration
+	LastCheckpointBytes uint64 // written to files
+	Checkpoints         uint64
+	Fsyncs              uint64 // of the log
+	Expired             uint64 // values that were deleted because their time was over
+	DiskFree            uint64 // bytes; 0 if unknown
+}
+
+// Stats describes the store. It reads no bits of values.
+func (s *Store) Stats() Stats {
+	free, _ := s.free()
+	return Stats{
+		Values: s.Len(), Memory: s.Memory(), LogBytes: s.log.bytes.Load(),
+		Last: s.Last(), Written: LSN(s.written.Load()), Durable: s.Durable(),
+		LastCheckpoint: s.LastCheckpoint(), LastCheckpointTook: time.Duration(s.checkpointTook.Load()),
+		LastCheckpointBytes: s.checkpointSize.Load(), Checkpoints: s.checkpointCount.Load(),
+		Fsyncs: s.syncs.Load(), Expired: s.expired.Load(), DiskFree: free,
+	}
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// whole is what values share whose changes are not idempotent: their image is a copy
+// of all of it at one position of the log. A change is decided, logged as it was
+// asked for, and made by the same call of the value type that a replay makes.
+type whole struct {
+	base
+	// Guarded by mu.
+	content LSN    // the last change of the contents
+	blank   bool   // the contents are what creation made
+	file    uint64 // the newest file that has the contents, 0 if none has
+	fileAt  LSN    // operations up to it are in the file
+	asked   uint64 // bytes that ask was asked for, and that are not in memory yet
+}
+
+// start begins a new value without contents.
+func (w *whole) start(s *Store, k kind) {
+	w.store, w.kind, w.mu, w.blank = s, k, new(sync.Mutex), true
+}
+
+// moveTo makes c the same value under another name, but for the contents; mu is held.
+func (w *whole) moveTo(c *whole) {
+	w.copyTo(&c.base)
+	c.content, c.blank, c.file, c.fileAt = w.content, w.blank, w.file, w.fileAt
+}
+
+// ask is asked for bytes before they are allocated.
+func (w *whole) ask(bytes uint64) error {
+	err := w.store.memory.change(0, bytes)
+	if err == nil {
+		w.asked += bytes
+	}
+	return err
+}
+
+// settle brings the account of memory in line with what the contents take.
+func (w *whole) settle(bytes uint64) {
+	is := bytes + valueOverhead
+	w.store.memory.force(w.memory.Swap(is)+w.asked, is)
+	w.asked = 0
+}
+
+// log appends a change of the contents that is decided, before it is made.
+func (w *whole) log(code opcode, body []byte) LSN {
+	at := w.store.log.append(code, w.id, body)
+	w.made(at)
+	return at
+}
+
+// made notes the position of a change of the contents that is about to be made.
+func (w *whole) made(at LSN) {
+	w.changedAll(at)
+	w.content, w.blank = at, false
+}
+
+// copied is a copy of contents.
+type copied interface {
+	WriteTo(io.Writer) (int64, error)
+}
+
+// captureWhole describes the value, whose contents take the given bytes; mu is held.
+func (w *whole) captureWhole(meta []byte, bytes uint64, clone func() (copied, error)) (*capture, error) {
+	c := &capture{image: w.image(meta)}
+	c.saved = func(im *image, at LSN) {
+		if p := im.parts[0]; p.state == partFile {
+			w.file, w.fileAt = p.file, at
+		}
+	}
+	if w.file != 0 && w.content <= w.fileAt {
+		c.parts = []part{{state: partFile, file: w.file}}
+		return c, nil
+	}
+	if w.blank {
+		c.parts = []part{{state: partEmpty}}
+		return c, nil
+	}
+	v, err := clone()
+	if err != nil {
+		return nil, err
+	}
+	return c, c.whole(v, bytes)
+}
+
+// whole makes v, which takes about the given bytes, the one array of an image.
+func (c *capture) whole(v copied, size uint64) error {
+	if size > maxInline {
+		c.parts = []part{{}}
+		c.write = []func(io.Writer) error{func(to io.Writer) error {
+			return summed(to, func(to io.Writer) error {
+				_, err := v.WriteTo(to)
+				return err
+			})
+		}}
+		return nil
+	}
+	var b bytes.Buffer
+	if _, err := v.WriteTo(&b); err != nil {
+		return err
+	}
+	c.parts = []part{{state: partInline, inline: b.Bytes()}}
+	return nil
+}
+
+// loadWhole returns the contents that an image has, nil if there are none.
+func (s *Store) loadWhole(im *image) ([]byte, error) {
+	if len(im.parts) != 1 {
+		return nil, fmt.Errorf("%d arrays for a value that has one", len(im.parts))
+	}
+	switch p := im.parts[0]; p.state {
+	case partInline:
+		return p.inline, nil
+	case partFile:
+		return s.files.readSummed(p.file)
+	}
+	return nil, nil
+}
+
+// loaded notes where the contents came from.
+func (w *whole) loaded(im *image) {
+	w.content = im.at
+	p := im.parts[0]
+	w.blank = p.state == partEmpty
+	if p.state == partFile {
+		w.file, w.fileAt = p.file, im.at
+	}
+}
