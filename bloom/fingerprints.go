@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"unsafe"
+
+	"seen/internal/kernel"
 )
 
 // fingerprints is a set of key hashes, all 64 bits of each.
@@ -38,12 +40,15 @@ type fingerprints struct {
 	lines    uint64 // of all segments
 }
 
+type line = kernel.Slots
+
 type segment struct {
 	lines []line
 	left  int // hashes that go in before it must grow
 }
 
 const (
+	lineSlots    = kernel.LineWords
 	slotBytes    = 8
 	lineBytes    = lineSlots * slotBytes
 	segmentBytes = uint64(unsafe.Sizeof(segment{}))
@@ -78,6 +83,14 @@ func home(h uint64, lines int) int {
 	x = (x ^ x>>32) * 0x9e3779b97f4a7c15 // any odd number without a pattern
 	hi, _ := bits.Mul64(x, uint64(lines))
 	return int(hi)
+}
+
+// one is 1 for true. The compiler makes it an instruction, without a branch.
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // newSegment returns an empty segment. All memory for lines comes from here.
@@ -191,10 +204,10 @@ func (t *fingerprints) has(h uint64) bool {
 	i := home(h, len(lines))
 	for {
 		l := &lines[i]
-		if l.has(h) {
+		if l.Has(h) {
 			return true
 		}
-		if l[lineSlots-1] == 0 {
+		if !l.Full() {
 			return false
 		}
 		if i++; i == len(lines) {
@@ -215,14 +228,14 @@ func (t *fingerprints) add(h uint64) (isNew, done bool) {
 	i := home(h, len(s.lines))
 	for {
 		l := &s.lines[i]
-		if l.has(h) {
+		if l.Has(h) {
 			return false, true
 		}
-		if l[lineSlots-1] == 0 {
+		if !l.Full() {
 			if s.left == 0 || t.n >= t.most {
 				return false, false
 			}
-			l[l.used()] = h
+			l[l.Used()] = h
 			s.left--
 			t.n++
 			return true, true
@@ -235,24 +248,82 @@ func (t *fingerprints) add(h uint64) (isNew, done bool) {
 
 // lookAhead is the number of hashes whose homes a batch brings into the cache and
 // searches together.
-const lookAhead = 64
+const lookAhead = 32
 
-// homes is the scratch memory of a batch.
+// homes are some hashes of a batch and the lines where they are at home.
 type homes struct {
+	hs    []uint64
 	lines [lookAhead]*line
-	has   [lookAhead]bool
+	has   [lookAhead]bool  // whether the hashes were there when they were looked for
+	full  [lookAhead]*line // scratch memory of search
+	moved bool             // the lines have changed places since
 }
 
-// search looks for each of at most lookAhead hashes in its home.
-func (t *fingerprints) search(b *homes, hs []uint64) {
-	for k, h := range hs {
+// fetch takes the first hashes of hs and has their homes brought into the cache. It
+// returns the other hashes.
+func (t *fingerprints) fetch(b *homes, hs []uint64) (rest []uint64) {
+	b.hs, b.moved = hs[:min(lookAhead, len(hs))], false
+	for k, h := range b.hs {
 		lines := t.segments[t.segment(h)].lines
 		b.lines[k&(lookAhead-1)] = &lines[home(h, len(lines))]
 	}
-	touchLines(b.lines[:len(hs)])
-	for k, h := range hs {
-		b.has[k&(lookAhead-1)] = b.lines[k&(lookAhead-1)].has(h)
+	kernel.Fetch(b.lines[:len(b.hs)])
+	return hs[len(b.hs):]
+}
+
+// search looks for the hashes in their homes. Where a hash may stand elsewhere it
+// has the next line brought into the cache.
+func (b *homes) search() {
+	kernel.Search(b.has[:], b.lines[:], b.hs)
+	n := 0
+	for k, l := range b.lines[:len(b.hs)] {
+		b.full[n&(lookAhead-1)] = l
+		n += one(!b.has[k]) & one(l.Full())
 	}
+	kernel.FetchNext(b.full[:n])
+}
+
+// homes yields the hashes some at a time, after they were looked for in their homes,
+// while the lines of the next ones are on their way. Whoever moves lines sets moved.
+func (t *fingerprints) homes(hs []uint64) iter.Seq[*homes] {
+	return func(yield func(*homes) bool) {
+		// Each of three is at another stage: fetched, searched, yielded.
+		var all [3]homes
+		b, searched, fetched := &all[0], &all[1], &all[2]
+		hs = t.fetch(b, hs)
+		hs = t.fetch(searched, hs)
+		b.search()
+		for len(b.hs) > 0 {
+			hs = t.fetch(fetched, hs)
+			searched.search()
+			if !yield(b) {
+				return
+			}
+			if b.moved {
+				t.fetch(fetched, fetched.hs)
+				t.fetch(searched, searched.hs)
+				searched.search()
+			}
+			b, searched, fetched = searched, fetched, b
+		}
+	}
+}
+
+// addAt does add for hash k of b, which is not in its home, as far as that can be
+// done there.
+func (t *fingerprints) addAt(b *homes, k int) (isNew, done bool) {
+	h, l := b.hs[k], b.lines[k]
+	s := &t.segments[t.segment(h)]
+	if b.moved || l.Full() || s.left == 0 || t.n >= t.most {
+		return false, false
+	}
+	if l.Has(h) { // since the search
+		return false, true
+	}
+	l[l.Used()] = h
+	s.left--
+	t.n++
+	return true, true
 }
 
 // addBatch does add for each of hs in order, stores the answers in added unless it
@@ -260,26 +331,27 @@ func (t *fingerprints) search(b *homes, hs []uint64) {
 // room, which makes room and says so or ends the batch; done is the number of
 // hashes dealt with.
 func (t *fingerprints) addBatch(added []bool, hs []uint64, room func(h uint64) bool) (n, done int) {
-	var b homes
-	for done < len(hs) {
-		chunk := hs[done:min(done+lookAhead, len(hs))]
-		t.search(&b, chunk)
-		for k, h := range chunk {
+	for b := range t.homes(hs) {
+		for k, h := range b.hs {
 			isNew := false
-			if !b.has[k] || h == 0 {
-				var ok bool
-				for isNew, ok = t.add(h); !ok; isNew, ok = t.add(h) {
-					if !room(h) {
-						return n, done
+			if h == 0 || !b.has[k] {
+				ok := false
+				if h != 0 {
+					isNew, ok = t.addAt(b, k)
+				}
+				for !ok {
+					if isNew, ok = t.add(h); !ok {
+						if !room(h) {
+							return n, done
+						}
+						b.moved = true
 					}
 				}
 			}
 			if added != nil {
 				added[done] = isNew
 			}
-			if isNew {
-				n++
-			}
+			n += one(isNew)
 			done++
 		}
 	}
@@ -289,18 +361,19 @@ func (t *fingerprints) addBatch(added []bool, hs []uint64, room func(h uint64) b
 // hasBatch does has for each of hs, stores the answers in found unless it is nil,
 // and returns the number of trues.
 func (t *fingerprints) hasBatch(found []bool, hs []uint64) (n int) {
-	var b homes
-	for at := 0; at < len(hs); at += lookAhead {
-		chunk := hs[at:min(at+lookAhead, len(hs))]
-		t.search(&b, chunk)
-		for k, h := range chunk {
-			has := b.has[k] && h != 0 || t.has(h)
+	at := 0
+	for b := range t.homes(hs) {
+		for k, h := range b.hs {
+			// Only from a full home have hashes gone elsewhere.
+			has := b.has[k]
+			if h == 0 || !has && b.lines[k].Full() {
+				has = t.has(h)
+			}
 			if found != nil {
-				found[at+k] = has
+				found[at] = has
 			}
-			if has {
-				n++
-			}
+			n += one(has)
+			at++
 		}
 	}
 	return n
@@ -336,7 +409,7 @@ func (t *fingerprints) grow(h uint64) {
 	old := &t.segments[i]
 	f := newFilling(t.sizeFor(i, old.n()+1))
 	for j := range old.lines {
-		for _, h := range old.lines[j].hashes() {
+		for _, h := range old.lines[j].Words() {
 			f.place(h)
 		}
 	}
@@ -373,7 +446,7 @@ func (s *segment) appendSorted(dst []uint64, common uint) []uint64 {
 	ends := make([]int, 1<<width)
 	run := func(h uint64) uint64 { return h << common >> (64 - width) }
 	for i := range s.lines {
-		for _, h := range s.lines[i].hashes() {
+		for _, h := range s.lines[i].Words() {
 			ends[run(h)]++
 		}
 	}
@@ -383,7 +456,7 @@ func (s *segment) appendSorted(dst []uint64, common uint) []uint64 {
 		end += count
 	}
 	for i := range s.lines {
-		for _, h := range s.lines[i].hashes() {
+		for _, h := range s.lines[i].Words() {
 			r := run(h)
 			out[ends[r]] = h
 			ends[r]++
@@ -430,7 +503,7 @@ func (t *fingerprints) batches(drain bool) iter.Seq[[]uint64] {
 					}
 					batch = batch[:0]
 				}
-				batch = append(batch, lines[j].hashes()...)
+				batch = append(batch, lines[j].Words()...)
 			}
 			if drain {
 				t.segments[i] = segment{}

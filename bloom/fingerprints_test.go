@@ -33,9 +33,9 @@ func (t *fingerprints) check(model map[uint64]bool) string {
 		full := 0
 		for j := range s.lines {
 			l := &s.lines[j]
-			full += l.used()
+			full += l.Used()
 			for k, h := range l {
-				if (h != 0) != (k < l.used()) {
+				if (h != 0) != (k < l.Used()) {
 					return "a line has a gap"
 				}
 				if h != 0 && t.segment(h) != i {
@@ -243,7 +243,7 @@ func (t *fingerprints) distances(f func(lines int)) {
 	for i := range t.segments {
 		lines := t.segments[i].lines
 		for j := range lines {
-			for _, h := range lines[j].hashes() {
+			for _, h := range lines[j].Words() {
 				f((j - home(h, len(lines)) + len(lines)) % len(lines))
 			}
 		}

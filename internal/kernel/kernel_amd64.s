@@ -14431,3 +14431,74 @@ TEXT ·release(SB), NOSPLIT, $0-16
 	MOVQ v+8(FP), CX
 	MOVQ CX, (AX)
 	RET
+
+// func prefetchSlots(lines **uint64, n int)
+// Requires: MMX+
+TEXT ·prefetchSlots(SB), NOSPLIT, $0-16
+	MOVQ lines+0(FP), AX
+	MOVQ n+8(FP), CX
+
+loop:
+	MOVQ       (AX), DX
+	PREFETCHT0 (DX)
+	ADDQ       $0x08, AX
+	DECQ       CX
+	JNZ        loop
+	RET
+
+// func prefetchNext(lines **uint64, n int)
+// Requires: MMX+
+TEXT ·prefetchNext(SB), NOSPLIT, $0-16
+	MOVQ lines+0(FP), AX
+	MOVQ n+8(FP), CX
+
+loop:
+	MOVQ       (AX), DX
+	PREFETCHT0 64(DX)
+	ADDQ       $0x08, AX
+	DECQ       CX
+	JNZ        loop
+	RET
+
+// func searchAVX2(found *bool, lines **uint64, words *uint64, n int)
+// Requires: AVX, AVX2
+TEXT ·searchAVX2(SB), NOSPLIT, $0-32
+	MOVQ found+0(FP), AX
+	MOVQ lines+8(FP), CX
+	MOVQ words+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop:
+	MOVQ         (CX)(SI*8), DI
+	VPBROADCASTQ (DX)(SI*8), Y0
+	VPCMPEQQ     (DI), Y0, Y1
+	VPCMPEQQ     32(DI), Y0, Y0
+	VPOR         Y1, Y0, Y1
+	VPTEST       Y1, Y1
+	SETNE        (AX)(SI*1)
+	INCQ         SI
+	CMPQ         SI, BX
+	JNE          loop
+	VZEROUPPER
+	RET
+
+// func searchAVX512(found *bool, lines **uint64, words *uint64, n int)
+// Requires: AVX512DQ, AVX512F
+TEXT ·searchAVX512(SB), NOSPLIT, $0-32
+	MOVQ found+0(FP), AX
+	MOVQ lines+8(FP), CX
+	MOVQ words+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop:
+	MOVQ         (CX)(SI*8), DI
+	VPBROADCASTQ (DX)(SI*8), Z19
+	VPCMPEQQ     (DI), Z19, K1
+	KORTESTB     K1, K1
+	SETNE        (AX)(SI*1)
+	INCQ         SI
+	CMPQ         SI, BX
+	JNE          loop
+	RET

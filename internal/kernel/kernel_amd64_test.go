@@ -37,6 +37,7 @@ func init() {
 			},
 		})
 		keyBatches[v.name] = batchesBy(v.by)
+		searches[v.name] = func(found []bool, lines []*Slots, words []uint64) { searchBy(v.by, found, lines, words) }
 		preparers[v.name] = func(l Layout, words []uint64) *Prepared { return preparedBy(v.by, l, words) }
 	}
 }

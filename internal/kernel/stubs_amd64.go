@@ -85,3 +85,23 @@ func addKey(prepared *uint64, key *byte, n int) bool
 //
 //go:noescape
 func release(p *uint64, v uint64)
+
+// prefetchSlots asks for n lines, which must be at least one.
+//
+//go:noescape
+func prefetchSlots(lines **uint64, n int)
+
+// prefetchNext asks for the lines behind n lines, which must be at least one.
+//
+//go:noescape
+func prefetchNext(lines **uint64, n int)
+
+// searchAVX2 tells for each of n words, at least one, whether it is in its line.
+//
+//go:noescape
+func searchAVX2(found *bool, lines **uint64, words *uint64, n int)
+
+// searchAVX512 tells for each of n words, at least one, whether it is in its line.
+//
+//go:noescape
+func searchAVX512(found *bool, lines **uint64, words *uint64, n int)

@@ -26,6 +26,10 @@ func main() {
 			singleKey(op)
 		}
 		release()
+		prefetchAt("prefetchSlots", 0, "prefetchSlots asks for n lines, which must be at least one.")
+		prefetchAt("prefetchNext", 1<<lineShift, "prefetchNext asks for the lines behind n lines, which must be at least one.")
+		search(&avx2{})
+		search(avx512{})
 	case "keyhash":
 		sumMany()
 		sumFlat()
