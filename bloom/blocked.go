@@ -91,35 +91,33 @@ func (f *Blocked) Release() {
 }
 
 // Single calls are written so that the compiler puts them into the caller's code,
-// down to the one call of assembly that hashes and probes.
+// down to the one call of assembly that hashes and probes; those that add just stay
+// within its budget.
 
 // Add adds key and reports whether it was certainly not there before: a false
 // means that it was, or that the filter takes it for seen, with the filter's
 // error rate. It does not allocate and does not keep key.
-func (f *Blocked) Add(key []byte) bool {
-	isNew := f.single.AddKey(key)
-	if isNew {
+func (f *Blocked) Add(key []byte) (isNew bool) {
+	if isNew = f.single.AddKey(key); isNew {
 		f.added++
 	}
-	return isNew
+	return
 }
 
 // AddString is Add for a string, without a copy.
-func (f *Blocked) AddString(key string) bool {
-	isNew := f.single.AddString(key)
-	if isNew {
+func (f *Blocked) AddString(key string) (isNew bool) {
+	if isNew = f.single.AddString(key); isNew {
 		f.added++
 	}
-	return isNew
+	return
 }
 
 // AddHash is Add for a key whose hash is h.
-func (f *Blocked) AddHash(h uint64) bool {
-	isNew := f.single.AddHash(h)
-	if isNew {
+func (f *Blocked) AddHash(h uint64) (isNew bool) {
+	if isNew = f.single.AddHash(h); isNew {
 		f.added++
 	}
-	return isNew
+	return
 }
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
