@@ -65,7 +65,7 @@ func (s *Store) copyFiles(to string) error {
 		return err
 	}
 	for _, name := range names {
-		err := linkOrCopy(s.opts.FS, s.opts.FS.PathJoin(s.files.dir, name), s.opts.FS, s.opts.FS.PathJoin(to, name))
+		err := linkOrCopy(s.opts.FS, s.opts.FS.PathJoin(s.files.dir, name), s.opts.FS.PathJoin(to, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -149,11 +149,11 @@ func copyTree(fsys vfs.FS, from, to string) error {
 
 // linkOrCopy gives a file that nobody changes a second name, or copies it where that
 // is impossible.
-func linkOrCopy(from vfs.FS, source string, to vfs.FS, target string) error {
-	if err := to.Link(source, target); err == nil {
+func linkOrCopy(fsys vfs.FS, source, target string) error {
+	if err := fsys.Link(source, target); err == nil {
 		return nil
 	}
-	return copyFile(from, source, target, 0o600)
+	return copyFile(fsys, source, target, 0o600)
 }
 
 // copyFile copies a file durably.

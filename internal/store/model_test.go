@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -101,4 +102,48 @@ func (m *modelBloom) check(v Value) error {
 		}
 	}
 	return nil
+}
+
+// modelWhole is a value of which every answer is known, wrong ones included: what is
+// repeated after a crash must come to the very same.
+type modelWhole struct {
+	seen   string         // what observe returned
+	counts map[string]int // of a cuckoo filter: copies that are there
+}
+
+func (m *modelWhole) clone() modelValue { return &modelWhole{m.seen, maps.Clone(m.counts)} }
+
+func (m *modelWhole) check(v Value) error {
+	if got := observe(v); got != m.seen {
+		return fmt.Errorf("a %T answers %s, want %s", v, got, m.seen)
+	}
+	if c, ok := v.(*Cuckoo); ok {
+		total := 0
+		for k, want := range m.counts {
+			total += want
+			if n, _ := c.Count([]byte(k)); n < uint64(want) {
+				return fmt.Errorf("key %q is there %d times, want %d", k, n, want)
+			}
+		}
+		if got := c.Info().Added; got != uint64(total) {
+			return fmt.Errorf("%d copies, want %d", got, total)
+		}
+	}
+	return nil
+}
+
+// observe asks a value everything that it can be asked.
+func observe(v Value) string {
+	var b strings.Builder
+	switch v := v.(type) {
+	case *Cuckoo:
+		i := v.Info()
+		i.Bytes = 0 // with tables that are made ahead
+		fmt.Fprintf(&b, "%+v", i)
+		for _, k := range universe {
+			n, _ := v.Count(k)
+			fmt.Fprintf(&b, " %d", n)
+		}
+	}
+	return b.String()
 }

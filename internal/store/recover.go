@@ -123,6 +123,8 @@ func (s *Store) materialise(im *image) (v value, err error) {
 		v, err = s.loadBloom(im)
 	case kindRedisBloom:
 		v, err = s.loadRedisBloom(im)
+	case kindCuckoo:
+		v, err = s.loadCuckoo(im)
 	default:
 		err = fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
 	}

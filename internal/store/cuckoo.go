@@ -1,0 +1,380 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"seen/bloom"
+)
+
+// Cuckoo is a cuckoo filter. Questions take no lock; changes are made one after
+// another.
+type Cuckoo struct {
+	whole
+	f          atomic.Pointer[bloom.Cuckoo]
+	maxFilters int
+}
+
+// CuckooConfig says how a cuckoo filter is made. Zeros stand for the defaults of
+// bloom.Cuckoo, but for Expansion.
+type CuckooConfig struct {
+	Capacity      uint64
+	BucketSize    int
+	MaxIterations int
+	Expansion     int // 0: does not grow
+	MaxFilters    int // sub-filters at most
+	Layout        Layout
+}
+
+// CuckooInfo describes a cuckoo filter.
+type CuckooInfo struct {
+	bloom.CuckooInfo
+	Layout Layout
+	Size   uint64 // as the protocol counts it
+	Bytes  uint64 // memory, all included
+}
+
+// CreateCuckoo makes a cuckoo filter under a name that has no value: otherwise it is
+// ErrExists. What cannot be had is ErrMemory.
+func (s *Store) CreateCuckoo(name []byte, c CuckooConfig) (*Cuckoo, LSN, error) {
+	if s.lookup(name) != nil {
+		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
+	}
+	if c.Layout == DefaultLayout {
+		c.Layout = s.Layout()
+	}
+	v := s.newCuckoo(c.MaxFilters)
+	f, err := bloom.NewCuckoo(bloom.CuckooConfig{
+		Capacity: c.Capacity, BucketSize: c.BucketSize, MaxIterations: c.MaxIterations,
+		Expansion: c.Expansion, MaxFilters: c.MaxFilters, Hash: s.hashOf(c.Layout), Reserve: v.ask,
+	})
+	at, err := v.enter(name, f, err)
+	if err != nil {
+		return nil, 0, err
+	}
+	return v, at, nil
+}
+
+// hashOf returns the key hash of cuckoo filters of a layout.
+func (s *Store) hashOf(l Layout) bloom.Hash {
+	if l == LayoutRedisBloom {
+		return bloom.Hash{Algorithm: bloom.Murmur64A}
+	}
+	return s.hash
+}
+
+func (s *Store) newCuckoo(maxFilters int) *Cuckoo {
+	c := &Cuckoo{maxFilters: maxFilters}
+	c.start(s, kindCuckoo)
+	return c
+}
+
+// enter makes f, a new filter unless there is an error, the contents of c, and gives
+// c its name.
+func (c *Cuckoo) enter(name []byte, f *bloom.Cuckoo, err error) (LSN, error) {
+	if err != nil {
+		c.store.memory.force(c.asked, 0)
+		return 0, cuckooError(err)
+	}
+	c.set(f)
+	c.settle(f.Bytes())
+	return c.store.create(name, c, false)
+}
+
+func (c *Cuckoo) set(f *bloom.Cuckoo) {
+	f.SetReserve(c.ask)
+	f.SetMaxFilters(c.maxFilters)
+	c.f.Store(f)
+}
+
+func cuckooError(err error) error {
+	switch {
+	case errors.Is(err, bloom.ErrMaxFilters):
+		return fmt.Errorf("%w: %w", ErrExpansions, err)
+	case errors.Is(err, bloom.ErrFull):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case errors.Is(err, bloom.ErrBadDump):
+		return fmt.Errorf("%w: %w", ErrData, err)
+	}
+	return err
+}
+
+// Type returns MBbloomCF.
+func (c *Cuckoo) Type() string { return "MBbloomCF" }
+
+// Has stores in found, which is as long as keys, whether each key may be there, and
+// returns the position that the answers depend on. It takes no lock.
+func (c *Cuckoo) Has(found []bool, keys [][]byte) LSN {
+	c.f.Load().HasKeys(found, keys)
+	return c.LSN()
+}
+
+// Count returns how often a key may be there. It takes no lock, and may wait some
+// nanoseconds for a fingerprint that is being moved.
+func (c *Cuckoo) Count(key []byte) (uint64, LSN) {
+	n := c.f.Load().Count(key)
+	return n, c.LSN()
+}
+
+// The changes of a cuckoo filter.
+const (
+	cuckooAdd     = 1 // a hash
+	cuckooRemove  = 2 // a hash
+	cuckooCompact = 3 // nothing
+)
+
+// change logs a change that is decided.
+func (c *Cuckoo) change(code byte, h uint64) LSN {
+	l := &c.store.log
+	start := l.open(opChange, c.id)
+	l.buf = append(l.buf, code)
+	if code != cuckooCompact {
+		l.buf = binary.LittleEndian.AppendUint64(l.buf, h)
+	}
+	at := l.close(start)
+	c.made(at)
+	return at
+}
+
+// Add adds a copy of each key, whether it is there or not, and passes to each nil or
+// why it could not be added: an error that is ErrFull, ErrExpansions or ErrMemory.
+// The error returned concerns the whole call: nothing was changed.
+func (c *Cuckoo) Add(keys [][]byte, each func(i int, err error)) (LSN, error) {
+	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) { each(i, c.add(f, h)) })
+}
+
+// AddNew adds those of the keys that are not there, and passes to each whether the
+// key was added, or why it could not be, as Add does.
+func (c *Cuckoo) AddNew(keys [][]byte, each func(i int, added bool, err error)) (LSN, error) {
+	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) {
+		if f.HasHash(h) {
+			each(i, false, nil)
+			return
+		}
+		err := c.add(f, h)
+		each(i, err == nil, err)
+	})
+}
+
+// eachKey calls do for the hash of each key, with the mutex held.
+func (c *Cuckoo) eachKey(keys [][]byte, do func(f *bloom.Cuckoo, i int, h uint64)) (LSN, error) {
+	if err := c.lock(); err != nil {
+		return 0, err
+	}
+	defer c.mu.Unlock()
+	if len(keys) > 1 {
+		c.store.log.hold() // all of the call or nothing, after a crash
+		defer c.store.log.release()
+	}
+	f := c.f.Load()
+	hash := f.Hash()
+	for i, key := range keys {
+		do(f, i, hash.Sum(key))
+	}
+	c.settle(f.Bytes())
+	return c.LSN(), nil
+}
+
+// add decides, logs and makes the addition of a hash.
+func (c *Cuckoo) add(f *bloom.Cuckoo, h uint64) error {
+	if err := f.PrepareHash(h); err != nil {
+		return cuckooError(err)
+	}
+	c.change(cuckooAdd, h)
+	return f.AddHash(h)
+}
+
+// Remove removes a copy of a key and reports whether there was one.
+func (c *Cuckoo) Remove(key []byte) (bool, LSN, error) {
+	removed := false
+	at, err := c.eachKey([][]byte{key}, func(f *bloom.Cuckoo, _ int, h uint64) {
+		if removed = f.HasHash(h); removed {
+			c.change(cuckooRemove, h)
+			f.RemoveHash(h)
+		}
+	})
+	return removed, at, err
+}
+
+// Compact moves keys to older sub-filters, and drops those that become empty.
+func (c *Cuckoo) Compact() (LSN, error) {
+	if err := c.lock(); err != nil {
+		return 0, err
+	}
+	defer c.mu.Unlock()
+	at := c.change(cuckooCompact, 0)
+	f := c.f.Load()
+	f.Compact()
+	c.settle(f.Bytes())
+	return at, nil
+}
+
+// Info describes the filter.
+func (c *Cuckoo) Info() CuckooInfo {
+	f := c.f.Load()
+	i := CuckooInfo{CuckooInfo: f.Info(), Layout: LayoutSeen, Bytes: c.Bytes()}
+	if hash := f.Hash(); hash.Algorithm == bloom.Murmur64A {
+		i.Layout = LayoutRedisBloom
+	}
+	i.Size = 40 + 16*uint64(i.Filters) + i.Slots
+	return i
+}
+
+// cuckooMagic begins the header of a dump of LayoutSeen. The id of the hash's secret
+// follows, and the header of the other server.
+const cuckooMagic = "\x89SEEN-CF\x01"
+
+// Dump returns part of the filter in the form that Store.LoadCuckoo takes, as
+// Filter.Dump does; an empty filter has no parts.
+func (c *Cuckoo) Dump(iterator int64) (next int64, data []byte, at LSN, err error) {
+	c.mu.Lock() // no fingerprint may be on its way
+	defer c.mu.Unlock()
+	f := c.f.Load()
+	next, data = f.ScanDump(nil, iterator)
+	if hash := f.Hash(); iterator == 0 && next != 0 && hash.Algorithm != bloom.Murmur64A {
+		data = append(binary.LittleEndian.AppendUint64([]byte(cuckooMagic), hash.KeyID()), data...)
+	}
+	return next, data, c.LSN(), nil
+}
+
+// LoadCuckoo takes a pair that Dump has given, of this server or of the other one.
+// Iterator 1 is for a name without a value. maxFilters is that of the new filter.
+func (s *Store) LoadCuckoo(name []byte, iterator int64, data []byte, maxFilters int) (LSN, error) {
+	v := s.lookup(name)
+	if iterator == 1 {
+		if v != nil {
+			return 0, fmt.Errorf("%w: %q", ErrExists, name)
+		}
+		return s.loadCuckooHeader(name, data, maxFilters)
+	}
+	switch c := v.(type) {
+	case nil:
+		return 0, fmt.Errorf("%w: %q", ErrNotFound, name)
+	case *Cuckoo:
+		return c.loadChunk(iterator, data)
+	}
+	return 0, fmt.Errorf("%w: %q is a %s", ErrWrongType, name, v.Type())
+}
+
+func (s *Store) loadCuckooHeader(name, header []byte, maxFilters int) (LSN, error) {
+	layout := LayoutRedisBloom
+	if n := len(cuckooMagic); len(header) >= n+8 && string(header[:n]) == cuckooMagic {
+		if id := binary.LittleEndian.Uint64(header[n:]); id != s.hash.KeyID() {
+			return 0, fmt.Errorf("%w: the filter's keys are hashed with the secret %016x, and this server has %016x", ErrData, id, s.hash.KeyID())
+		}
+		layout, header = LayoutSeen, header[n+8:]
+	}
+	c := s.newCuckoo(maxFilters)
+	f, err := bloom.NewCuckooFromHeader(header, bloom.CuckooConfig{Hash: s.hashOf(layout), MaxFilters: maxFilters, Reserve: c.ask})
+	return c.enter(name, f, err)
+}
+
+// loadChunk puts a chunk of a dump where it belongs.
+func (c *Cuckoo) loadChunk(iterator int64, data []byte) (LSN, error) {
+	if err := c.lock(); err != nil {
+		return 0, err
+	}
+	defer c.mu.Unlock()
+	// A replay is refused if this is.
+	at := c.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
+	return at, cuckooError(c.f.Load().LoadChunk(iterator, data))
+}
+
+// capture implements value.
+func (c *Cuckoo) capture() (*capture, error) {
+	f := c.f.Load()
+	meta := binary.AppendUvarint(nil, uint64(c.maxFilters))
+	meta = append(meta, byte(c.Info().Layout))
+	return c.captureWhole(f.AppendHeader(meta), f.Bytes(), func() (copied, error) { return f.Clone() })
+}
+
+// loadCuckoo makes the filter that an image describes.
+func (s *Store) loadCuckoo(im *image) (*Cuckoo, error) {
+	body, err := s.loadWhole(im)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{b: im.meta}
+	c := s.newCuckoo(int(min(r.uvarint(), 1<<16)))
+	layout := Layout(r.byte())
+	if r.err != nil {
+		return nil, r.err
+	}
+	var f *bloom.Cuckoo
+	if body == nil {
+		f, err = bloom.NewCuckooFromHeader(r.b, bloom.CuckooConfig{Hash: s.hashOf(layout)})
+	} else {
+		f, err = decode[*bloom.Cuckoo](s, body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.set(f)
+	c.loaded(im)
+	c.memory.Store(f.Bytes() + valueOverhead)
+	return c, nil
+}
+
+// decode returns the filter that b holds, which must be of type F.
+func decode[F bloom.View](s *Store, b []byte) (f F, err error) {
+	v, err := bloom.Decode(b, bloom.LoadOptions{Secret: s.hash.Secret})
+	if err != nil {
+		return f, err
+	}
+	f, ok := v.(F)
+	if !ok {
+		return f, fmt.Errorf("a %T where a %T should be", v, f)
+	}
+	return f, nil
+}
+
+func (c *Cuckoo) renamed() value {
+	d := &Cuckoo{maxFilters: c.maxFilters}
+	c.whole.moveTo(&d.whole)
+	d.set(c.f.Load())
+	return d
+}
+
+// replay implements value.
+func (c *Cuckoo) replay(op operation, at LSN) error {
+	f := c.f.Load()
+	// What was decided is not refused again.
+	f.SetReserve(nil)
+	f.SetMaxFilters(0)
+	defer func() {
+		c.set(f)
+		c.settle(f.Bytes())
+	}()
+	c.made(at)
+	r := reader{b: op.body}
+	switch op.code {
+	case opLoad:
+		iterator := r.varint()
+		if r.err != nil {
+			return r.err
+		}
+		if err := cuckooError(f.LoadChunk(iterator, r.b)); !errors.Is(err, ErrData) {
+			return err
+		}
+		return nil
+	case opChange:
+		switch code := r.byte(); code {
+		case cuckooAdd:
+			if h := r.uint64(); r.err == nil {
+				return f.AddHash(h)
+			}
+		case cuckooRemove:
+			if h := r.uint64(); r.err == nil {
+				f.RemoveHash(h)
+			}
+		case cuckooCompact:
+			f.Compact()
+		default:
+			return fmt.Errorf("change %d does not exist for cuckoo filters", code)
+		}
+		return r.end()
+	}
+	return fmt.Errorf("operation %d does not exist for cuckoo filters", op.code)
+}
