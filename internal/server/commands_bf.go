@@ -349,3 +349,28 @@ func bfScanDump(c *call) {
 	c.out.Int(next)
 	c.out.Bulk(data)
 }
+func bfLoadChunk(c *call) {
+	iterator, ok := resp.ParseInt(c.args[2])
+	if !ok {
+		c.out.Error("ERR " + notANumber)
+		return
+	}
+	at, err := c.store().LoadBloom(c.args[1], iterator, c.args[3])
+	c.after(at)
+	switch {
+	case err == nil:
+		c.out.OK()
+	case errors.Is(err, store.ErrNotFound):
+		c.out.Error(noFilter)
+	case errors.Is(err, store.ErrWrongType):
+		c.out.Error(wrongType)
+	case errors.Is(err, store.ErrOffset):
+		c.out.Error(noLink)
+	case errors.Is(err, store.ErrChunk):
+		c.out.Error(chunkTooBig)
+	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
+		c.out.Error(badChunk)
+	default:
+		c.out.Error(storeError(err))
+	}
+}

@@ -64,9 +64,37 @@ var bfCommands = family("bf", []string{"bloom"}, []command{
 		arguments: arguments("key iterator"),
 	},
 	{
+		name: "bf.loadchunk", arity: 4, flags: writer, handle: bfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
+		summary:   "Takes a chunk of a Bloom filter that BF.SCANDUMP has given.",
+		arguments: arguments("key iterator data"),
+	},
+	{
+		name: "bf.merge", arity: -3, flags: writer, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
+		complexity: "O(n * m), n filters of m bits",
+		summary:    "Makes a Bloom filter the union of itself and others.",
+		arguments:  arguments("destination source [source ...]"),
+	},
+	{
+		name: "bf.unioncard", arity: -2, flags: slowReader, first: 1, last: -1, step: 1, handle: bfUnionCard, since: "1.0.0",
+		complexity: "O(n * m), n filters of m bits",
+		summary:    "Estimates how many items are in any of several Bloom filters.",
+		arguments:  arguments("key [key ...]"),
+	},
+	{
+		name: "bf.intercard", arity: -2, flags: slowReader, first: 1, last: -1, step: 1, handle: bfInterCard, since: "1.0.0",
+		complexity: "O(2^n * m), n filters of m bits",
+		summary:    "Estimates how many items are in all of several Bloom filters.",
+		arguments:  arguments("key [key ...]"),
+	},
+	{
 		name: "bf.window", arity: 5, flags: writer, handle: bfWindow, since: "1.0.0", complexity: "O(1)",
 		summary:   "Makes an empty Bloom filter that forgets items a time after they were added.",
 		arguments: arguments("key error_rate capacity span"),
+	},
+	{
+		name: "bf.clear", arity: 2, flags: freeWriter, handle: bfClear, since: "1.0.0", complexity: "O(m), m bits",
+		summary:   "Makes a Bloom filter forget all items.",
+		arguments: arguments("key"),
 	},
 })
 

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+
+	"seen/internal/filtertest"
+	"seen/internal/resp"
+)
+
+// The tests of this file are about what goes wrong with the server that people
+// come from, and must not here. Where the compatible layout cannot do better, a
+// test shows that it does not, or the measure would prove nothing.
+
+// must sends a command that has to be answered with OK.
+func (c *client) must(args ...string) {
+	c.t.Helper()
+	if v := c.do(args...); v.Text != "OK" {
+		c.t.Fatalf("%q: %v", args, v)
+	}
+}
+
+// addMany adds the keys number from to before to to a filter.
+func (c *client) addMany(name string, from, to int) {
+	c.t.Helper()
+	const batch = 1000
+	for ; from < to; from += batch {
+		args := []string{"BF.MADD", name}
+		for i := from; i < min(to, from+batch); i++ {
+			args = append(args, fmt.Sprintf("key:%d", i))
+		}
+		if v := c.do(args...); v.Kind != resp.Array || len(v.Elems) != len(args)-2 {
+			c.t.Fatalf("BF.MADD of %d keys: %v", len(args)-2, v)
+		}
+	}
+}
+
+// errorsAmong counts, of as many keys that were never added, those that are said to
+// have been.
+func (c *client) errorsAmong(name string, trials int) (wrong int) {
+	c.t.Helper()
+	const batch = 10_000
+	for from := 0; from < trials; from += batch {
+		args := []string{"BF.MEXISTS", name}
+		for i := from; i < min(trials, from+batch); i++ {
+			args = append(args, fmt.Sprintf("never:%d", i))
+		}
+		wrong += ones(c.do(args...))
+	}
+	return wrong
+}
+
+// ones counts the members of an array of integers or booleans that say yes.
+func ones(v resp.Value) (n int) {
+	for _, e := range v.Elems {
+		n += int(e.Int)
+	}
+	return n
+}
+
+// A public hash lets anybody compute keys that one added key makes present. They
+// are no nearer to each other than others under a hash with a secret.
+func TestCollidingKeysDoNotRaiseTheErrorRate(t *testing.T) {
+	keys := collidingKeys(12)
+	s := start(t)
+	c := s.dial(t)
+	for _, layout := range []string{"seen", "redisbloom"} {
+		c.must("BF.RESERVE", layout, "0.000001", "10000", "LAYOUT", layout)
+		c.do("BF.ADD", layout, string(keys[0]))
+		args := []string{"BF.MEXISTS", layout}
+		for _, key := range keys[1:] {
+			args = append(args, string(key))
+		}
+		present := ones(c.do(args...))
+		_, most := filtertest.Limits(len(keys)-1, 1e-6, 0, 2)
+		switch {
+		case layout == "seen" && present > most:
+			t.Errorf("%d of %d colliding keys are present after one of them was added; at most %d may be", present, len(keys)-1, most)
+		case layout == "redisbloom" && present != len(keys)-1:
+			t.Errorf("only %d of %d keys collide under the public hash, which they were made for", present, len(keys)-1)
+		}
+	}
+}
+
+// Double hashing on a few hundred bits, and rates that do not fall fast enough,
+// give small and grown filters many times the error rate that they were asked for.
+func TestSmallAndGrownFiltersKeepTheirErrorRate(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	for i, f := range []struct {
+		errorRate string
+		p         float64
+		capacity  string
+		growth    []string
+		keys      int
+		trials    int
+		theirs    float64 // at least so much in the other layout
+	}{
+		{"0.0001", 1e-4, "10", []string{"EXPANSION", "1"}, 1000, 100_000, 0.02},
+		{"0.0001", 1e-4, "1", []string{"EXPANSION", "1"}, 100, 100_000, 0.1},
+		{"0.000001", 1e-6, "64", []string{"NONSCALING"}, 64, 200_000, 5e-5},
+	} {
+		for _, layout := range []string{"seen", "redisbloom"} {
+			name := fmt.Sprint(layout, i)
+			c.must(append([]string{"BF.RESERVE", name, f.errorRate, f.capacity, "LAYOUT", layout}, f.growth...)...)
+			c.addMany(name, 0, f.keys)
+			wrong := c.errorsAmong(name, f.trials)
+			_, most := filtertest.Limits(f.trials, f.p, 0, 6)
+			switch {
+			case layout == "seen" && wrong > most:
+				t.Errorf("%+v: %d of %d keys are wrongly present, at most %d may be", f, wrong, f.trials, most)
+			case layout == "redisbloom" && float64(wrong) < f.theirs*float64(f.trials):
+				t.Errorf("%+v: only %d of %d keys are wrongly present in the layout that is known for it", f, wrong, f.trials)
+			}
+		}
+	}
+}
+
+// There, the default filter takes 46 bits for a key when a million are in it, and
+// one that grows by steps of one size stops for good after 1,061 of them.
+func TestGrowth(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	const keys = 200_000
+	c.addMany("default", 0, keys)
+	size := c.do("BF.INFO", "default", "SIZE").Elems[0].Int
+	if bits := 8 * float64(size) / keys; bits > 32 {
+		t.Errorf("the default filter takes %.1f bits a key", bits)
+	}
+	c.must("BF.RESERVE", "steps", "0.0001", "1", "EXPANSION", "1")
+	c.addMany("steps", 0, 1200)
+	if v := c.do("BF.CARD", "steps"); v.Int < 1190 {
+		t.Errorf("BF.CARD after 1200 keys: %v", v)
+	}
+}
+
+// What changes nothing is not logged.
+func TestAdditionsThatChangeNothingAreNotLogged(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	c.do("BF.MADD", "bf", "a", "b")
+	before := s.store.Last()
+	c.do("BF.ADD", "bf", "a")
+	c.do("BF.MADD", "bf", "a", "b")
+	c.do("BF.INSERT", "bf", "ITEMS", "b")
+	if after := s.store.Last(); after != before {
+		t.Errorf("adding what is there writes to the log: from %d to %d", before, after)
+	}
+}
+
+// What no filter can be, or no machine can hold, is refused at once.
+func TestAbsurdSizes(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	for _, command := range [][]string{
+		{"BF.RESERVE", "k", "1e-300", "1073741824"},
+		{"BF.RESERVE", "k", "1e-300", "1073741824", "LAYOUT", "redisbloom"},
+	} {
+		if v := c.do(command...); v.Kind != resp.Error {
+			t.Errorf("%q: %v", command, v)
+		}
+		if s.store.Len() != 0 {
+			t.Fatalf("%q has made something", command)
+		}
+	}
+}
