@@ -17,17 +17,20 @@ import (
 // commands, with what comes back.
 type load struct {
 	requests [][]byte
-	lines    int // lines of reply to one request
-	keys     int // keys in one request
+	lines    int   // lines of reply to one request
+	keys     int   // keys in one request
+	digits   []int // where the digits of the keys stand in each request; nil: keys come again and again
 }
+
+// keyDigits is the number of digits of a key.
+const keyDigits = 12
 
 // key appends the key of a number, as redis-benchmark writes them.
 func key(b []byte, n uint64) []byte {
-	const width = 12
 	var digits [20]byte
 	text := strconv.AppendUint(digits[:0], n, 10)
 	b = append(b, "key:"...)
-	for range width - len(text) {
+	for range keyDigits - len(text) {
 		b = append(b, '0')
 	}
 	return append(b, text...)
@@ -51,6 +54,34 @@ func newLoad(pipeline, keysEach, linesEach int, limit uint64, command func(keys 
 		l.requests = append(l.requests, b)
 	}
 	return l
+}
+
+// newAdditions returns requests whose keys are others each time: an addition of what
+// is there already would be a question.
+func newAdditions(pipeline, keysEach, linesEach int, command func(keys [][]byte) [][]byte) *load {
+	l := newLoad(pipeline, keysEach, linesEach, 1, command)
+	l.requests = l.requests[:1]
+	for from := 0; ; {
+		i := bytes.Index(l.requests[0][from:], []byte("key:"))
+		if i < 0 {
+			return l
+		}
+		from += i + len("key:")
+		l.digits = append(l.digits, from)
+	}
+}
+
+// renew gives the keys of a request the numbers from counter on, and advances it.
+func (l *load) renew(request []byte, counter *[keyDigits]byte) {
+	for _, at := range l.digits {
+		copy(request[at:], counter[:])
+		for i := keyDigits - 1; i >= 0; i-- {
+			if counter[i]++; counter[i] <= '9' {
+				break
+			}
+			counter[i] = '0'
+		}
+	}
 }
 
 // words returns a command that has the keys at its end.
@@ -186,8 +217,16 @@ func (p *process) driveOne(ctx context.Context, l *load, from int) (n int, err e
 		return 0, err
 	}
 	defer c.conn.Close()
+	var counter [keyDigits]byte
+	copy(counter[:], key(nil, 1e11+rand.Uint64N(8e11))[len("key:"):])
+	own := bytes.Clone(l.requests[0])
 	for ; ctx.Err() == nil; n++ {
-		if err := c.ask(l.requests[(from+n)%len(l.requests)], l.lines); err != nil {
+		request := l.requests[(from+n)%len(l.requests)]
+		if l.digits != nil {
+			request = own
+			l.renew(request, &counter)
+		}
+		if err := c.ask(request, l.lines); err != nil {
 			return n, err
 		}
 	}

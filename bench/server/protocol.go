@@ -174,7 +174,9 @@ func leanPart(ctx context.Context, o *options, out io.Writer) error {
 			if s.words[0] == "SET" {
 				command = func(keys [][]byte) [][]byte { return [][]byte{[]byte("SET"), keys[0], []byte("xxx")} }
 			}
-			loads[id] = newLoad(s.pipeline, s.keysEach, s.lines, s.limit, command)
+			if loads[id] = newLoad(s.pipeline, s.keysEach, s.lines, s.limit, command); strings.Contains(s.words[0], "ADD") {
+				loads[id] = newAdditions(s.pipeline, s.keysEach, s.lines, command)
+			}
 		}
 		return s.server.drive(ctx, loads[id], o.connections, 3*time.Second)
 	})
