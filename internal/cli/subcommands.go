@@ -19,6 +19,8 @@ func (a *app) subcommands() []*cobra.Command {
 		a.countCommand(),
 		a.planCommand(),
 		a.serveCommand(),
+		a.backupCommand(),
+		a.restoreCommand(),
 		a.manCommand(),
 		a.keysCommand(),
 	}

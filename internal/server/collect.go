@@ -27,8 +27,11 @@ var (
 	descValues      = description("seen_filters", "Filters and sketches that there are.")
 	descMemory      = description("seen_memory_bytes", "Memory of all filters and sketches.")
 	descMaxMemory   = description("seen_max_memory_bytes", "What all filters and sketches may take; 0: no limit.")
+	descLogBytes    = description("seen_log_bytes", "Length of the log since the last checkpoint.")
 	descLogLag      = description("seen_log_lag_operations", "Operations that are not durable yet.")
 	descCheckpoint  = description("seen_last_checkpoint_timestamp_seconds", "When the last checkpoint ended.")
+	descDiskFree    = description("seen_disk_free_bytes", "Free space on the disk of the data; 0: unknown.")
+	descExpired     = description("seen_filters_expired_total", "Filters deleted because their time was over.")
 	descWritable    = description("seen_writable", "1 if changes are taken, 0 if the disk is full or has failed.")
 	descHidden      = description("seen_filters_not_shown", "Filters without series of their own: beyond the largest 500, or with a name that is no short text.")
 	descAdded       = description("seen_filter_added", "Keys that were new to the filter.", "filter")
@@ -64,12 +67,15 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	s := c.Server.store
-	gauge(descValues, float64(s.Len()))
-	gauge(descMemory, float64(s.Memory()))
+	stats := s.Stats()
+	gauge(descValues, float64(stats.Values))
+	gauge(descMemory, float64(stats.Memory))
 	gauge(descMaxMemory, float64(s.MaxMemory()))
-	durable := s.Durable() // first, so that the difference is not below 0
-	gauge(descLogLag, float64(s.Last()-durable))
-	gauge(descCheckpoint, float64(s.LastCheckpoint().UnixMilli())/1000)
+	gauge(descLogBytes, float64(stats.LogBytes))
+	gauge(descLogLag, float64(max(stats.Last, stats.Durable)-stats.Durable)) // they are read one after the other
+	gauge(descDiskFree, float64(stats.DiskFree))
+	gauge(descCheckpoint, float64(stats.LastCheckpoint.UnixMilli())/1000)
+	out <- prometheus.MustNewConstMetric(descExpired, prometheus.CounterValue, float64(stats.Expired))
 	writable := 1.0
 	if s.Failed() != nil {
 		writable = 0

@@ -126,7 +126,7 @@ type table struct {
 
 // families are the parts of the table.
 func families() [][]command {
-	return [][]command{connectionCommands, bfCommands}
+	return [][]command{connectionCommands, bfCommands, backupCommands}
 }
 
 func newTable() *table {

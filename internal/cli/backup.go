@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+// backupFlags are the flags of "seen backup": how to reach the server.
+type backupFlags struct {
+	addr         string
+	user         string
+	passwordFile string
+	tls          bool
+	tlsCA        string
+	tlsCert      string
+	tlsKey       string
+}
+
+func (a *app) backupCommand() *cobra.Command {
+	var f backupFlags
+	cmd := &cobra.Command{
+		Use:   "backup DIR",
+		Short: "have a running server write a backup",
+		Long: `Have a running server on this machine write all its filters, as they are at one
+moment, into the new folder DIR, while it goes on serving. The server writes with
+its own rights, so that DIR must be where it may. The secret of the hash is part of
+the backup; keep it as you keep the data.`,
+		Example: `  seen backup /var/backups/seen/$(date +%F)
+  seen backup --addr unix:/run/seen.sock --password-file /etc/seen.password /var/backups/seen/now`,
+		Args: arguments(1, 1, "DIR"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.backup(&f, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
+	flags.StringVar(&f.user, "user", "default", "speak as the user of this `NAME`")
+	flags.StringVar(&f.passwordFile, "password-file", "", "the password is the first line of `FILE`")
+	flags.BoolVar(&f.tls, "tls", false, "speak TLS; the options about it imply it")
+	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust servers with a certificate of an authority in `FILE`, instead of those that the system trusts")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "our certificate, in `FILE`")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of our certificate, in `FILE`")
+	for _, name := range []string{"addr", "user"} {
+		// It fails only for flags that do not exist or have a function already.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+func (a *app) backup(f *backupFlags, dir string) error {
+	dir, err := filepath.Abs(dir) // the server stands in another folder
+	if err != nil {
+		return err
+	}
+	conn, err := f.dial(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	// An interrupted wait ends; the backup itself goes on in the server.
+	defer context.AfterFunc(a.ctx, func() { _ = conn.Close() })()
+	var commands [][]string
+	if f.passwordFile != "" {
+		password, err := readPassword(f.passwordFile)
+		if err != nil {
+			return err
+		}
+		commands = append(commands, []string{"AUTH", f.user, password})
+	}
+	replies := replyReader{conn: conn}
+	for _, command := range append(commands, []string{"SEEN.BACKUP", dir}) {
+		if _, err := conn.Write(resp.AppendCommand(nil, command...)); err != nil {
+			return a.ended(err)
+		}
+		v, err := replies.next()
+		if err != nil {
+			return a.ended(err)
+		}
+		if v.Kind == resp.Error {
+			return fmt.Errorf("the server answers: %s", v.Text)
+		}
+	}
+	return nil
+}
+
+// ended returns the signal that closed the connection rather than what closing it
+// looks like.
+func (a *app) ended(err error) error {
+	if cause := context.Cause(a.ctx); cause != nil {
+		return cause
+	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("the server closed the connection")
+	}
+	return err
+}
+
+// dial connects to the server.
+func (f *backupFlags) dial(ctx context.Context) (net.Conn, error) {
+	d := net.Dialer{Timeout: 10 * time.Second}
+	if path, ok := strings.CutPrefix(f.addr, unixScheme); ok {
+		return d.DialContext(ctx, "unix", path)
+	}
+	if !f.tls && f.tlsCA == "" && f.tlsCert == "" {
+		return d.DialContext(ctx, "tcp", f.addr)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.tlsCA != "" {
+		pool, err := readAuthorities(f.tlsCA)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-ca: %w", err)
+		}
+		config.RootCAs = pool
+	}
+	if f.tlsCert != "" || f.tlsKey != "" {
+		certificate, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{certificate}
+	}
+	return (&tls.Dialer{NetDialer: &d, Config: config}).DialContext(ctx, "tcp", f.addr)
+}
+
+// replyReader reads replies from a connection.
+type replyReader struct {
+	conn net.Conn
+	buf  []byte
+}
+
+// maxReply is the length of a reply beyond which no server of ours goes.
+const maxReply = 1 << 20
+
+func (r *replyReader) next() (resp.Value, error) {
+	for {
+		v, n, err := resp.ParseReply(r.buf)
+		if err != nil {
+			return v, fmt.Errorf("what answers is no server of this protocol: %w", err)
+		}
+		if n > 0 {
+			r.buf = r.buf[n:]
+			return v, nil
+		}
+		if len(r.buf) > maxReply {
+			return v, fmt.Errorf("what answers is no server of this protocol: a reply of more than %d bytes", maxReply)
+		}
+		part := make([]byte, 4096)
+		if n, err = r.conn.Read(part); err != nil {
+			return v, err
+		}
+		r.buf = append(r.buf, part[:n]...)
+	}
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore BACKUP DIR",
+		Short: "make a data folder of a backup",
+		Long: `Copy a backup that "seen backup" has had written into the new folder DIR, which
+"seen serve --data DIR" serves then. A backup that is not complete is refused, and
+DIR is there only when all of it is. It is opened once, to see that it can be.`,
+		Example: `  seen restore /var/backups/seen/2026-11-21 /var/lib/seen`,
+		Args:    arguments(2, 2, "BACKUP and DIR"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd, args[0], args[1]) },
+	}
+}
+
+func (a *app) restore(cmd *cobra.Command, backup, dir string) error {
+	if err := store.Restore(backup, dir, nil); err != nil {
+		return err
+	}
+	s, err := store.Open(dir, store.Options{})
+	if err != nil {
+		return fmt.Errorf("the restored folder %s cannot be opened: %w", dir, err)
+	}
+	filters, memory := s.Len(), s.Memory()
+	if err := s.Close(); err != nil {
+		return err
+	}
+	a.say(cmd, "%d filters, %s of memory, in %s", filters, formatBytes(memory), dir)
+	return nil
+}

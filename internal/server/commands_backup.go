@@ -1,0 +1,48 @@
+package server
+
+import (
+	"net"
+	"path/filepath"
+)
+
+var backupCommands = []command{{
+	name: "seen.backup", arity: 2, flags: flagAdmin | flagNoScript | flagNoMulti | flagAlone, categories: []string{"dangerous"}, handle: backup,
+	summary: "Writes a backup of all values, as they are at one moment, into a new folder on the server's machine.", since: "1.0.0",
+	complexity: "O(N) with the memory of all values", group: "server",
+	arguments: []argument{{name: "directory", kind: "string"}},
+}}
+
+// backup writes a backup while others are served. Only clients on this machine may
+// ask: the folder is one of this machine, and who is elsewhere has no business to
+// have files written here.
+func backup(c *call) {
+	if !c.local() {
+		c.out.Error("ERR SEEN.BACKUP is for clients on the machine of the server, over the loopback or a Unix socket")
+		return
+	}
+	dir := string(c.args[1])
+	if !filepath.IsAbs(dir) {
+		c.out.Error("ERR the folder of a backup must be given with its full path")
+		return
+	}
+	if err := c.store().Backup(dir); err != nil {
+		c.out.Error("ERR " + err.Error())
+		return
+	}
+	c.server.event(Info, "backup written", "folder", dir)
+	c.out.OK()
+}
+
+// local reports whether the client is certainly on this machine.
+func (c *conn) local() bool {
+	if c.socket == nil {
+		return false
+	}
+	switch a := c.socket.RemoteAddr().(type) {
+	case *net.UnixAddr:
+		return true
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	}
+	return false
+}
