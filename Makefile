@@ -43,6 +43,7 @@ test: deps
 # of the command start hundreds.
 race: deps
 	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m $(CONCURRENT)
+	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m -run Concurrent ./sketch
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)

@@ -6,7 +6,7 @@
 //
 //	sizing      how large a filter must be, how often it errs, what its bits tell
 //	bloom       the filters: classic, blocked, partitioned, counting, scalable, ...
-//	sketch      how many distinct keys there are, and how often each came
+//	sketch      how many distinct keys there are, how often each came, which most often
 //	interop     filters of other systems, read, used and written in their own layout
 //	bloomfile   filters in files: checksums, atomic replace, memory mapping
 //	cmd/seen    the command: de-duplicates streams, builds and asks filter files

@@ -135,6 +135,20 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 		f, err := sketch.NewFlajoletMartin(64, sketch.Hash{})
 		put("flajolet-martin", f, err)
 	}
+	{
+		f, err := sketch.NewCountMin32(sketch.CountMin32Config{Width: 301, Depth: 3})
+		put("count-min-32", f, err)
+		for i := range goldenKeys {
+			f.Add([]byte(goldenKey(i)), uint64(i)*uint64(i)*uint64(i)*50)
+		}
+	}
+	{
+		f, err := sketch.NewTopK(sketch.TopKConfig{K: 20, Width: 30, Depth: 3, Seed: 5})
+		put("top-k", f, err)
+		for i := range 20 * goldenKeys {
+			f.Add([]byte(goldenKey(i % (1 + i%goldenKeys))))
+		}
+	}
 	for name, conservative := range map[string]bool{"count-min-plain": false, "count-min-conservative": true} {
 		f, err := sketch.NewCountMin(sketch.CountMinConfig{Width: 300, Depth: 4, Conservative: conservative})
 		put(name, f, err)
@@ -179,6 +193,19 @@ func goldenAnswers(t testing.TB, path string) string {
 		s := readSketch(t, path, new(sketch.CountMin))
 		for i := range goldenAsks {
 			fmt.Fprintf(&b, "%d ", s.CountString(goldenKey(i)))
+		}
+	case "count-min-32":
+		s := readSketch(t, path, new(sketch.CountMin32))
+		for i := range goldenAsks {
+			fmt.Fprintf(&b, "%d ", s.Count([]byte(goldenKey(i))))
+		}
+	case "top-k":
+		s := readSketch(t, path, new(sketch.TopK))
+		for _, e := range s.List() {
+			fmt.Fprintf(&b, "%s: %d; ", e.Key, e.Count)
+		}
+		for i := range goldenAsks {
+			fmt.Fprintf(&b, "%d ", s.Count([]byte(goldenKey(i))))
 		}
 	case "hyperloglog":
 		fmt.Fprintf(&b, "%.6f", readSketch(t, path, new(sketch.HyperLogLog)).Cardinality())

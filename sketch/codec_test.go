@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -65,6 +66,17 @@ func samples(t testing.TB) []sample {
 		stuck.AddString("a", math.MaxUint64)
 		stuck.AddString("b", 1)
 		all = append(all, sampleOf("stuck count-min "+name, stuck, newCountMin(t, CountMinConfig{Width: 2, Depth: 2, Hash: blankHash})))
+		for form, n := range map[string]int{"empty ": 0, "": 5000} {
+			small := newCountMin32(t, CountMin32Config{Width: 33, Depth: 3, Hash: hash})
+			top := newTopK(t, TopKConfig{K: 10, Width: 20, Depth: 2, Hash: hash, Seed: 3})
+			for i, h := range filtertest.RandomHashes(2, n) {
+				small.AddHash(h%100, uint64(i))
+				top.Add(binary.AppendUvarint(nil, h%100))
+			}
+			all = append(all,
+				sampleOf(form+"count-min-32 "+name, small, newCountMin32(t, CountMin32Config{Width: 5, Depth: 1, Hash: blankHash})),
+				sampleOf(form+"top-k "+name, top, newTopK(t, TopKConfig{K: 1, Hash: blankHash})))
+		}
 		for form, n := range map[string]int{"empty ": 0, "exact ": 128, "dense ": 129} {
 			log := newHyperLogLog(t, 10, hash)
 			fm := newFlajoletMartin(t, 64, hash)
@@ -195,6 +207,10 @@ func TestZeroValuesCanBeReadInto(t *testing.T) {
 			zero = new(HyperLogLog)
 		case *FlajoletMartin:
 			zero = new(FlajoletMartin)
+		case *CountMin32:
+			zero = new(CountMin32)
+		case *TopK:
+			zero = new(TopK)
 		}
 		err = zero.UnmarshalBinary(b)
 		if s.full.Hash().Algorithm == XXH3 {
@@ -246,6 +262,11 @@ func TestImpossibleContents(t *testing.T) {
 	}
 	fm := newFlajoletMartin(t, 4, Hash{})
 	fm.AddHash(1)
+	count32 := newCountMin32(t, CountMin32Config{Width: 5, Depth: 1})
+	count32.AddHash(1, 10)
+	top := newTopK(t, TopKConfig{K: 2, Width: 16, Depth: 1})
+	top.Incr([]byte("a"), 5) // at byte 128, the other at byte 145
+	top.Incr([]byte("bb"), 7)
 	put := func(b []byte, at int, v uint64) { binary.LittleEndian.PutUint64(b[8*at:], v) }
 	for _, c := range []struct {
 		s      anySketch
@@ -272,6 +293,39 @@ func TestImpossibleContents(t *testing.T) {
 			return b[:32]
 		}},
 		{count, "part of registers", func(h *frame.Header, b []byte) []byte { h.Parts[0].Kind = frame.KindRegisters; return b }},
+		{count32, "5 counters with width 4 and depth 1", func(h *frame.Header, b []byte) []byte { h.Fields[0] = 4; return b }},
+		{count32, "5 counters with width 5 and depth 0", func(h *frame.Header, b []byte) []byte { h.Fields[1] = 0; return b }},
+		{count32, "depth 9223372036854775809", func(h *frame.Header, b []byte) []byte { h.Fields[1] = 1<<63 + 1; return b }},
+		{count32, "total 9223372036854775808", func(h *frame.Header, b []byte) []byte { h.Fields[2] = 1 << 63; return b }},
+		{count32, "a counter beyond the last, number 4", func(h *frame.Header, b []byte) []byte { put(b, 2, 1<<32); return b }},
+		{count32, "part of counters with 16 bits", func(h *frame.Header, b []byte) []byte {
+			h.Parts[0].CounterBits, h.Parts[0].Length = 16, 16
+			return b[:16]
+		}},
+		{count32, "two that must agree do not", func(h *frame.Header, b []byte) []byte { h.Parts[0].K = 3; return b }},
+		{top, "part of registers", func(h *frame.Header, b []byte) []byte { h.Parts[0].Kind = frame.KindRegisters; return b }},
+		{top, "k = 0", func(h *frame.Header, b []byte) []byte { h.Fields[0] = 0; return b }},
+		{top, "k = 4294967296", func(h *frame.Header, b []byte) []byte { h.Fields[0] = 1 << 32; return b }},
+		{top, "width 0", func(h *frame.Header, b []byte) []byte { h.Fields[1] = 0; return b }},
+		{top, "width 18446744073709551615", func(h *frame.Header, b []byte) []byte { h.Fields[1] = math.MaxUint64; return b }},
+		{top, "depth 1025", func(h *frame.Header, b []byte) []byte { h.Fields[2] = 1025; return b }},
+		{top, "decay 0", func(h *frame.Header, b []byte) []byte { h.Fields[3] = 0; return b }},
+		{top, "decay NaN", func(h *frame.Header, b []byte) []byte { h.Fields[3] = math.Float64bits(math.NaN()); return b }},
+		{top, "21 buckets and 2 of 2 keys in 163 bytes", func(h *frame.Header, b []byte) []byte { h.Fields[1] = 21; return b }},
+		{top, "16 buckets and 3 of 2 keys", func(h *frame.Header, b []byte) []byte { h.Fields[5] = 3; return b }},
+		{top, "18 bytes follow the last key", func(h *frame.Header, b []byte) []byte { h.Fields[5] = 1; return b }},
+		{top, "key 1 of 3 bytes, 2 are there", func(h *frame.Header, b []byte) []byte { b[145+8] = 3; return b }},
+		{top, "1 bytes follow the last key", func(h *frame.Header, b []byte) []byte { b[145+8] = 1; return b }},
+		{top, "key 0 has a count of 0", func(h *frame.Header, b []byte) []byte { put(b, 16, 0); return b }},
+		{top, "key 0 has a count of 4294967296", func(h *frame.Header, b []byte) []byte { put(b, 16, 1<<32); return b }},
+		{top, "key 1 has a lower count than key 0", func(h *frame.Header, b []byte) []byte { put(b, 16, 8); return b }},
+		{top, "key 1 is there twice", func(h *frame.Header, b []byte) []byte {
+			h.Parts[0].Length--
+			b[145+8] = 1
+			return append(b[:145+16], 'a')
+		}},
+		{top, "the bytes end before key 1", func(h *frame.Header, b []byte) []byte { b[128+8] = 10; return b }},
+		{top, "two that must agree do not", func(h *frame.Header, b []byte) []byte { h.Parts[0].M = 3; return b }},
 		{exact, "impossible hyperloglog: precision 3", func(h *frame.Header, b []byte) []byte { h.Fields[0] = 3; return b }},
 		{exact, "impossible hyperloglog: precision 19", func(h *frame.Header, b []byte) []byte { h.Fields[0] = 19; return b }},
 		{exact, "impossible hyperloglog: precision 18446744073709551615", func(h *frame.Header, b []byte) []byte { h.Fields[0] = math.MaxUint64; return b }},
@@ -378,7 +432,7 @@ func heapAllocs() uint64 {
 // back as the same bytes, or an error; no panic, and no memory that the input does
 // not account for.
 func exercise(t *testing.T, b []byte) {
-	for _, s := range []anySketch{new(CountMin), new(HyperLogLog), new(FlajoletMartin)} {
+	for _, s := range []anySketch{new(CountMin), new(HyperLogLog), new(FlajoletMartin), new(CountMin32), new(TopK)} {
 		before := heapAllocs()
 		err := s.UnmarshalBinary(b)
 		// The runtime counts some allocations late and in spans; a hash in a map
@@ -408,6 +462,13 @@ func exercise(t *testing.T, b []byte) {
 			checkUse(t, s)
 		case *FlajoletMartin:
 			checkUse(t, s)
+		case *CountMin32:
+			before := s.Count(nil)
+			if got := s.Add(nil, 3); got != uint32(min(uint64(before)+3, math.MaxUint32)) {
+				t.Fatalf("count %d becomes %d", before, got)
+			}
+		case *TopK:
+			checkTop(t, s)
 		}
 	}
 }
@@ -422,6 +483,22 @@ func checkUse[S cardinality[S]](t *testing.T, s S) {
 	}
 	if err := s.Merge(clone); err != nil || math.IsNaN(c) || c < 0 {
 		t.Fatalf("%T: cardinality %v, %v", s, c, err)
+	}
+}
+
+func checkTop(t *testing.T, s *TopK) {
+	for i := range 20 {
+		key := []byte{byte(i)}
+		before := s.Count(key)
+		if expelled, ok := s.Incr(key, 3); ok && s.Has(expelled) {
+			t.Fatal("an expelled key is still there")
+		}
+		if s.Count(key) < before {
+			t.Fatal("a count falls as its key is added")
+		}
+	}
+	if list := s.List(); len(list) > s.K() || !slices.IsSortedFunc(list, func(a, b TopKEntry) int { return int(int64(b.Count) - int64(a.Count)) }) {
+		t.Fatalf("%d keys of %d, or not in order", len(list), s.K())
 	}
 }
 
@@ -444,11 +521,11 @@ func FuzzContents(f *testing.F) {
 	for _, s := range samples(f) {
 		h, body := s.full.encode()
 		p := h.Parts[0]
-		f.Add(uint8(h.Type), h.Fields[0], h.Fields[1], h.Fields[2], h.Fields[3], uint8(p.Kind), p.CounterBits, p.K, p.M, p.Added, body)
+		f.Add(uint8(h.Type), h.Fields[0], h.Fields[1], h.Fields[2], h.Fields[3], h.Fields[4], h.Fields[5], uint8(p.Kind), p.CounterBits, p.K, p.M, p.Added, body)
 	}
-	f.Fuzz(func(t *testing.T, typ uint8, f0, f1, f2, f3 uint64, kind, counterBits uint8, k uint32, m, added uint64, body []byte) {
+	f.Fuzz(func(t *testing.T, typ uint8, f0, f1, f2, f3, f4, f5 uint64, kind, counterBits uint8, k uint32, m, added uint64, body []byte) {
 		h := frame.Header{
-			Type: frame.Type(typ), Fields: [16]uint64{f0, f1, f2, f3},
+			Type: frame.Type(typ), Fields: [16]uint64{f0, f1, f2, f3, f4, f5},
 			Parts: []frame.Part{{
 				Kind: frame.Kind(kind), CounterBits: counterBits, K: k, M: m, Added: added, Length: uint64(len(body)),
 			}},

@@ -172,14 +172,19 @@ func (c *CountMin) CountHash(h uint64) uint64 {
 const rowStep = 0x9e3779b97f4a7c15
 
 // column returns the position of a key in one of its rows. x is the key's hash
-// plus rowStep for every row up to this one; the finalizer of SplitMix64 (Steele,
-// Lea and Flood 2014, with Stafford's constants) makes of it one independent
-// number per row, whose high bits select among any width without a division.
+// plus rowStep for every row up to this one; mixed, it is one independent number per
+// row, whose high bits select among any width without a division.
 func column(x, width uint64) uint64 {
+	hi, _ := bits.Mul64(mix(x), width)
+	return hi
+}
+
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014, with Stafford's
+// constants).
+func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
-	hi, _ := bits.Mul64(x^x>>31, width)
-	return hi
+	return x ^ x>>31
 }
 
 // addSaturating returns a + b, or the largest value if that overflows.

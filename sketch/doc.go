@@ -5,18 +5,19 @@
 // [CountMin] counts each key; its counts are never too low. [HyperLogLog] and
 // [FlajoletMartin] estimate the number of distinct keys; HyperLogLog needs a
 // quarter of the memory for the same error and is the one to use, FlajoletMartin
-// is its ancestor, simpler to read and to port. To ask whether a key was seen is
-// for the filters of package bloom.
+// is its ancestor, simpler to read and to port. [TopK] finds the most frequent keys.
+// [CountMin32] is CountMin in half the memory for one goroutine that adds and any
+// number that ask. To ask whether a key was seen is for the filters of package bloom.
 //
-// Sketches of the same kind, size and hash can be merged, so that parts of a
-// stream can be counted on several machines. Encoded they are files in the format
+// Sketches of the same kind, size and hash can be merged, all but TopK, so that parts
+// of a stream can be counted on several machines. Encoded they are files in the format
 // of docs/FORMAT.md.
 //
 // Everything derives from one 64-bit hash of the key. Two keys with equal hashes
 // are one key to a sketch, which n keys make happen about n*n/2^65 times.
 //
 // Any number of goroutines may read a sketch at the same time, as long as none
-// changes it.
+// changes it; CountMin32 allows more.
 package sketch
 
 import (

@@ -108,6 +108,8 @@ const (
 	TypeHyperLogLog    Type = 11
 	TypeFlajoletMartin Type = 12
 	TypeCuckoo         Type = 13
+	TypeCountMin32     Type = 14
+	TypeTopK           Type = 15
 )
 
 var typeNames = [...]string{
@@ -124,6 +126,8 @@ var typeNames = [...]string{
 	TypeHyperLogLog:    "hyperloglog",
 	TypeFlajoletMartin: "flajolet-martin",
 	TypeCuckoo:         "cuckoo",
+	TypeCountMin32:     "count-min-32",
+	TypeTopK:           "top-k",
 }
 
 // String returns the name used in reports, such as "blocked".
@@ -136,7 +140,9 @@ func (t Type) String() string {
 
 // Sketch reports whether t is a type of package sketch, which counts, and not a
 // filter.
-func (t Type) Sketch() bool { return t >= TypeCountMin && t <= TypeFlajoletMartin }
+func (t Type) Sketch() bool {
+	return t >= TypeCountMin && t <= TypeFlajoletMartin || t == TypeCountMin32 || t == TypeTopK
+}
 
 func (t Type) known() bool { return t >= TypeFilter && int(t) < len(typeNames) }
 

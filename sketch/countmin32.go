@@ -1,0 +1,260 @@
+package sketch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"seen/internal/frame"
+	"seen/internal/pages"
+)
+
+// CountMin32 is a count-min sketch as servers keep them for their clients: counters of
+// 32 bits in half the memory of a [CountMin], weighted sums of sketches, and one
+// goroutine that adds while any number ask.
+//
+// Its counts are those of a CountMin with plain update, up to 4294967295: there a
+// counter sticks, and a count of that value means "that often or more".
+//
+// Any number of goroutines may ask (Count, Total, and what tells the size) while one
+// changes the sketch; they never wait. A count that is taken while its key is added
+// lies between the count before and the count after; while Overwrite and Clear run, it
+// is made of old and of new counters. All other calls are for one goroutine at a time.
+//
+// The zero value is not usable; make one with [NewCountMin32] or read one. A CountMin32
+// must not be copied.
+type CountMin32 struct {
+	total uint64 // first, where 32-bit systems align it for atomic access
+	width uint64
+	depth int
+	hash  Hash
+	words []uint64     // two counters each, the first in the low half; row by row
+	mem   *pages.Array // what words is a part of; nil if that is a slice
+}
+
+// CountMin32Config says how large a [CountMin32] is to be.
+type CountMin32Config struct {
+	// Width is the number of counters of a row, Depth the number of rows, 1 to 1024.
+	Width uint64
+	Depth int
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash Hash
+	// Reserve, unless it is nil, is called with the number of bytes before memory is
+	// allocated. Its error refuses the sketch.
+	Reserve func(bytes uint64) error
+}
+
+// ErrOverflow is matched by errors about a sum of sketches in which a counter would be
+// below 0 or above its largest value.
+var ErrOverflow = errors.New("sketch: a counter overflows")
+
+const (
+	maxDepth32 = frame.MaxProbes
+	// maxTotal32 lets the total be told where numbers have a sign.
+	maxTotal32 = math.MaxInt64
+	// countMin32Overhead is the memory of a sketch beside its counters.
+	countMin32Overhead = 192
+)
+
+// NewCountMin32 returns an empty sketch of 4 * Width * Depth bytes.
+func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
+	if err := checkHash(c.Hash); err != nil {
+		return nil, err
+	}
+	if c.Width < 1 || c.Depth < 1 || c.Depth > maxDepth32 {
+		return nil, fmt.Errorf("sketch: width %d and depth %d; the width is 1 or more, the depth 1 to %d", c.Width, c.Depth, maxDepth32)
+	}
+	if c.Width > maxCounters/uint64(c.Depth) {
+		return nil, fmt.Errorf("sketch: %d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
+	}
+	words := (c.Width*uint64(c.Depth) + 1) / 2
+	if c.Reserve != nil {
+		if err := c.Reserve(words*8 + countMin32Overhead); err != nil {
+			return nil, fmt.Errorf("sketch: %d bytes for a count-min sketch are refused: %w", words*8, err)
+		}
+	}
+	mem, err := pages.New(words)
+	if err != nil {
+		return nil, fmt.Errorf("sketch: %w; lower the width or the depth", err)
+	}
+	return &CountMin32{width: c.Width, depth: c.Depth, hash: c.Hash, words: mem.Words(), mem: mem}, nil
+}
+
+// Hash returns the key hash of the sketch.
+func (c *CountMin32) Hash() Hash { return c.hash }
+
+// Width returns the number of counters of a row.
+func (c *CountMin32) Width() uint64 { return c.width }
+
+// Depth returns the number of rows.
+func (c *CountMin32) Depth() int { return c.depth }
+
+// Bytes returns the memory of the sketch: what Reserve was asked for.
+func (c *CountMin32) Bytes() uint64 { return uint64(len(c.words))*8 + countMin32Overhead }
+
+// Total returns the sum of all that was added, at most math.MaxInt64.
+func (c *CountMin32) Total() uint64 { return atomic.LoadUint64(&c.total) }
+
+// counter returns a counter.
+func (c *CountMin32) counter(i uint64) uint32 {
+	return uint32(atomic.LoadUint64(&c.words[i/2]) >> (i % 2 * 32))
+}
+
+// set stores a counter.
+func (c *CountMin32) set(i uint64, n uint32) {
+	w := &c.words[i/2]
+	shift := i % 2 * 32
+	atomic.StoreUint64(w, atomic.LoadUint64(w)&^(math.MaxUint32<<shift)|uint64(n)<<shift)
+}
+
+// Add adds n to the count of key and returns the count, which is at least n, or the
+// largest value, and at least the true one.
+func (c *CountMin32) Add(key []byte, n uint64) uint32 { return c.AddHash(c.hash.Sum(key), n) }
+
+// AddHash is Add for a key whose hash is h.
+func (c *CountMin32) AddHash(h, n uint64) uint32 {
+	atomic.StoreUint64(&c.total, min(addSaturating(c.Total(), n), maxTotal32))
+	least := uint32(math.MaxUint32)
+	for row := range uint64(c.depth) {
+		h += rowStep
+		i := row*c.width + column(h, c.width)
+		m := uint32(min(addSaturating(uint64(c.counter(i)), n), math.MaxUint32))
+		c.set(i, m)
+		least = min(least, m)
+	}
+	runtime.KeepAlive(c)
+	return least
+}
+
+// Count returns the count of key: never less than what was added for it, up to the
+// largest value.
+func (c *CountMin32) Count(key []byte) uint32 { return c.CountHash(c.hash.Sum(key)) }
+
+// CountHash is Count for a key whose hash is h.
+func (c *CountMin32) CountHash(h uint64) uint32 {
+	least := uint32(math.MaxUint32)
+	for row := range uint64(c.depth) {
+		h += rowStep
+		least = min(least, c.counter(row*c.width+column(h, c.width)))
+	}
+	runtime.KeepAlive(c)
+	return least
+}
+
+// Overwrite makes c the sum of sketches, each multiplied by its weight; nil weights are
+// all 1. c itself may be among them. Counters that stuck count as their value. It fails
+// with [ErrIncompatible] if width, depth or hash differ, and with [ErrOverflow] if a
+// counter of the sum would be outside 0 to 4294967295, or the total outside 0 to
+// math.MaxInt64; nothing has changed then.
+func (c *CountMin32) Overwrite(sources []*CountMin32, weights []int64) error {
+	if len(sources) == 0 || weights != nil && len(weights) != len(sources) {
+		return fmt.Errorf("sketch: %d sketches to add up, %d weights; give a weight to each of one or more", len(sources), len(weights))
+	}
+	for _, s := range sources {
+		if err := c.checkAlike(s); err != nil {
+			return err
+		}
+	}
+	weight := func(i int) int64 {
+		if weights == nil {
+			return 1
+		}
+		return weights[i]
+	}
+	total := new(big.Int)
+	for i, s := range sources {
+		t := new(big.Int).SetUint64(s.Total())
+		total.Add(total, t.Mul(t, big.NewInt(weight(i))))
+	}
+	if !total.IsInt64() || total.Sign() < 0 {
+		return fmt.Errorf("%w: the total would be %v", ErrOverflow, total)
+	}
+	// Twice, so that nothing has changed when the last counter overflows.
+	for _, store := range []bool{false, true} {
+		for i := range c.width * uint64(c.depth) {
+			var sum wide
+			for j, s := range sources {
+				sum.add(s.counter(i), weight(j))
+			}
+			if sum.high != 0 || sum.low > math.MaxUint32 {
+				return fmt.Errorf("%w: counter %d of row %d", ErrOverflow, i%c.width, i/c.width)
+			}
+			if store {
+				c.set(i, uint32(sum.low))
+			}
+		}
+	}
+	atomic.StoreUint64(&c.total, total.Uint64())
+	runtime.KeepAlive(c)
+	for _, s := range sources {
+		runtime.KeepAlive(s)
+	}
+	return nil
+}
+
+// wide is a signed number of 128 bits, enough for 2^32 products of 32 and 64 bits.
+type wide struct{ high, low uint64 }
+
+// add adds n * weight.
+func (w *wide) add(n uint32, weight int64) {
+	magnitude := uint64(weight)
+	if weight < 0 {
+		magnitude = -magnitude
+	}
+	high, low := bits.Mul64(magnitude, uint64(n))
+	var carry uint64
+	if weight < 0 {
+		w.low, carry = bits.Sub64(w.low, low, 0)
+		w.high, _ = bits.Sub64(w.high, high, carry)
+	} else {
+		w.low, carry = bits.Add64(w.low, low, 0)
+		w.high, _ = bits.Add64(w.high, high, carry)
+	}
+}
+
+func (c *CountMin32) checkAlike(other *CountMin32) error {
+	switch {
+	case c.width != other.width:
+		return differ("width", c.width, other.width)
+	case c.depth != other.depth:
+		return differ("depth", c.depth, other.depth)
+	case c.hash != other.hash:
+		return differ("key hash", c.hash, other.hash)
+	}
+	return nil
+}
+
+// Clear forgets all counts. The memory stays.
+func (c *CountMin32) Clear() {
+	for i := range c.words {
+		atomic.StoreUint64(&c.words[i], 0)
+	}
+	atomic.StoreUint64(&c.total, 0)
+	runtime.KeepAlive(c)
+}
+
+// Clone returns a copy that shares nothing with c.
+func (c *CountMin32) Clone() *CountMin32 {
+	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hash: c.hash}
+	if mem, err := pages.New(uint64(len(c.words))); err == nil {
+		d.words, d.mem = mem.Words(), mem
+	} else { // no error can be returned here: if there is other memory, it is on the heap
+		d.words = make([]uint64, len(c.words))
+	}
+	copy(d.words, c.words)
+	runtime.KeepAlive(c)
+	return d
+}
+
+// Equal reports whether c and other have the same size, hash and counters.
+func (c *CountMin32) Equal(other *CountMin32) bool {
+	equal := c.checkAlike(other) == nil && c.Total() == other.Total() && slices.Equal(c.words, other.words)
+	runtime.KeepAlive(c)
+	runtime.KeepAlive(other)
+	return equal
+}

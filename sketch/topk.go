@@ -1,0 +1,360 @@
+package sketch
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// TopK finds the k keys that come most often, with HeavyKeeper (Yang, Zhang, Li, Gong,
+// Uhlig, Chen and Li, "HeavyKeeper: An Accurate Algorithm for Finding Top-k Elephant
+// Flows", 2018): Depth rows of Width buckets, each with the fingerprint of one key and
+// its count. A key that comes to a bucket of another takes away one of its count with
+// a probability of Decay to the power of that count, and the bucket when the count is
+// 0: so frequent keys stay, and the others wear each other out. The k best are kept
+// with their keys.
+//
+// Counts are never too high, but for keys whose fingerprints of 32 bits agree in a
+// bucket, and are a little too low for keys that share buckets: with N the sum of all
+// that was added, the count of a key that came n times is too low by eps * N or more
+// with a probability of at most (1 / (eps * Width * n * (1/Decay - 1)))^Depth.
+//
+// The random numbers are part of the sketch: the same calls on equal sketches leave
+// equal sketches. A key is any sequence of bytes and is kept whole.
+//
+// Any number of goroutines may ask at the same time, as long as none changes the
+// sketch. The zero value is not usable; make one with [NewTopK] or read one.
+type TopK struct {
+	k, width, depth int
+	decay           float64
+	hash            Hash
+	random          uint64
+	buckets         []uint64 // row by row: the fingerprint in the high half, the count in the low
+	heap            []entry  // the least first, as in container/heap
+	place           map[string]int
+	keyBytes        uint64
+	chances         [256]float64 // decay to the power of the index
+}
+
+// entry is one of the best keys.
+type entry struct {
+	key   string
+	count uint32
+}
+
+// TopKConfig says how large a [TopK] is to be.
+type TopKConfig struct {
+	// K is the number of keys that are kept.
+	K int
+	// Width is the number of buckets of a row, and Depth the number of rows, 1 to 1024;
+	// 0 stand for 8 and 7, which is little.
+	Width, Depth int
+	// Decay is above 0 and at most 1; 0 stands for 0.9. With 1 every other key takes
+	// away, however frequent a key is.
+	Decay float64
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash Hash
+	// Seed is where the random numbers begin.
+	Seed uint64
+	// Reserve, unless it is nil, is called with the number of bytes before memory is
+	// allocated for the buckets. Its error refuses the sketch.
+	Reserve func(bytes uint64) error
+}
+
+const (
+	defaultTopKWidth = 8
+	defaultTopKDepth = 7
+	defaultTopKDecay = 0.9
+	maxTopKDepth     = 1024
+	maxTopK          = math.MaxInt32
+	// topKOverhead is the memory of a sketch beside buckets and keys, entryOverhead that
+	// of a key that is kept beside its bytes.
+	topKOverhead  = 2304
+	entryOverhead = 96
+)
+
+// NewTopK returns an empty sketch.
+func NewTopK(c TopKConfig) (*TopK, error) {
+	if err := checkHash(c.Hash); err != nil {
+		return nil, err
+	}
+	if c.Width == 0 {
+		c.Width = defaultTopKWidth
+	}
+	if c.Depth == 0 {
+		c.Depth = defaultTopKDepth
+	}
+	if c.Decay == 0 {
+		c.Decay = defaultTopKDecay
+	}
+	if err := checkTopK(c.K, c.Width, c.Depth, c.Decay); err != nil {
+		return nil, fmt.Errorf("sketch: %w", err)
+	}
+	n := c.Width * c.Depth
+	if c.Reserve != nil {
+		if err := c.Reserve(8*uint64(n) + topKOverhead); err != nil {
+			return nil, fmt.Errorf("sketch: %d bytes for a top-k sketch are refused: %w", n*8, err)
+		}
+	}
+	t := &TopK{
+		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hash: c.Hash, random: c.Seed,
+		buckets: make([]uint64, n), place: map[string]int{},
+	}
+	t.setChances()
+	return t, nil
+}
+
+// checkTopK returns an error for a size that cannot be.
+func checkTopK(k, width, depth int, decay float64) error {
+	switch {
+	case k < 1 || k > maxTopK:
+		return fmt.Errorf("k = %d of a top-k sketch is not between 1 and %d", k, maxTopK)
+	case depth < 1 || depth > maxTopKDepth:
+		return fmt.Errorf("depth %d of a top-k sketch is not between 1 and %d", depth, maxTopKDepth)
+	case width < 1 || uint64(width) > maxCounters/uint64(depth):
+		return fmt.Errorf("width %d of a top-k sketch with %d rows is not between 1 and %d", width, depth, uint64(maxCounters)/uint64(depth))
+	case !(decay > 0 && decay <= 1):
+		return fmt.Errorf("decay %v of a top-k sketch is not above 0 and at most 1", decay)
+	}
+	return nil
+}
+
+// setChances fills the table of powers. Multiplying one by one, and never calling a
+// function that may round otherwise elsewhere, gives the same on all machines.
+func (t *TopK) setChances() {
+	p := 1.0
+	for i := range t.chances {
+		t.chances[i] = p
+		p *= t.decay
+	}
+}
+
+// chance returns decay to the power of count.
+func (t *TopK) chance(count uint32) float64 {
+	const last = uint32(len(t.chances) - 1)
+	p := t.chances[count%last]
+	// Squaring the highest power of the table for the rest.
+	for rest, square := count/last, t.chances[last]; rest > 0 && p > 0; rest >>= 1 {
+		if rest&1 != 0 {
+			p *= square
+		}
+		square *= square
+	}
+	return p
+}
+
+// leastChance is a probability that the random numbers cannot tell from 0.
+const leastChance = 1.0 / (1 << 53)
+
+// lucky is true with probability p.
+func (t *TopK) lucky(p float64) bool {
+	t.random += rowStep
+	return float64(mix(t.random)>>11)*leastChance < p
+}
+
+// K returns the number of keys that are kept.
+func (t *TopK) K() int { return t.k }
+
+// Width returns the number of buckets of a row.
+func (t *TopK) Width() int { return t.width }
+
+// Depth returns the number of rows.
+func (t *TopK) Depth() int { return t.depth }
+
+// Decay returns the base of the probabilities.
+func (t *TopK) Decay() float64 { return t.decay }
+
+// Hash returns the key hash of the sketch.
+func (t *TopK) Hash() Hash { return t.hash }
+
+// Bytes returns the memory of the sketch, which depends on the keys that it keeps.
+func (t *TopK) Bytes() uint64 {
+	return topKOverhead + 8*uint64(len(t.buckets)) + t.keyBytes + entryOverhead*uint64(len(t.heap))
+}
+
+// Add counts key once. It returns the key that had to make room for it among the best,
+// if one had to.
+func (t *TopK) Add(key []byte) (expelled []byte, ok bool) { return t.Incr(key, 1) }
+
+// Incr counts key n times. It takes time in proportion to n where the key meets others.
+func (t *TopK) Incr(key []byte, n uint32) (expelled []byte, ok bool) {
+	if n == 0 {
+		return nil, false
+	}
+	count := t.raise(t.hash.Sum(key), n)
+	if i, member := t.place[string(key)]; member {
+		// Not below what it was: no count is ever too high.
+		if count > t.heap[i].count {
+			t.heap[i].count = count
+			t.down(i)
+		}
+		return nil, false
+	}
+	switch {
+	case count == 0:
+		return nil, false
+	case len(t.heap) < t.k:
+		t.heap = append(t.heap, entry{})
+		t.put(len(t.heap)-1, entry{string(key), count})
+		t.up(len(t.heap) - 1)
+	case count < t.heap[0].count:
+		return nil, false
+	default: // of two that are equal the newer one stays
+		expelled, ok = []byte(t.heap[0].key), true
+		delete(t.place, t.heap[0].key)
+		t.keyBytes -= uint64(len(expelled))
+		t.put(0, entry{string(key), count})
+		t.down(0)
+	}
+	t.keyBytes += uint64(len(key))
+	return expelled, ok
+}
+
+// raise counts a key in the buckets, and returns the highest count that it has there.
+func (t *TopK) raise(h uint64, n uint32) (highest uint32) {
+	fp := uint32(h)
+	for row := t.buckets; len(row) != 0; row = row[t.width:] {
+		h += rowStep
+		b := &row[column(h, uint64(t.width))]
+		theirs, count := uint32(*b>>32), uint32(*b)
+		switch {
+		case count == 0:
+			count = n
+		case theirs == fp:
+			count = uint32(min(uint64(count)+uint64(n), math.MaxUint32))
+		default:
+			left := t.wear(&count, n)
+			*b = uint64(theirs)<<32 | uint64(count)
+			if left == 0 {
+				continue
+			}
+			count = left
+		}
+		*b = uint64(fp)<<32 | uint64(count)
+		highest = max(highest, count)
+	}
+	return highest
+}
+
+// wear lets n arrivals of another key take away from a count. It returns how many of
+// them were left when the count came to 0.
+func (t *TopK) wear(count *uint32, n uint32) (left uint32) {
+	p := t.chance(*count)
+	for ; n > 0 && p >= leastChance; n-- {
+		if !t.lucky(p) {
+			continue
+		}
+		if *count--; *count == 0 {
+			return n
+		}
+		p = t.chance(*count)
+	}
+	return 0
+}
+
+// Has reports whether key is among the best now.
+func (t *TopK) Has(key []byte) bool {
+	_, ok := t.place[string(key)]
+	return ok
+}
+
+// Count returns how often key came, as far as the sketch knows: 0 if no bucket is its
+// own.
+func (t *TopK) Count(key []byte) uint32 {
+	if i, ok := t.place[string(key)]; ok {
+		return t.heap[i].count
+	}
+	h := t.hash.Sum(key)
+	fp := uint32(h)
+	highest := uint32(0)
+	for row := t.buckets; len(row) != 0; row = row[t.width:] {
+		h += rowStep
+		if b := row[column(h, uint64(t.width))]; uint32(b>>32) == fp {
+			highest = max(highest, uint32(b))
+		}
+	}
+	return highest
+}
+
+// TopKEntry is a key with its count.
+type TopKEntry struct {
+	Key   []byte
+	Count uint32
+}
+
+// List returns the best keys, by descending counts; of equal counts the keys ascend.
+func (t *TopK) List() []TopKEntry {
+	list := make([]TopKEntry, len(t.heap))
+	for i, e := range t.heap {
+		list[i] = TopKEntry{[]byte(e.key), e.count}
+	}
+	slices.SortFunc(list, func(a, b TopKEntry) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key))
+	})
+	return list
+}
+
+// put puts an entry to a place of the heap.
+func (t *TopK) put(i int, e entry) {
+	t.heap[i] = e
+	t.place[e.key] = i
+}
+
+// up moves an entry towards the top until the one above is not larger.
+func (t *TopK) up(i int) {
+	e := t.heap[i]
+	for i > 0 {
+		above := (i - 1) / 2
+		if t.heap[above].count <= e.count {
+			break
+		}
+		t.put(i, t.heap[above])
+		i = above
+	}
+	t.put(i, e)
+}
+
+// down moves an entry away from the top until none below it is smaller.
+func (t *TopK) down(i int) {
+	e := t.heap[i]
+	for {
+		below := 2*i + 1
+		if below+1 < len(t.heap) && t.heap[below+1].count < t.heap[below].count {
+			below++
+		}
+		if below >= len(t.heap) || t.heap[below].count >= e.count {
+			break
+		}
+		t.put(i, t.heap[below])
+		i = below
+	}
+	t.put(i, e)
+}
+
+// Clear forgets all keys and counts. The random numbers go on.
+func (t *TopK) Clear() {
+	clear(t.buckets)
+	clear(t.place)
+	t.heap, t.keyBytes = nil, 0
+}
+
+// Clone returns a copy that shares nothing with t.
+func (t *TopK) Clone() *TopK {
+	c := *t
+	c.buckets = slices.Clone(t.buckets)
+	c.heap = slices.Clone(t.heap)
+	c.place = make(map[string]int, len(t.place))
+	for i, e := range c.heap {
+		c.place[e.key] = i
+	}
+	return &c
+}
+
+// Equal reports whether t and other have the same size, hash, counts and keys, and the
+// same random numbers to come.
+func (t *TopK) Equal(other *TopK) bool {
+	return t.k == other.k && t.width == other.width && t.depth == other.depth && t.decay == other.decay && t.hash == other.hash &&
+		t.random == other.random && slices.Equal(t.buckets, other.buckets) && slices.Equal(t.heap, other.heap)
+}
