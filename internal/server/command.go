@@ -126,7 +126,7 @@ type table struct {
 
 // families are the parts of the table.
 func families() [][]command {
-	return [][]command{connectionCommands, bfCommands, backupCommands}
+	return [][]command{connectionCommands, bfCommands, cfCommands, backupCommands}
 }
 
 func newTable() *table {

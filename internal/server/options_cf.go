@@ -1,6 +1,9 @@
 package server
 
-import "seen/internal/resp"
+import (
+	"seen/internal/resp"
+	"seen/internal/store"
+)
 
 // cuckooOptions say how a cuckoo filter is made.
 type cuckooOptions struct {
@@ -8,7 +11,8 @@ type cuckooOptions struct {
 	bucketSize    int64
 	maxIterations int64
 	expansion     int64 // 0: the filter does not grow
-	noCreate      bool  // do not make a filter
+	layout        store.Layout
+	noCreate      bool // do not make a filter
 }
 
 func cuckooDefaults(s filterSettings) cuckooOptions {
@@ -22,10 +26,11 @@ func cuckooDefaults(s filterSettings) cuckooOptions {
 
 // parseCuckooReserve reads
 //
-//	CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n]
+//	CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [LAYOUT seen|redisbloom]
 //
 // The options count wherever they stand, even as the key, and pairs that mean
 // nothing are skipped. An option without a value is one that cannot be parsed.
+// LAYOUT, which is ours, is only looked for behind the capacity.
 func parseCuckooReserve(args [][]byte, s filterSettings) (o cuckooOptions, problem string) {
 	o = cuckooDefaults(s)
 	if len(args) < 3 || len(args)%2 == 0 {
@@ -61,7 +66,13 @@ func parseCuckooReserve(args [][]byte, s filterSettings) (o cuckooOptions, probl
 	if !within(o.capacity, 2*o.bucketSize, maxCapacity) {
 		return o, "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
 	}
-	return o, ""
+	if at := findWord(args, 3, "LAYOUT"); at > 0 {
+		if at+1 == len(args) {
+			return o, badLayout
+		}
+		o.layout, problem = parseLayout(args[at+1])
+	}
+	return o, problem
 }
 
 // parseCuckooInsert reads

@@ -1,6 +1,10 @@
 package server
 
-import "testing"
+import (
+	"testing"
+
+	"seen/internal/store"
+)
 
 func TestParseCuckooReserve(t *testing.T) {
 	const (
@@ -21,6 +25,10 @@ func TestParseCuckooReserve(t *testing.T) {
 		{"CF.RESERVE k 1000 COLOUR red BUCKETSIZE 1", cuckooOptions{capacity: 1000, bucketSize: 1, maxIterations: 20, expansion: 1}, ""},
 		{"CF.RESERVE BUCKETSIZE 100", cuckooOptions{capacity: 100, bucketSize: 100, maxIterations: 20, expansion: 1}, outOfRange},
 		{"CF.RESERVE EXPANSION 7", cuckooOptions{capacity: 7, bucketSize: 2, maxIterations: 20, expansion: 7}, ""},
+		{"CF.RESERVE k 1000 LAYOUT redisbloom", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1, layout: store.LayoutRedisBloom}, ""},
+		{"CF.RESERVE LAYOUT 1000 layout seen", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1, layout: store.LayoutSeen}, ""},
+		{"CF.RESERVE k 1000 LAYOUT other", cuckooOptions{}, badLayout},
+		{"CF.RESERVE k 1000 5 LAYOUT", cuckooOptions{}, badLayout},
 
 		{"CF.RESERVE", cuckooOptions{}, arity},
 		{"CF.RESERVE k", cuckooOptions{}, arity},

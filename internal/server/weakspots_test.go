@@ -82,6 +82,22 @@ func TestCollidingKeysDoNotRaiseTheErrorRate(t *testing.T) {
 	}
 }
 
+// Keys that share their buckets and fingerprint fill a cuckoo filter of any size.
+func TestCollidingKeysDoNotFillACuckooFilter(t *testing.T) {
+	keys := collidingKeys(12)
+	s := start(t)
+	c := s.dial(t)
+	c.must("CF.RESERVE", "cf", "100000", "EXPANSION", "0")
+	for i, key := range keys {
+		if v := c.do("CF.ADD", "cf", string(key)); v.Int != 1 {
+			t.Fatalf("key %d of %d: %v", i, len(keys), v)
+		}
+	}
+	if v := c.do("CF.COUNT", "cf", string(keys[0])); v.Int != 1 {
+		t.Errorf("a key that was added once is counted %v times", v)
+	}
+}
+
 // Double hashing on a few hundred bits, and rates that do not fall fast enough,
 // give small and grown filters many times the error rate that they were asked for.
 func TestSmallAndGrownFiltersKeepTheirErrorRate(t *testing.T) {
@@ -134,15 +150,46 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
+// There, a cuckoo filter refuses every key from the moment that it has as many
+// parts as it may have, even if they are empty.
+func TestCuckooFilterUsesAllItsRoom(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	settings := defaultFilterSettings()
+	settings.cfMaxExpansions = 2
+	s.filters.Store(&settings)
+	c.must("CF.RESERVE", "cf", "64")
+	added := 0
+	var last resp.Value
+	for i := range 1000 {
+		if last = c.do("CF.ADD", "cf", fmt.Sprint(i)); last.Kind != resp.Error {
+			added++
+		}
+	}
+	if added < 115 {
+		t.Errorf("two parts of 64 places take %d keys", added)
+	}
+	if last.Text != "Maximum expansions reached" {
+		t.Errorf("a filter that has no room: %v", last)
+	}
+	c.do("CF.DEL", "cf", "0")
+	if v := c.do("CF.ADD", "cf", "0"); v.Int != 1 {
+		t.Errorf("a filter that has room again: %v", v)
+	}
+}
+
 // What changes nothing is not logged.
 func TestAdditionsThatChangeNothingAreNotLogged(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
 	c.do("BF.MADD", "bf", "a", "b")
+	c.do("CF.ADD", "cf", "a")
 	before := s.store.Last()
 	c.do("BF.ADD", "bf", "a")
 	c.do("BF.MADD", "bf", "a", "b")
 	c.do("BF.INSERT", "bf", "ITEMS", "b")
+	c.do("CF.ADDNX", "cf", "a")
+	c.do("CF.INSERTNX", "cf", "ITEMS", "a")
 	if after := s.store.Last(); after != before {
 		t.Errorf("adding what is there writes to the log: from %d to %d", before, after)
 	}

@@ -1,0 +1,5 @@
+package server
+
+import "testing"
+
+func TestCuckooTranscript(t *testing.T) { transcript(t, "cf") }
