@@ -95,6 +95,7 @@ var parts = []part{
 	{"sizes", sizesPart},
 	{"two", twoPart},
 	{"tail", tailPart},
+	{"start", startPart},
 }
 
 func partNames() string {

@@ -43,6 +43,11 @@ func (o *options) startSeen(ctx context.Context, args ...string) (*process, erro
 	if err != nil {
 		return nil, err
 	}
+	return o.startSeenOn(ctx, dir, args...)
+}
+
+// startSeenOn starts our server on a folder, and returns when it answers.
+func (o *options) startSeenOn(ctx context.Context, dir string, args ...string) (*process, error) {
 	p := &process{name: "seen", dir: dir}
 	p.cmd = exec.CommandContext(ctx, o.seen, append([]string{
 		"serve", "--data", dir, "--addr", "127.0.0.1:0", "--http", "127.0.0.1:0", "--http-debug", "--log", "json",
@@ -108,10 +113,15 @@ func (o *options) startRedis(ctx context.Context, args ...string) (*process, err
 	return nil, errors.New("redis-server did not start")
 }
 
+// end ends the server with a signal.
+func (p *process) end(sig syscall.Signal) {
+	_ = p.cmd.Process.Signal(sig)
+	_ = p.cmd.Wait()
+}
+
 // stop ends the server and removes its data.
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	_ = p.cmd.Wait()
+	p.end(syscall.SIGTERM)
 	_ = os.RemoveAll(p.dir)
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -40,6 +41,8 @@ func (c *serveConfig) openListeners(ctx context.Context) (_ *listeners, err erro
 		if err := l.open(ctx, &l.http, address); err != nil {
 			return nil, fmt.Errorf("--http: %w", err)
 		}
+		last := &l.http[len(l.http)-1]
+		*last = newFewListener(*last, maxHTTPConnections)
 	}
 	if c.unix != "" {
 		socket, err := listenUnix(ctx, string(c.unix), c.socketMode())
@@ -156,4 +159,50 @@ func (l *unixListener) Close() error {
 		err = removeErr
 	}
 	return err
+}
+
+// maxHTTPConnections bounds the connections of HTTP at the same time. Others wait
+// to be accepted.
+const maxHTTPConnections = 1024
+
+// fewListener accepts a connection only when there are not too many.
+type fewListener struct {
+	net.Listener
+	slots chan struct{}
+	once  sync.Once
+	done  chan struct{} // closed with the listener
+}
+
+func newFewListener(l net.Listener, most int) *fewListener {
+	return &fewListener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{})}
+}
+
+func (l *fewListener) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &fewConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+func (l *fewListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return l.Listener.Close()
+}
+
+// fewConn is a connection that gives its place free when it is closed.
+type fewConn struct {
+	net.Conn
+	release func()
+}
+
+func (c *fewConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
 }
