@@ -12,9 +12,10 @@ import (
 
 // commits is how far the log is written, and who waits for it.
 type commits struct {
-	written atomic.Uint64 // in the database: a killed process does not lose it
+	written atomic.Uint64 // handed to the database, in order
 	durable atomic.Uint64 // synced: a power failure does not lose it
 	syncs   atomic.Uint64
+	marked  atomic.Uint64 // in the file that tells how far it is durable
 
 	writing sync.Mutex // held while a record is made of the buffer
 

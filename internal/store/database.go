@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"syscall"
 
@@ -45,6 +44,10 @@ func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database
 		FormatMajorVersion: formatVersion,
 		EventListener: &pebble.EventListener{
 			BackgroundError: events.Error,
+			// Who reads it gets the error too; the log goes on.
+			DataCorruption: func(i pebble.DataCorruptionInfo) {
+				events.Error(fmt.Errorf("store: the database is damaged; restore it from a backup: %s", i))
+			},
 			WriteStallBegin: func(i pebble.WriteStallBeginInfo) { events.Log(i.String()) },
 		},
 	}
@@ -122,11 +125,12 @@ func (d *database) Infof(string, ...any) {}
 // Errorf passes on what may explain later trouble.
 func (d *database) Errorf(format string, args ...any) { d.events.Log(fmt.Sprintf(format, args...)) }
 
-// Fatalf is called where Pebble cannot go on, and must not return. It ends the
-// goroutine; what that holds stays locked.
+// Fatalf is called where Pebble cannot go on, and must not return. It stops the
+// goroutine for good, with what that holds; to end it would run deferred calls, which
+// panic where they do not expect it.
 func (d *database) Fatalf(format string, args ...any) {
 	d.die(fatalError(format, args))
-	runtime.Goexit()
+	select {}
 }
 
 // fatalError keeps the error that is among the arguments, to tell what went wrong.

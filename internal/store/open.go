@@ -146,6 +146,7 @@ func (s *Store) Close() error {
 	if err == nil {
 		err = s.checkpoint(s.upToWritten)
 	}
+	_ = s.mark()
 	s.stop(ErrClosed)
 	return errors.Join(err, s.release())
 }

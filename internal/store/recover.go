@@ -31,6 +31,9 @@ func (s *Store) recover() error {
 	if err != nil {
 		return s.damaged(err)
 	}
+	if err := s.checkMark(last); err != nil {
+		return s.damaged(err)
+	}
 	if err := s.enterNames(); err != nil {
 		return s.damaged(err)
 	}

@@ -121,7 +121,7 @@ func (s *Store) stop(err error) {
 	s.show()
 }
 
-// watch is the goroutine that looks at the free space.
+// watch is the goroutine that looks at the free space, and at how far the log is.
 func (s *Store) watch() {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
@@ -130,6 +130,7 @@ func (s *Store) watch() {
 		case <-t.C:
 			s.considerSpace()
 			s.considerHealing()
+			_ = s.mark() // what cannot be written says nothing, which does no harm
 		case <-s.closing:
 			return
 		}

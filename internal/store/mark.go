@@ -1,0 +1,49 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// The file syncedName says how far the log was durable some time ago. A damaged log
+// reads like one whose end was never written, so that without other evidence a lost
+// part of it would go unnoticed. The file is written now and then and never synced;
+// one that is missing or torn says nothing.
+const syncedName = "synced"
+
+// mark writes how far the log is durable.
+func (s *Store) mark() error {
+	last := s.durable.Load()
+	if last == s.marked.Swap(last) {
+		return nil
+	}
+	b := binary.LittleEndian.AppendUint64(nil, last)
+	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+	fsys := s.opts.FS
+	name := fsys.PathJoin(s.dir, syncedName)
+	f, err := fsys.Create(name+".new", writeCategory)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return fsys.Rename(name+".new", name)
+}
+
+// checkMark returns an error if the log, which ends with the given operation, has
+// lost some that were durable.
+func (s *Store) checkMark(last LSN) error {
+	name := s.opts.FS.PathJoin(s.dir, syncedName)
+	b, err := readSmall(s.opts.FS, name)
+	if err != nil || len(b) != 12 || crc32.ChecksumIEEE(b[:8]) != binary.LittleEndian.Uint32(b[8:]) {
+		return nil // it says nothing
+	}
+	if synced := LSN(binary.LittleEndian.Uint64(b)); synced > last {
+		return fmt.Errorf("the log ends with operation %d, but %d were synced: a part of it is damaged; restore a backup, or remove %s to go on with what is left", last, synced, name)
+	}
+	return nil
+}
