@@ -38,6 +38,7 @@ var arrows = []arrow{
 		"io":   "the codec turns bytes into commands and replies into bytes; sockets are the business of internal/server",
 		"time": "a protocol has no clock",
 	}},
+	{level: 0, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
 
 	// A kernel hashes a key and probes in one call.
@@ -73,7 +74,6 @@ var arrows = []arrow{
 		"github.com/klauspost/compress", "github.com/pierrec/lz4/v4", "github.com/ulikunitz/xz",
 	}},
 	{level: 4, pkg: "internal/stream/keyspec"},
-	{level: 4, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 
 	// What is durable is the business of the store alone; who asks it knows names,
 	// keys and positions of the log.

@@ -2,12 +2,12 @@ package keyspec
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"strconv"
 	"strings"
+
+	"seen/internal/stream/split"
 )
 
 // blank is what separates fields when no separator is given. Sort and uniq
@@ -34,6 +34,7 @@ type sortField struct {
 	endField, endChar      int
 	startBlanks, endBlanks bool // blanks are skipped before characters are counted
 	missing                error
+	plain                  bool // findPlain serves
 }
 
 // compileFields parses F[.C][OPTS][,F[.C][OPTS]].
@@ -64,6 +65,7 @@ func compileFields(spec string, sep []byte) (_ finder, fold bool, err error) {
 			return nil, false, fmt.Errorf("it ends, at %s, before it starts, at %s", to, from)
 		}
 	}
+	f.plain = len(sep) == 1 && f.startChar == 0 && !f.startBlanks && f.endChar == 0 && !f.endBlanks
 	return f, fold, nil
 }
 
@@ -121,6 +123,9 @@ func applyOptions(opts string, blanks, fold *bool) error {
 }
 
 func (f *sortField) find(record []byte, _ *Scratch) ([]byte, error) {
+	if f.plain {
+		return f.findPlain(record)
+	}
 	start, ok := skipFields(record, 0, f.startField, f.separator)
 	if !ok {
 		return nil, f.missing
@@ -142,6 +147,22 @@ func (f *sortField) find(record []byte, _ *Scratch) ([]byte, error) {
 	return record[start:end], nil
 }
 
+// findPlain is find for whole fields between separators of one byte.
+func (f *sortField) findPlain(record []byte) ([]byte, error) {
+	c := f.separator[0]
+	if f.startField > 0 {
+		at := split.Nth(record, c, f.startField)
+		if at == len(record) {
+			return nil, f.missing
+		}
+		record = record[at+1:]
+	}
+	if f.endField < 0 {
+		return record, nil
+	}
+	return record[:split.Nth(record, c, f.endField-f.startField+1)], nil
+}
+
 func (f *sortField) addChars(record []byte, at, chars int, blanks bool) int {
 	if blanks {
 		at = skipBlanks(record, at)
@@ -157,7 +178,7 @@ func skipFields(record []byte, at, n int, sep []byte) (start int, ok bool) {
 	case n == 0:
 		return at, true
 	case len(sep) == 1:
-		at += nthByte(record[at:], sep[0], n)
+		at += split.Nth(record[at:], sep[0], n)
 		if at == len(record) {
 			return at, false
 		}
@@ -195,40 +216,12 @@ func fieldEnd(record []byte, at int, sep []byte) int {
 		}
 		return at
 	case 1:
-		return at + nthByte(record[at:], sep[0], 1)
+		return at + split.Nth(record[at:], sep[0], 1)
 	}
 	if i := bytes.Index(record[at:], sep); i >= 0 {
 		return at + i
 	}
 	return len(record)
-}
-
-// nthByte returns the index of the nth c in b, from 1, or len(b) when there are
-// fewer. Fields are short, so that looking at eight bytes at a time and counting
-// is faster than a search for each c.
-func nthByte(b []byte, c byte, n int) int {
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:]) ^ ones*uint64(c)
-		// The high bit of each byte of m is set where b has a c.
-		m := ^(x&low + low | x | low)
-		if k := bits.OnesCount64(m); k < n {
-			n -= k
-			continue
-		}
-		for ; n > 1; n-- {
-			m &= m - 1
-		}
-		return i + bits.TrailingZeros64(m)/8
-	}
-	for ; i < len(b); i++ {
-		if b[i] == c {
-			if n--; n == 0 {
-				return i
-			}
-		}
-	}
-	return len(b)
 }
 
 // uniqFields is what uniq -f, -s and -w compare: the record without its first

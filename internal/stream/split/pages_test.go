@@ -37,5 +37,9 @@ func TestPageEnd(t *testing.T) {
 			}
 		}
 	}
+	for n := range 3 * chunk {
+		checkNth(t, text[page-n:], 3)
+		checkNth(t, text[:n], 3)
+	}
 	check(t, text, 3)
 }

@@ -1,12 +1,17 @@
-// Package split finds the ends of records that one byte delimits. It is the one
-// loop of a stream that sees every byte, made for internal/stream, and knows
-// nothing else of records: of quotes and of longer delimiters its user knows.
+// Package split finds the ends of records, and of fields within them, that one byte
+// delimits. It is the one loop of a stream that sees every byte, made for
+// internal/stream, and knows nothing else of records: of quotes and of longer
+// delimiters its user knows.
 //
 // A plain Go version is always compiled; faster ones are chosen in
 // split_amd64.go and tested equal to it. Functions may be called concurrently.
 package split
 
-import "slices"
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
 
 // chunk is how many bytes the fast versions look at together.
 const chunk = 64
@@ -32,6 +37,41 @@ func AppendEnds(ends []uint32, data []byte, delimiter byte) []uint32 {
 		}
 	}
 	return ends
+}
+
+// Nth returns the index of the delimiter in data with the given number, counted
+// from 1, or len(data) when there are fewer.
+func Nth(data []byte, delimiter byte, number int) int { return nth(data, delimiter, number) }
+
+// nthRef is Nth. Fields are short, so that looking at eight bytes at a time and
+// counting is faster than a search for each delimiter.
+func nthRef(data []byte, delimiter byte, number int) int {
+	const (
+		ones = 0x0101010101010101
+		low  = 0x7f7f7f7f7f7f7f7f
+	)
+	i := 0
+	for ; i+8 <= len(data); i += 8 {
+		x := binary.LittleEndian.Uint64(data[i:]) ^ ones*uint64(delimiter)
+		// The high bit of each byte of m is set where data has a delimiter.
+		m := ^(x&low + low | x | low)
+		if k := bits.OnesCount64(m); k < number {
+			number -= k
+			continue
+		}
+		for ; number > 1; number-- {
+			m &= m - 1
+		}
+		return i + bits.TrailingZeros64(m)/8
+	}
+	for ; i < len(data); i++ {
+		if data[i] == delimiter {
+			if number--; number == 0 {
+				return i
+			}
+		}
+	}
+	return len(data)
 }
 
 // findRef stores in ends the position behind each delimiter in data from byte from

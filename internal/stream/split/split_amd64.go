@@ -16,7 +16,7 @@ const (
 )
 
 var (
-	hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasPOPCNT
+	hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 	// VBMI2 came years after the first AVX-512 and with processors that do not
 	// slow down for it.
 	hasAVX512 = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI2
@@ -51,4 +51,11 @@ func findBy(by implementation, ends []uint32, data []byte, from int, delimiter b
 		return endsAVX2(&ends[0], len(ends), &data[0], from, len(data), delimiter)
 	}
 	return findRef(ends, data, from, delimiter)
+}
+
+func nth(data []byte, delimiter byte, number int) int {
+	if chosen == avx512 && len(data) > 0 {
+		return nthAVX512(&data[0], len(data), delimiter, number)
+	}
+	return nthRef(data, delimiter, number)
 }

@@ -135,3 +135,49 @@ DATA numbers<>+40(SB)/8, $0x2f2e2d2c2b2a2928
 DATA numbers<>+48(SB)/8, $0x3736353433323130
 DATA numbers<>+56(SB)/8, $0x3f3e3d3c3b3a3938
 GLOBL numbers<>(SB), RODATA|NOPTR, $64
+
+// func nthAVX512(data *byte, n int, delimiter byte, number int) int
+// Requires: AVX, AVX512BW, BMI, BMI2, CMOV, POPCNT
+TEXT ·nthAVX512(SB), NOSPLIT, $0-40
+	MOVQ         data+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVB         delimiter+16(FP), DL
+	MOVQ         number+24(FP), BX
+	VPBROADCASTB DX, Z0
+	XORQ         DX, DX
+	MOVQ         $-1, SI
+	MOVQ         $0x00000040, DI
+
+next:
+	MOVQ       CX, R8
+	SUBQ       DX, R8
+	JLE        none
+	CMPQ       R8, DI
+	CMOVQGT    DI, R8
+	BZHIQ      R8, SI, R8
+	KMOVQ      R8, K1
+	VMOVDQU8.Z (AX)(DX*1), K1, Z1
+	VPCMPEQB   Z1, Z0, K1, K1
+	KMOVQ      K1, R8
+	POPCNTQ    R8, R9
+	CMPQ       R9, BX
+	JGE        here
+	SUBQ       R9, BX
+	ADDQ       $0x40, DX
+	JMP        next
+
+here:
+	MOVQ   $0x00000001, AX
+	DECQ   BX
+	SHLXQ  BX, AX, AX
+	PDEPQ  R8, AX, AX
+	TZCNTQ AX, AX
+	ADDQ   AX, DX
+	VZEROUPPER
+	MOVQ   DX, ret+32(FP)
+	RET
+
+none:
+	VZEROUPPER
+	MOVQ CX, ret+32(FP)
+	RET

@@ -31,6 +31,14 @@ func init() {
 			finders = append(finders, f)
 		}
 	}
+	if hasAVX512 {
+		nths["AVX512"] = func(data []byte, delimiter byte, number int) int {
+			if len(data) == 0 {
+				return 0
+			}
+			return nthAVX512(&data[0], len(data), delimiter, number)
+		}
+	}
 }
 
 func TestVectorsAvailable(t *testing.T) {

@@ -59,12 +59,34 @@ func check(t *testing.T, data []byte, delimiter byte) {
 	}
 }
 
+// nths are the implementations of Nth.
+var nths = map[string]func(data []byte, delimiter byte, number int) int{"chosen": Nth, "reference": nthRef}
+
+func checkNth(t *testing.T, data []byte, delimiter byte) {
+	t.Helper()
+	all := want(nil, data, delimiter)
+	for name, nth := range nths {
+		for number := 1; number <= len(all)+2; number++ {
+			want := len(data)
+			if number <= len(all) {
+				want = int(all[number-1]) - 1
+			}
+			if got := nth(data, delimiter, number); got != want {
+				t.Fatalf("%s: number %d of %q in %q is at %d, want %d", name, number, delimiter, data, got, want)
+			}
+		}
+	}
+}
+
 func FuzzAppendEnds(f *testing.F) {
 	f.Add([]byte("a\nb\n\nc"), byte('\n'))
 	f.Add([]byte(strings.Repeat("\n", 100)), byte('\n'))
 	f.Add([]byte(strings.Repeat("abc\n", 17)), byte('\n'))
 	f.Add(bytes.Repeat([]byte{0x80, 0xff, 0}, 50), byte(0))
-	f.Fuzz(check)
+	f.Fuzz(func(t *testing.T, data []byte, delimiter byte) {
+		check(t, data, delimiter)
+		checkNth(t, data, delimiter)
+	})
 }
 
 // TestDensities goes through texts of few and of many delimiters, of all lengths
@@ -77,8 +99,10 @@ func TestDensities(t *testing.T) {
 			for i := range data {
 				data[i] = byte(rng.IntN(values))
 			}
-			check(t, data, 0)
-			check(t, data, 255)
+			for _, delimiter := range []byte{0, 255} {
+				check(t, data, delimiter)
+				checkNth(t, data, delimiter)
+			}
 		}
 	}
 }

@@ -19,3 +19,9 @@ func endsAVX2(ends *uint32, room int, data *byte, from int, n int, delimiter byt
 //
 //go:noescape
 func endsAVX512(ends *uint32, room int, data *byte, from int, n int, delimiter byte) (count int, scanned int)
+
+// nthAVX512 returns the index of the delimiter in data with the given number, from 1,
+// or n if there are fewer.
+//
+//go:noescape
+func nthAVX512(data *byte, n int, delimiter byte, number int) int

@@ -17,6 +17,7 @@ func main() {
 	ConstraintExpr("amd64,!noasm")
 	find("AVX2", findAVX2)
 	find("AVX512", findAVX512)
+	nth()
 	Generate()
 }
 
@@ -140,6 +141,64 @@ func findAVX512(s *search) func() {
 		LEAQ(operand.Mem{Base: s.ends, Index: count, Scale: width}, s.ends)
 		VPADDD(step, base, base)
 	}
+}
+
+// nth makes the function that finds one delimiter by its number. The end of the
+// text is in the mask of the load, so that nothing behind it is read.
+func nth() {
+	TEXT("nthAVX512", NOSPLIT, "func(data *byte, n int, delimiter byte, number int) int")
+	Doc("nthAVX512 returns the index of the delimiter in data with the given number, from 1,",
+		"or n if there are fewer.")
+	Pragma("noescape")
+	data, end, delimiter, number, at := GP64(), GP64(), GP64(), GP64(), GP64()
+	Load(Param("data"), data)
+	Load(Param("n"), end)
+	Load(Param("delimiter"), delimiter.As8())
+	Load(Param("number"), number)
+	wanted := ZMM()
+	VPBROADCASTB(delimiter.As32(), wanted)
+	XORQ(at, at)
+	all, most := GP64(), GP64()
+	MOVQ(operand.I32(-1), all)
+	MOVQ(operand.U32(chunk), most)
+
+	Label("next")
+	left, there, is, count := GP64(), GP64(), GP64(), GP64()
+	inside, found := K(), K()
+	text := ZMM()
+	MOVQ(end, left)
+	SUBQ(at, left)
+	JLE(operand.LabelRef("none"))
+	CMPQ(left, most)
+	CMOVQGT(most, left)
+	BZHIQ(left, all, there)
+	KMOVQ(there, inside)
+	VMOVDQU8_Z(operand.Mem{Base: data, Index: at, Scale: 1}, inside, text)
+	VPCMPEQB(text, wanted, inside, found)
+	KMOVQ(found, is)
+	POPCNTQ(is, count)
+	CMPQ(count, number)
+	JGE(operand.LabelRef("here"))
+	SUBQ(count, number)
+	ADDQ(operand.Imm(chunk), at)
+	JMP(operand.LabelRef("next"))
+
+	Label("here")
+	bit := GP64()
+	MOVQ(operand.U32(1), bit)
+	DECQ(number)
+	SHLXQ(number, bit, bit)
+	PDEPQ(is, bit, bit)
+	TZCNTQ(bit, bit)
+	ADDQ(bit, at)
+	VZEROUPPER()
+	Store(at, ReturnIndex(0))
+	RET()
+
+	Label("none")
+	VZEROUPPER()
+	Store(end, ReturnIndex(0))
+	RET()
 }
 
 // numbersOfBytes returns the place of the bytes 0 to 63.
