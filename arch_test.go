@@ -79,7 +79,7 @@ var arrows = []arrow{
 	// keys and positions of the log.
 	{level: 4, pkg: "internal/store", modules: []string{"github.com/cockroachdb/pebble/v2"}},
 
-	{level: 5, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang"}, not: map[string]string{
+	{level: 5, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},
 

@@ -35,15 +35,12 @@ func asFilter(a array, h Hash, keyID uint64) *Filter {
 
 // AddHash is Add for a key whose hash is h.
 func (f *Filter) AddHash(h uint64) bool {
-	if f.touch != nil {
-		f.touchProbes(h)
-	}
-	words, m := f.words, f.params.M
 	zero := uint64(0)
 	x := h
 	for range f.params.K {
-		i := position(x, m)
-		w := &words[i/64]
+		i := position(x, f.params.M)
+		f.touchWord(i / 64)
+		w := &f.words[i/64]
 		zero |= ^*w >> (i % 64)
 		*w |= 1 << (i % 64)
 		x = probeStep(x)
@@ -53,25 +50,13 @@ func (f *Filter) AddHash(h uint64) bool {
 	return zero&1 != 0
 }
 
-// touchProbes announces an access to the words of h.
-func (f *Filter) touchProbes(h uint64) {
-	x := h
-	for range f.params.K {
-		f.touchWord(position(x, f.params.M) / 64)
-		x = probeStep(x)
-	}
-}
-
 // HasHash is Has for a key whose hash is h.
 func (f *Filter) HasHash(h uint64) bool {
-	if f.touch != nil {
-		f.touchProbes(h)
-	}
-	words, m := f.words, f.params.M
 	x := h
 	for range f.params.K {
-		i := position(x, m)
-		if words[i/64]>>(i%64)&1 == 0 {
+		i := position(x, f.params.M)
+		f.touchWord(i / 64)
+		if f.words[i/64]>>(i%64)&1 == 0 {
 			return false
 		}
 		x = probeStep(x)

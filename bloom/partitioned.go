@@ -38,15 +38,12 @@ func asPartitioned(a array, h Hash, keyID uint64) *Partitioned {
 
 // AddHash is Add for a key whose hash is h.
 func (f *Partitioned) AddHash(h uint64) bool {
-	if f.touch != nil {
-		f.touchProbes(h)
-	}
-	words, m, slice := f.words, f.params.M, f.slice
 	zero := uint64(0)
 	x := h
-	for first := uint64(0); first < m; first += slice {
-		i := first + position(x, slice)
-		w := &words[i/64]
+	for first := uint64(0); first < f.params.M; first += f.slice {
+		i := first + position(x, f.slice)
+		f.touchWord(i / 64)
+		w := &f.words[i/64]
 		zero |= ^*w >> (i % 64)
 		*w |= 1 << (i % 64)
 		x = probeStep(x)
@@ -56,25 +53,13 @@ func (f *Partitioned) AddHash(h uint64) bool {
 	return zero&1 != 0
 }
 
-// touchProbes announces an access to the words of h.
-func (f *Partitioned) touchProbes(h uint64) {
-	x := h
-	for first := uint64(0); first < f.params.M; first += f.slice {
-		f.touchWord((first + position(x, f.slice)) / 64)
-		x = probeStep(x)
-	}
-}
-
 // HasHash is Has for a key whose hash is h.
 func (f *Partitioned) HasHash(h uint64) bool {
-	if f.touch != nil {
-		f.touchProbes(h)
-	}
-	words, m, slice := f.words, f.params.M, f.slice
 	x := h
-	for first := uint64(0); first < m; first += slice {
-		i := first + position(x, slice)
-		if words[i/64]>>(i%64)&1 == 0 {
+	for first := uint64(0); first < f.params.M; first += f.slice {
+		i := first + position(x, f.slice)
+		f.touchWord(i / 64)
+		if f.words[i/64]>>(i%64)&1 == 0 {
 			return false
 		}
 		x = probeStep(x)

@@ -65,6 +65,12 @@ type access uint8
 const (
 	reads access = 1 << iota
 	writes
+	looks // sees whether it is there and what it is: any pattern allows that
+
+	// What writing does, for COMMAND INFO; else it changes the value.
+	deletes
+	overwrites // whatever is there
+	inserts    // where nothing is there
 )
 
 // A command is a row of the table. What is not set has no meaning for it.
@@ -76,8 +82,11 @@ type command struct {
 	// The words that are keys: from first to last, which counts from the end if
 	// negative, in steps.
 	first, last, step int
-	// keys, if set, finds the keys and what becomes of each, where their positions,
-	// or that all are read or all are read and written, is not the whole truth.
+	// access is what becomes of the keys; 0: a command that writes reads and writes
+	// them, another reads them.
+	access access
+	// keys, if set, finds the keys and what becomes of each, where the positions are
+	// not the whole truth.
 	keys   func(args [][]byte, key func(at int, a access))
 	handle func(*call)
 	// runs, if set, answers several commands of one pipeline at once: neighbours
@@ -126,7 +135,12 @@ type table struct {
 
 // families are the parts of the table.
 func families() [][]command {
-	return [][]command{connectionCommands, bfCommands, cfCommands, backupCommands}
+	return [][]command{
+		connectionCommands, keyCommands, expiryCommands, transactionCommands, serverCommands, aclCommands,
+		bfCommands,
+		cfCommands,
+		backupCommands,
+	}
 }
 
 func newTable() *table {
@@ -142,6 +156,7 @@ func newTable() *table {
 
 func (t *table) add(cmd, parent *command) {
 	cmd.parent, cmd.index, cmd.full, cmd.stats = parent, len(t.commands), cmd.name, new(commandStats)
+	cmd.classify()
 	t.commands = append(t.commands, cmd)
 	if parent == nil {
 		t.byName[cmd.name] = cmd
@@ -199,4 +214,35 @@ func (t *table) unknown(args [][]byte) string {
 		rest = fmt.Appendf(rest, "'%s' ", arg[:min(len(arg), 128-len(rest))])
 	}
 	return fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", args[0][:min(len(args[0]), 128)], rest)
+}
+
+// section completes commands of a group: they and their subcommands have the
+// categories besides their own.
+func section(group string, categories []string, commands []command) []command {
+	for i := range commands {
+		cmd := &commands[i]
+		cmd.group = group
+		cmd.categories = append(cmd.categories, categories...)
+		section(group, categories, cmd.subs)
+	}
+	return commands
+}
+
+// help is the subcommand HELP of a command: it lists the others.
+func help(since string) command {
+	return command{
+		name: "help", arity: 2, flags: flagLoading | flagStale | flagAlone, handle: listSubcommands,
+		since: since, complexity: "O(1)", summary: "Lists the subcommands.",
+	}
+}
+
+func listSubcommands(c *call) {
+	parent := c.command.parent
+	c.out.Array(1 + 2*len(parent.subs))
+	c.out.Simple(strings.ToUpper(parent.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
+	for i := range parent.subs {
+		sub := &parent.subs[i]
+		c.out.Simple(strings.TrimSpace(strings.ToUpper(sub.name) + " " + syntax(sub.arguments)))
+		c.out.Simple("    " + sub.summary)
+	}
 }

@@ -6,33 +6,52 @@ import (
 	"seen/internal/resp"
 )
 
-var connectionCommands = []command{
+// anyTime are the flags of commands that run in every state of a connection.
+const anyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth | flagAllowBusy | flagAlone
+
+var connectionCommands = section("connection", []string{"connection"}, []command{
 	{
-		name: "ping", arity: -1, flags: flagFast | flagAlone, categories: []string{"connection"}, handle: ping,
-		summary: "Answers PONG, or with the message.", since: "1.0.0", complexity: "O(1)", group: "connection",
-		arguments: []argument{{name: "message", kind: "string", optional: true}},
+		name: "ping", arity: -1, flags: flagFast | flagAlone, handle: ping, since: "1.0.0", complexity: "O(1)",
+		summary: "Answers PONG, or with the message.", arguments: arguments("[message]"),
 	},
 	{
-		name: "echo", arity: 2, flags: flagFast | flagAlone, categories: []string{"connection"}, handle: echo,
-		summary: "Answers with the message.", since: "1.0.0", complexity: "O(1)", group: "connection",
-		arguments: []argument{{name: "message", kind: "string"}},
+		name: "echo", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: echo, since: "1.0.0", complexity: "O(1)",
+		summary: "Answers with the message.", arguments: arguments("message"),
 	},
 	{
-		name: "quit", arity: -1, flags: flagFast | flagAlone | flagNoAuth | flagAllowBusy | flagNoScript | flagLoading | flagStale,
-		categories: []string{"connection"}, handle: quit,
-		summary: "Closes the connection after the reply.", since: "1.0.0", complexity: "O(1)", group: "connection",
+		name: "hello", arity: -1, flags: anyTime, handle: hello, since: "6.0.0", complexity: "O(1)",
+		summary:   "Chooses the version of the protocol; may authenticate and name the client.",
+		arguments: arguments("[protover [AUTH username password] [SETNAME clientname]]"),
 	},
 	{
-		name: "select", arity: 2, flags: flagFast | flagAlone | flagLoading | flagStale, categories: []string{"connection"}, handle: selectDatabase,
-		summary: "Accepts database 0, the only one.", since: "1.0.0", complexity: "O(1)", group: "connection",
-		arguments: []argument{{name: "index", kind: "integer"}},
+		name: "auth", arity: -2, flags: anyTime, handle: auth, since: "1.0.0", complexity: "O(n), n passwords of the user",
+		summary: "Tells who the client is.", arguments: arguments("[username] password"),
 	},
 	{
-		name: "hello", arity: -1, flags: flagFast | flagAlone | flagNoAuth | flagAllowBusy | flagNoScript | flagLoading | flagStale,
-		categories: []string{"connection"}, handle: hello,
-		summary: "Chooses the version of the protocol, and may authenticate and name the client.", since: "6.0.0", complexity: "O(1)", group: "connection",
+		name: "select", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: selectDatabase, since: "1.0.0", complexity: "O(1)",
+		summary: "Accepts database 0, the only one.", arguments: arguments("index"),
 	},
-}
+	{
+		name: "quit", arity: -1, flags: anyTime, handle: quit, since: "1.0.0", complexity: "O(1)",
+		summary: "Closes the connection after the reply.",
+	},
+	{
+		name: "reset", arity: 1, flags: anyTime, handle: reset, since: "6.2.0", complexity: "O(1)",
+		summary: "Makes the connection as it was at its beginning.",
+	},
+	{
+		name: "client", arity: -2, flags: flagAlone, since: "2.4.0", complexity: "Depends on the subcommand",
+		summary: "Commands about connections.", subs: clientCommands,
+	},
+	{
+		name: "command", arity: -1, flags: flagLoading | flagStale | flagAlone, handle: allCommands, since: "2.8.13", complexity: "O(n), n commands",
+		summary: "Describes all commands.", subs: commandCommands,
+	},
+	{
+		name: "wait", arity: 3, flags: flagNoScript | flagAlone, handle: wait, since: "3.0.0", complexity: "O(1)",
+		summary: "Counts the replicas that have the changes: none, since there are none.", arguments: arguments("numreplicas timeout"),
+	},
+})
 
 func ping(c *call) {
 	switch len(c.args) {
@@ -52,11 +71,25 @@ func quit(c *call) {
 	c.out.OK()
 }
 
+func reset(c *call) {
+	c.discard()
+	c.user.Store(c.server.acl.nobody)
+	c.authenticated = false
+	c.out.Proto = 2
+	c.mute = muteNothing
+	c.about.mu.Lock()
+	c.about.name, c.about.noEvict, c.about.noTouch = "", false, false
+	c.about.mu.Unlock()
+	c.out.Simple("RESET")
+}
+
+const notInteger = "ERR value is not an integer or out of range"
+
 func selectDatabase(c *call) {
 	n, ok := resp.ParseInt(c.args[1])
 	switch {
 	case !ok:
-		c.out.Error("ERR value is not an integer or out of range")
+		c.out.Error(notInteger)
 	case n != 0:
 		c.out.Error("ERR DB index is out of range")
 	default:
@@ -64,39 +97,120 @@ func selectDatabase(c *call) {
 	}
 }
 
+func wait(c *call) {
+	if n, ok := resp.ParseInt(c.args[1]); !ok || n < -1<<31 || n >= 1<<31 {
+		c.out.Error(notInteger)
+		return
+	}
+	switch timeout, ok := resp.ParseInt(c.args[2]); {
+	case !ok:
+		c.out.Error("ERR timeout is not an integer or out of range")
+	case timeout < 0:
+		c.out.Error("ERR timeout is negative")
+	default:
+		c.out.Int(0)
+	}
+}
+
+const wrongPassword = "WRONGPASS invalid username-password pair or user is disabled."
+
+const syntaxError = "ERR syntax error"
+
+func auth(c *call) {
+	name, password := defaultUserName, c.args[1]
+	switch len(c.args) {
+	case 2:
+		if c.server.acl.nobody.rights.Load().open {
+			c.out.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+			return
+		}
+	case 3:
+		name, password = string(c.args[1]), c.args[2]
+	default:
+		c.out.Error(syntaxError)
+		return
+	}
+	if c.login(name, password) {
+		c.out.OK()
+	} else {
+		c.out.Error(wrongPassword)
+	}
+}
+
+// login makes the client the user of a name if the password is right.
+func (c *call) login(name string, password []byte) bool {
+	u := c.server.acl.authenticate(name, password)
+	if u == nil {
+		c.server.acl.log.add(refused{
+			reason: "auth", context: c.place(), object: strings.ToUpper(c.command.full), user: name, client: c.describe(),
+		}, c.server.config.Now())
+		return false
+	}
+	c.user.Store(u)
+	c.authenticated = true
+	return true
+}
+
 func hello(c *call) {
-	if len(c.args) > 1 {
-		switch proto, ok := resp.ParseInt(c.args[1]); {
+	proto := c.out.Proto
+	rest := c.args[1:]
+	if len(rest) > 0 {
+		n, ok := resp.ParseInt(rest[0])
+		switch {
 		case !ok:
 			c.out.Error("ERR Protocol version is not an integer or out of range")
 			return
-		case proto != 2 && proto != 3:
+		case n != 2 && n != 3:
 			c.out.Error("NOPROTO unsupported protocol version")
 			return
-		default:
-			for _, word := range c.args[2:] {
-				c.out.Error("ERR Syntax error in HELLO option '" + strings.ToLower(string(word)) + "'")
+		}
+		proto, rest = int(n), rest[1:]
+	}
+	var user, password, name []byte
+	for len(rest) > 0 {
+		switch {
+		case isWord(rest[0], "AUTH") && len(rest) >= 3:
+			user, password, rest = rest[1], rest[2], rest[3:]
+		case isWord(rest[0], "SETNAME") && len(rest) >= 2:
+			if !plainName(rest[1]) {
+				c.out.Error(badClientName)
 				return
 			}
-			c.out.Proto = int(proto)
+			name, rest = rest[1], rest[2:]
+		default:
+			c.out.Error("ERR Syntax error in HELLO option '" + string(rest[0]) + "'")
+			return
 		}
 	}
+	if user != nil && !c.login(string(user), password) {
+		c.out.Error(wrongPassword)
+		return
+	}
+	if c.stranger() {
+		c.out.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option " +
+			"can be used to authenticate the client and select the RESP protocol version at the same time")
+		return
+	}
+	if name != nil {
+		c.setName(name)
+	}
+	c.out.Proto = proto
 	c.out.Map(7)
-	c.out.BulkString("server")
-	c.out.BulkString("redis")
-	c.out.BulkString("version")
-	c.out.BulkString(redisVersion)
+	for _, field := range []struct{ name, value string }{{"server", "redis"}, {"version", redisVersion}} {
+		c.out.BulkString(field.name)
+		c.out.BulkString(field.value)
+	}
 	c.out.BulkString("proto")
-	c.out.Int(int64(c.out.Proto))
+	c.out.Int(int64(proto))
 	c.out.BulkString("id")
 	c.out.Int(c.id)
-	c.out.BulkString("mode")
-	c.out.BulkString("standalone")
-	c.out.BulkString("role")
-	c.out.BulkString("master")
+	for _, field := range []struct{ name, value string }{{"mode", "standalone"}, {"role", "master"}} {
+		c.out.BulkString(field.name)
+		c.out.BulkString(field.value)
+	}
 	c.out.BulkString("modules")
 	c.out.Array(0)
 }
 
-// redisVersion is the version of Redis whose behaviour clients may rely on.
+// redisVersion is the version of Redis whose behaviour clients may count on.
 const redisVersion = "7.4.0"

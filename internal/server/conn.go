@@ -25,8 +25,12 @@ type conn struct {
 	outlet *outlet
 
 	id     int64
+	began  time.Time
 	active atomic.Int64 // when the last bytes came, in Unix nanoseconds; read by others
-	killed atomic.Bool  // another client has ended it
+	about  about
+
+	user          atomic.Pointer[user] // read by others
+	authenticated bool
 
 	parser resp.Parser
 	in     []byte // in[from:] is not parsed yet
@@ -58,7 +62,9 @@ func (s *Server) newConn(socket net.Conn) *conn {
 	c.parser.Limits = s.config.Limits.Command
 	c.out.Proto = 2
 	c.call = call{conn: c, out: &c.out}
-	c.active.Store(s.config.Now().UnixNano())
+	c.began = s.config.Now()
+	c.active.Store(c.began.UnixNano())
+	c.user.Store(s.acl.nobody)
 	return c
 }
 
@@ -70,6 +76,7 @@ func (c *conn) serve() {
 	for c.fill() && c.answer() {
 	}
 	c.outlet.finish()
+	c.discard()
 	c.server.buffers.give(c.extra)
 }
 
@@ -105,6 +112,7 @@ func (c *conn) fill() bool {
 		return err == nil
 	}
 	c.active.Store(c.server.config.Now().UnixNano())
+	c.server.received.Add(int64(n))
 	return true
 }
 
@@ -143,6 +151,7 @@ func (c *conn) answer() bool {
 	for {
 		more, err := c.parse()
 		c.run()
+		c.tell()
 		if err != nil && !c.ending {
 			c.out.Error("ERR " + err.Error())
 			c.replies++
@@ -199,6 +208,7 @@ func (c *conn) flush() bool {
 	if c.out.Len() == 0 {
 		return true
 	}
+	c.server.sent.Add(int64(c.out.Len()))
 	_, err := c.socket.Write(c.out.Bytes())
 	c.out.Reset(keepBuffer)
 	return err == nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"strings"
 	"time"
 )
 
@@ -9,8 +10,9 @@ import (
 // the same again and again.
 func (c *conn) find(args [][]byte) *command {
 	if n := len(c.batch); n > 0 {
-		if last := &c.batch[n-1]; last.command != nil && last.command.names == nil && bytes.Equal(last.args[0], args[0]) && last.command.parent == nil {
-			return last.command
+		last := &c.batch[n-1]
+		if cmd := last.command; cmd != nil && cmd.names == nil && cmd.parent == nil && bytes.Equal(last.args[0], args[0]) {
+			return cmd
 		}
 	}
 	return c.server.table.find(args)
@@ -28,7 +30,7 @@ func (c *conn) run() {
 // neighbours returns how many of the next commands may be answered together.
 func (c *conn) neighbours(batch []parsed) int {
 	first := batch[0].command
-	if first == nil || first.runs == nil || c.tx.open || c.mute != muteNothing {
+	if len(batch) == 1 || first == nil || first.runs == nil || c.tx.open || c.mute != muteNothing {
 		return 1
 	}
 	n := 0
@@ -43,29 +45,24 @@ func (c *conn) neighbours(batch []parsed) int {
 	return max(n, 1)
 }
 
-// execute runs one command, or several neighbours, and counts them.
+// execute answers one command, or several neighbours.
 func (c *conn) execute(batch []parsed) {
 	p := batch[0]
 	c.call.command, c.call.args = p.command, p.args
 	mark := c.out.Len()
 	c.replies += len(batch)
-	began := time.Now()
-	rejected := false
 	if len(batch) > 1 {
-		c.server.store.Begin()
-		p.command.runs.handle(&c.call, batch)
-		c.server.store.End()
+		c.counted(batch, func() {
+			c.server.store.Begin()
+			p.command.runs.handle(&c.call, batch)
+			c.server.store.End()
+		})
 	} else if reason := c.refusal(p); reason != "" {
-		rejected = true
 		c.reject(p, reason)
 	} else if c.tx.open && !p.command.immediate() {
 		c.queue(p)
 	} else {
-		c.handle(p.command)
-	}
-	if p.command != nil {
-		failed := c.out.Len() > mark && c.out.Bytes()[mark] == '-'
-		p.command.stats.add(len(batch), time.Since(began), rejected, failed)
+		c.counted(batch, func() { c.handle(p.command) })
 	}
 	c.afterReply(mark)
 }
@@ -81,6 +78,23 @@ func (c *conn) handle(cmd *command) {
 	cmd.handle(&c.call)
 }
 
+// counted runs commands and notes how long that took and how it ended.
+func (c *conn) counted(batch []parsed, run func()) {
+	cmd, mark, began := batch[0].command, c.out.Len(), time.Now()
+	run()
+	took := time.Since(began)
+	failed := c.out.Len() > mark && c.out.Bytes()[mark] == '-'
+	cmd.stats.add(len(batch), took, failed)
+	if failed {
+		c.server.errors.count(c.out.Bytes()[mark+1:])
+	}
+	if cmd.flags&flagSkipSlowlog == 0 {
+		c.server.slowLog.note(c, batch, took)
+	}
+}
+
+const noAuth = "NOAUTH Authentication required."
+
 // refusal returns the error for a command that may not run, "" for one that may, in
 // the order in which Redis checks.
 func (c *conn) refusal(p parsed) string {
@@ -90,6 +104,64 @@ func (c *conn) refusal(p parsed) string {
 		return c.server.table.unknown(p.args)
 	case !cmd.takes(len(p.args)):
 		return "ERR wrong number of arguments for '" + cmd.full + "' command"
+	case c.stranger() && cmd.flags&flagNoAuth == 0:
+		return noAuth
+	case c.tx.open && cmd.flags&flagNoMulti != 0:
+		return "ERR Command not allowed inside a transaction"
+	}
+	switch d, _ := c.user.Load().rights.Load().check(cmd, p.args); d {
+	case denyCommand:
+		if c.tx.running {
+			return rightsChanged + "no permission to execute the command or subcommand"
+		}
+		return "NOPERM this user has no permissions to run the '" + cmd.full + "' command"
+	case denyKey:
+		if c.tx.running {
+			return rightsChanged + "no permission to touch the specified keys"
+		}
+		return "NOPERM this user has no permissions to access one of the keys used as arguments"
 	}
 	return ""
 }
+
+const rightsChanged = "NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
+	"This command is no longer allowed for the following reason: "
+
+// reject answers a command that does not run.
+func (c *conn) reject(p parsed, reason string) {
+	c.server.errors.count([]byte(reason))
+	if p.command != nil {
+		p.command.stats.rejected.Add(1)
+	}
+	if strings.HasPrefix(reason, "NOPERM ") {
+		c.noteDenied(p)
+	}
+	if p.command != nil && p.command.full == "exec" {
+		c.discard()
+		reason = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(reason, "ERR ")
+	}
+	c.tx.failed = c.tx.open
+	c.out.Error(reason)
+}
+
+// noteDenied writes to the log of refusals what the user may not do.
+func (c *conn) noteDenied(p parsed) {
+	u := c.user.Load()
+	d, at := u.rights.Load().check(p.command, p.args)
+	r := refused{reason: "command", context: c.place(), object: p.command.full, user: u.name, client: c.describe()}
+	if d == denyKey {
+		r.reason, r.object = "key", string(p.args[at])
+	}
+	c.server.acl.log.add(r, c.server.config.Now())
+}
+
+// place says where a command stands.
+func (c *conn) place() string {
+	if c.tx.open || c.tx.running {
+		return "multi"
+	}
+	return "toplevel"
+}
+
+// stranger reports whether the client has to say who it is before anything else.
+func (c *conn) stranger() bool { return !c.authenticated && !c.server.acl.open() }

@@ -25,7 +25,7 @@ func argumentsOf(words []string) (list []argument) {
 		word, rest := words[0], words[1:]
 		switch {
 		case word == "[":
-			end := slices.Index(rest, "]")
+			end := closing(rest)
 			inner := rest[:end]
 			rest = rest[end+1:]
 			if n := len(inner) - 1; inner[n] == "..." {
@@ -48,6 +48,20 @@ func argumentsOf(words []string) (list []argument) {
 		words = rest
 	}
 	return list
+}
+
+// closing returns the index of the bracket that closes the one before the words.
+func closing(words []string) int {
+	depth := 1
+	return slices.IndexFunc(words, func(word string) bool {
+		switch word {
+		case "[":
+			depth++
+		case "]":
+			depth--
+		}
+		return depth == 0
+	})
 }
 
 // one makes one argument of several.
@@ -99,4 +113,47 @@ var kinds = map[string]string{
 	"k":             "integer",
 	"numkeys":       "integer",
 	"weight":        "integer",
+}
+
+// syntax writes arguments as docs/COMMANDS.md does.
+func syntax(list []argument) string {
+	var words []string
+	for _, a := range list {
+		var text string
+		switch {
+		case a.kind == "block":
+			text = syntax(a.parts)
+		case a.kind == "oneof" && a.token == "" && a.optional:
+			text = choices(a, " | ")
+		case a.kind == "oneof":
+			text = choices(a, "|")
+		case a.kind == "pure-token":
+			text = a.token
+		default:
+			text = a.name
+		}
+		again := text
+		if a.token != "" && a.kind != "pure-token" {
+			text = a.token + " " + text
+			if a.multipleToken {
+				again = text
+			}
+		}
+		if a.multiple {
+			text += " [" + again + " ...]"
+		}
+		if a.optional {
+			text = "[" + text + "]"
+		}
+		words = append(words, text)
+	}
+	return strings.Join(words, " ")
+}
+
+func choices(a argument, between string) string {
+	var words []string
+	for _, part := range a.parts {
+		words = append(words, syntax([]argument{part}))
+	}
+	return strings.Join(words, between)
 }

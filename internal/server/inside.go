@@ -1,8 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 
 	"seen/internal/resp"
@@ -12,9 +10,11 @@ import (
 // came in another way, with the rights of a user. It is for one goroutine.
 type inside struct{ conn *conn }
 
-// newInside returns a client that speaks version 3 of the protocol.
-func (s *Server) newInside() *inside {
-	c := &conn{server: s}
+// newInside returns a client with the rights of a user that speaks version 3 of the
+// protocol.
+func (s *Server) newInside(u *user) *inside {
+	c := &conn{server: s, authenticated: true}
+	c.user.Store(u)
 	c.out.Proto = 3
 	c.call = call{conn: c, out: &c.out}
 	return &inside{c}
@@ -39,17 +39,14 @@ func (i *inside) ask(args ...[]byte) (resp.Value, error) {
 // speaker returns who speaks with a name and a password, or without them; nil if
 // they are wrong.
 func (s *Server) speaker(name, password string, given bool) speaker {
-	want := s.config.Password
-	if want == "" {
-		return s.newInside()
+	u := s.acl.nobody
+	if given {
+		u = s.acl.authenticate(name, []byte(password))
+	} else if !s.acl.open() {
+		u = nil
 	}
-	// Hashes are of one length, so that the comparison tells nothing about it.
-	a, b := sha256.Sum256([]byte(password)), sha256.Sum256([]byte(want))
-	if !given || name != defaultUserName || subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
+	if u == nil {
 		return nil
 	}
-	return s.newInside()
+	return s.newInside(u)
 }
-
-// defaultUserName is the user that a client is who has not said who it is.
-const defaultUserName = "default"

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,11 +23,22 @@ type Server struct {
 	began   time.Time
 	runID   string
 
+	acl     *acl
+	errors  errorStats
+	slowLog slowLog
+
+	received, sent atomic.Int64 // bytes
+
+	configuring sync.Mutex   // held by CONFIG SET
+	maxClients  atomic.Int64 // settings that can change
+	idleLimit   atomic.Int64 // nanoseconds; 0: none
+
 	buffers counter // bytes of buffers beyond those that each connection begins with
 	clients clients
 
 	mu        sync.Mutex
 	listeners map[net.Listener]bool
+	tcpPort   int             // of the first listener that has one
 	stopping  chan struct{}   // closed when Shutdown begins
 	cutting   context.Context // ends when Shutdown does not wait any longer
 	cutNow    context.CancelFunc
@@ -48,13 +61,49 @@ func New(c Config) (*Server, error) {
 		listeners: map[net.Listener]bool{},
 		stopping:  make(chan struct{}),
 	}
+	s.acl = newACL(s.table, c.Password, c.ACLFile)
+	s.slowLog.init()
+	s.maxClients.Store(int64(c.Limits.Clients))
+	s.idleLimit.Store(int64(max(c.Limits.Idle, 0)))
 	s.cutting, s.cutNow = context.WithCancel(context.Background())
 	settings := defaultFilterSettings()
 	s.filters.Store(&settings)
 	s.buffers.limit = int64(c.Limits.Buffers)
 	s.clients.init()
+	if err := s.ReloadACL(); err != nil {
+		return nil, err
+	}
+	if err := s.preset(c.Settings); err != nil {
+		return nil, err
+	}
 	s.running.Go(s.watch)
 	return s, nil
+}
+
+// preset gives settings their first values; "" stands for the default. What one may
+// be can depend on another, so that those that are wrong get another chance.
+func (s *Server) preset(values map[string]string) error {
+	left := slices.Sorted(maps.Keys(values))
+	for {
+		var again []string
+		var wrong error
+		for _, name := range left {
+			if values[name] == "" {
+				continue
+			}
+			if !isSetting(name) {
+				return fmt.Errorf("server: there is no setting %q", name)
+			}
+			if _, problem := s.configure([]change{{name, values[name]}}); problem != "" {
+				again = append(again, name)
+				wrong = fmt.Errorf("server: the setting %s=%s: %s", name, values[name], problem)
+			}
+		}
+		if len(again) == 0 || len(again) == len(left) {
+			return wrong
+		}
+		left = again
+	}
 }
 
 // event tells the owner of the server something.
@@ -70,6 +119,9 @@ func (s *Server) Serve(l net.Listener) error {
 		return errors.Join(net.ErrClosed, l.Close())
 	}
 	s.listeners[l] = true
+	if a, ok := l.Addr().(*net.TCPAddr); ok && s.tcpPort == 0 {
+		s.tcpPort = a.Port
+	}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -105,7 +157,7 @@ func (s *Server) Serve(l net.Listener) error {
 // welcome starts a connection on a socket, or turns it away.
 func (s *Server) welcome(socket net.Conn) {
 	c := s.newConn(socket)
-	if !s.clients.add(c, s.config.Limits.Clients) {
+	if !s.clients.add(c, int(s.maxClients.Load())) {
 		// The socket is new: so few bytes fit into its buffer. If the client has
 		// gone, there is nobody to tell.
 		_, _ = c.socket.Write([]byte("-ERR max number of clients reached\r\n"))
@@ -181,10 +233,10 @@ func (s *Server) watch() {
 }
 
 func (s *Server) sweep(now time.Time) {
-	limits := s.config.Limits
+	limits, idle := s.config.Limits, time.Duration(s.idleLimit.Load())
 	for _, c := range s.clients.list() {
 		switch {
-		case limits.Idle > 0 && c.idleSince(now) > limits.Idle:
+		case idle > 0 && c.idleSince(now) > idle:
 			c.cut()
 		case limits.Stalled > 0 && c.outlet.stalledFor(now) > limits.Stalled:
 			s.event(Warning, "a client that takes no replies was dropped", "client", c.socket.RemoteAddr().String())

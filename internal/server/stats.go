@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bytes"
+	"maps"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -21,12 +24,8 @@ type commandStats struct {
 	latency [latencyBuckets]atomic.Uint64
 }
 
-func (s *commandStats) add(n int, took time.Duration, rejected, failed bool) {
-	switch {
-	case rejected:
-		s.rejected.Add(uint64(n))
-		return
-	case failed:
+func (s *commandStats) add(n int, took time.Duration, failed bool) {
+	if failed {
 		s.failed.Add(uint64(n))
 	}
 	s.calls.Add(uint64(n))
@@ -42,4 +41,59 @@ func (s *commandStats) reset() {
 	for i := range s.latency {
 		s.latency[i].Store(0)
 	}
+}
+
+// errorStats counts errors by their code.
+type errorStats struct {
+	mu    sync.Mutex
+	codes map[string]uint64
+}
+
+// maxErrorCodes is far more than there are codes.
+const maxErrorCodes = 128
+
+// count notes an error by the line of its reply, without the sign in front.
+func (e *errorStats) count(line []byte) {
+	code, _, _ := bytes.Cut(line, []byte{' '})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.codes == nil {
+		e.codes = map[string]uint64{}
+	}
+	if _, ok := e.codes[string(code)]; ok || len(e.codes) < maxErrorCodes {
+		e.codes[string(code)]++
+	}
+}
+
+// all returns the number of errors of each code.
+func (e *errorStats) all() map[string]uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.codes)
+}
+
+func (e *errorStats) reset() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	clear(e.codes)
+}
+
+// latencyBucket is how many calls took less than some microseconds.
+type latencyBucket struct {
+	micros int64
+	calls  uint64
+}
+
+// histogram returns how many calls took less than each power of two of microseconds,
+// from the first that says anything to the first that says all.
+func (s *commandStats) histogram() (list []latencyBucket) {
+	var calls, last uint64
+	for i := range s.latency {
+		calls += s.latency[i].Load()
+		if i >= 10 && calls > last {
+			list = append(list, latencyBucket{1 << (i - 10), calls})
+			last = calls
+		}
+	}
+	return list
 }

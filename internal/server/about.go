@@ -1,0 +1,126 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// about is what others may know about a client. The goroutine of the connection
+// brings it up to date after every batch.
+type about struct {
+	mu                sync.Mutex
+	name              string
+	library, version  string
+	command           *command // the last
+	proto             int
+	queued            int // commands of a transaction, -1: there is none
+	input, inputSpace int
+	muted             bool
+	noEvict, noTouch  bool
+}
+
+// tell brings up to date what others may know.
+func (c *conn) tell() {
+	a := &c.about
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n := len(c.batch); n > 0 {
+		a.command = c.batch[n-1].command
+	}
+	a.update(c)
+}
+
+func (a *about) update(c *conn) {
+	a.proto, a.muted = c.out.Proto, c.mute == muteAll
+	a.queued = -1
+	if c.tx.open {
+		a.queued = len(c.tx.queued)
+	}
+	a.input, a.inputSpace = len(c.in)-c.from, cap(c.in)-len(c.in)
+}
+
+func (c *conn) name() string {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	return c.about.name
+}
+
+// address returns that of the client. Those on a Unix socket, and those that came in
+// another way, have none of their own.
+func (c *conn) address() string {
+	if c.outlet == nil {
+		return "http"
+	}
+	return socketName(c.outlet.RemoteAddr(), c.outlet.LocalAddr())
+}
+
+// localAddress returns the address that the client has connected to.
+func (c *conn) localAddress() string {
+	if c.outlet == nil {
+		return "http"
+	}
+	return socketName(c.outlet.LocalAddr(), c.outlet.LocalAddr())
+}
+
+// socketName is the name of an address as Redis has it: for Unix sockets the path,
+// with a port of 0.
+func socketName(a, local net.Addr) string {
+	if u, ok := local.(*net.UnixAddr); ok {
+		return u.Name + ":0"
+	}
+	return a.String()
+}
+
+// describe returns a line about the client, as CLIENT LIST has it. Anybody may ask.
+func (c *conn) describe() string {
+	now := c.server.config.Now()
+	waiting := 0
+	if c.outlet != nil {
+		waiting = c.outlet.waiting()
+	}
+	a := &c.about
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	command := "NULL"
+	if a.command != nil {
+		command = a.command.full
+	}
+	flags := ""
+	if a.queued >= 0 {
+		flags += "x"
+	}
+	if _, ok := c.outletAddr().(*net.UnixAddr); ok {
+		flags += "U"
+	}
+	if a.noEvict {
+		flags += "e"
+	}
+	if a.noTouch {
+		flags += "T"
+	}
+	if flags == "" {
+		flags = "N"
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d watch=0 "+
+		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
+		c.id, c.address(), c.localAddress(), a.name, int(now.Sub(c.began)/time.Second), int(c.idleSince(now)/time.Second), flags, a.queued,
+		a.input, a.inputSpace, waiting, a.input+a.inputSpace+waiting, command, c.user.Load().name, max(a.proto, 2), a.library, a.version)
+}
+
+func (c *conn) outletAddr() net.Addr {
+	if c.outlet == nil {
+		return nil
+	}
+	return c.outlet.LocalAddr()
+}
+
+// maxClientName bounds what a client may tell about itself.
+const maxClientName = 1024
+
+// plainName reports whether a name can stand in a line of CLIENT LIST.
+func plainName(name []byte) bool {
+	return len(name) <= maxClientName && !strings.ContainsFunc(string(name), func(r rune) bool { return r < '!' || r > '~' })
+}

@@ -1,0 +1,212 @@
+package server
+
+import (
+	"slices"
+	"strings"
+)
+
+// What Redis says about rules.
+const (
+	badRule        = "Syntax error"
+	unknownRule    = "Unknown command or category name in ACL"
+	uselessPattern = "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. " +
+		"Try 'resetkeys' to start with an empty list of patterns"
+	uselessChannel = "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any effect. " +
+		"Try 'resetchannels' to start with an empty list of channels"
+	badHash       = "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"
+	noSuchHash    = "The password you are trying to remove from the user does not exist"
+	firstArgOfSub = "Allowing first-arg of a subcommand is not supported"
+)
+
+// apply changes the rights as one rule says, and returns what is wrong with it, ""
+// if nothing is. Selectors and rules on the first argument of a command are not
+// supported, and wrong.
+func (r *rights) apply(t *table, rule string) (problem string) {
+	switch strings.ToLower(rule) {
+	case "":
+		return badRule
+	case "on", "off":
+		r.enabled = strings.EqualFold(rule, "on")
+	case "nopass":
+		r.open, r.passwords = true, nil
+	case "resetpass":
+		r.open, r.passwords = false, nil
+	case "allkeys":
+		r.allKeys, r.patterns = true, nil
+	case "resetkeys":
+		r.allKeys, r.patterns = false, nil
+	case "allchannels":
+		r.allChannels, r.channels = true, nil
+	case "resetchannels":
+		r.allChannels, r.channels = false, nil
+	case "allcommands":
+		r.setAll(true)
+	case "nocommands":
+		r.setAll(false)
+	case "sanitize-payload":
+		// Payloads are always checked.
+	case "clearselectors":
+		// There are none.
+	case "reset":
+		*r = *newRights(t)
+	default:
+		return r.applyPrefixed(t, rule)
+	}
+	return ""
+}
+
+func (r *rights) applyPrefixed(t *table, rule string) (problem string) {
+	text := rule[1:]
+	switch rule[0] {
+	case '>', '<', '#', '!':
+		return r.applyPassword(rule[0], text)
+	case '~':
+		return r.addPattern(reads|writes, text)
+	case '%':
+		kind, glob, ok := strings.Cut(text, "~")
+		a, known := map[string]access{"R": reads, "W": writes, "RW": reads | writes, "WR": reads | writes}[strings.ToUpper(kind)]
+		if !ok || !known {
+			return badRule
+		}
+		return r.addPattern(a, glob)
+	case '&':
+		switch {
+		case !plainPattern(text):
+			return badRule
+		case r.allChannels:
+			return uselessChannel
+		case text == "*":
+			r.allChannels, r.channels = true, nil
+		case !slices.Contains(r.channels, text):
+			r.channels = append(r.channels, text)
+		}
+	case '+', '-':
+		if category, ok := strings.CutPrefix(text, "@"); ok {
+			return r.applyCategory(t, rule[0] == '+', strings.ToLower(category))
+		}
+		return r.applyCommand(t, rule[0] == '+', strings.ToLower(text))
+	default:
+		return badRule
+	}
+	return ""
+}
+
+// plainPattern reports whether a pattern can stand in the line of a file.
+func plainPattern(text string) bool { return !strings.ContainsAny(text, " \x00\t\n\v\f\r") }
+
+func (r *rights) addPattern(a access, glob string) (problem string) {
+	switch {
+	case !plainPattern(glob):
+		return badRule
+	case r.allKeys:
+		return uselessPattern
+	case glob == "*" && a == reads|writes:
+		r.allKeys, r.patterns = true, nil
+		return ""
+	}
+	for i, p := range r.patterns {
+		if p.glob == glob {
+			r.patterns[i].access |= a
+			return ""
+		}
+	}
+	r.patterns = append(r.patterns, keyPattern{a, glob})
+	return ""
+}
+
+func (r *rights) applyPassword(kind byte, text string) (problem string) {
+	var p passwordHash
+	if kind == '>' || kind == '<' {
+		p = hashPassword(text)
+	} else if p.text = text; !p.valid() {
+		return badHash
+	}
+	at := slices.Index(r.passwords, p)
+	switch {
+	case kind == '>' || kind == '#':
+		if at < 0 {
+			r.passwords = append(r.passwords, p)
+		}
+		r.open = false
+	case at < 0:
+		return noSuchHash
+	default:
+		r.passwords = slices.Delete(r.passwords, at, at+1)
+	}
+	return ""
+}
+
+func (r *rights) setAll(in bool) {
+	clear(r.allowed)
+	if in {
+		for i := range r.allowed {
+			r.allowed[i] = ^uint64(0)
+		}
+	}
+	r.all = in
+	r.rules = []string{sign(in) + "@all"}
+}
+
+func sign(in bool) string {
+	if in {
+		return "+"
+	}
+	return "-"
+}
+
+func (r *rights) applyCategory(t *table, in bool, name string) (problem string) {
+	if name == "all" {
+		r.setAll(in)
+		return ""
+	}
+	commands, ok := t.category(name)
+	if !ok {
+		return unknownRule
+	}
+	for _, cmd := range commands {
+		r.put(cmd, in)
+	}
+	r.addRule(in, "@"+name)
+	return ""
+}
+
+func (r *rights) applyCommand(t *table, in bool, name string) (problem string) {
+	name, sub, hasSub := strings.Cut(name, "|")
+	cmd := t.byName[name]
+	if cmd == nil {
+		return unknownRule
+	}
+	if hasSub {
+		switch {
+		case strings.Contains(sub, "|"):
+			return firstArgOfSub
+		case sub == "" || cmd.names == nil:
+			return badRule
+		case cmd.names[sub] == nil:
+			return unknownRule
+		}
+		cmd = cmd.names[sub]
+	}
+	r.put(cmd, in)
+	r.addRule(in, cmd.full)
+	return ""
+}
+
+// put allows a command with its subcommands, or forbids it.
+func (r *rights) put(cmd *command, in bool) {
+	r.allowed.put(cmd.index, in)
+	for _, sub := range cmd.names {
+		r.allowed.put(sub.index, in)
+	}
+	if !in {
+		r.all = false
+	}
+}
+
+// addRule notes a rule in the place of those that it makes meaningless.
+func (r *rights) addRule(in bool, what string) {
+	r.rules = slices.DeleteFunc(r.rules, func(old string) bool {
+		return old[1:] == what || strings.HasPrefix(old[1:], what+"|")
+	})
+	r.rules = append(r.rules, sign(in)+what)
+}

@@ -1,0 +1,307 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"seen/internal/resp"
+)
+
+var aclCommands = section("server", nil, []command{{
+	name: "acl", arity: -2, flags: flagAlone, since: "6.0.0", complexity: "Depends on the subcommand", summary: "Commands about users and what they may do.",
+	subs: []command{
+		{name: "whoami", arity: 2, flags: forAll, handle: aclWhoAmI, since: "6.0.0", complexity: "O(1)", summary: "Tells the user of the connection."},
+		{name: "list", arity: 2, flags: forAdmin, handle: aclList, since: "6.0.0", complexity: "O(n), n users", summary: "Lists the users with their rules."},
+		{name: "users", arity: 2, flags: forAdmin, handle: aclUsers, since: "6.0.0", complexity: "O(n), n users", summary: "Lists the users."},
+		{
+			name: "getuser", arity: 3, flags: forAdmin, handle: aclGetUser, since: "6.0.0", complexity: "O(n), n rules",
+			summary: "Describes a user.", arguments: arguments("username"),
+		},
+		{
+			name: "setuser", arity: -3, flags: forAdmin, handle: aclSetUser, since: "6.0.0", complexity: "O(n), n rules",
+			summary: "Makes or changes a user.", arguments: arguments("username [rule [rule ...]]"),
+		},
+		{
+			name: "deluser", arity: -3, flags: forAdmin, handle: aclDelUser, since: "6.0.0", complexity: "O(n), n connections",
+			summary: "Deletes users and ends their connections.", arguments: arguments("username [username ...]"),
+		},
+		{
+			name: "cat", arity: -2, flags: forAll, handle: aclCat, since: "6.0.0", complexity: "O(n), n commands",
+			summary: "Lists the categories, or the commands of one.", arguments: arguments("[category]"),
+		},
+		{
+			name: "log", arity: -2, flags: forAdmin, handle: aclLogs, since: "6.0.0", complexity: "O(n), n entries",
+			summary: "Lists what users were refused.", arguments: arguments("[count|RESET]"),
+		},
+		{
+			name: "dryrun", arity: -4, flags: forAdmin, handle: aclDryRun, since: "7.0.0", complexity: "O(n), n keys",
+			summary: "Tells whether a user may run a command.", arguments: arguments("username command [arg [arg ...]]"),
+		},
+		{
+			name: "genpass", arity: -2, flags: forAll, handle: aclGenPass, since: "6.0.0", complexity: "O(1)",
+			summary: "Makes up a password.", arguments: arguments("[bits]"),
+		},
+		{name: "load", arity: 2, flags: forAdmin, handle: aclLoad, since: "6.0.0", complexity: "O(n), n users", summary: "Reads the users from the file."},
+		{name: "save", arity: 2, flags: forAdmin, handle: aclSave, since: "6.0.0", complexity: "O(n), n users", summary: "Writes the users to the file."},
+		help("6.0.0"),
+	},
+}})
+
+func aclWhoAmI(c *call) { c.out.BulkString(c.user.Load().name) }
+
+func aclList(c *call) {
+	users := c.server.acl.list()
+	c.out.Array(len(users))
+	for _, u := range users {
+		c.out.BulkString("user " + u.name + " " + u.rights.Load().describe())
+	}
+}
+
+func aclUsers(c *call) {
+	users := c.server.acl.list()
+	c.out.Array(len(users))
+	for _, u := range users {
+		c.out.BulkString(u.name)
+	}
+}
+
+func aclGetUser(c *call) {
+	u := c.server.acl.get(string(c.args[2]))
+	if u == nil {
+		c.out.Null()
+		return
+	}
+	r := u.rights.Load()
+	c.out.Map(6)
+	c.out.BulkString("flags")
+	words := r.flagWords()
+	c.out.Set(len(words))
+	for _, word := range words {
+		c.out.BulkString(word)
+	}
+	c.out.BulkString("passwords")
+	c.out.Array(len(r.passwords))
+	for _, p := range r.passwords {
+		c.out.BulkString(p.text)
+	}
+	for _, field := range []struct{ name, value string }{
+		{"commands", strings.Join(r.rules, " ")}, {"keys", r.keysText()}, {"channels", r.channelsText()},
+	} {
+		c.out.BulkString(field.name)
+		c.out.BulkString(field.value)
+	}
+	c.out.BulkString("selectors")
+	c.out.Array(0)
+}
+
+func aclSetUser(c *call) {
+	var rules []string
+	for _, rule := range c.args[3:] {
+		rules = append(rules, string(rule))
+	}
+	name := string(c.args[2])
+	if !plainPattern(name) {
+		c.out.Error("ERR Usernames can't contain spaces or null characters")
+		return
+	}
+	if rule, problem := c.server.acl.change(name, rules); problem != "" {
+		c.out.Error("ERR Error in ACL SETUSER modifier '" + concealed(rule) + "': " + problem)
+		return
+	}
+	c.out.OK()
+}
+
+func aclDelUser(c *call) {
+	n := 0
+	for _, name := range c.args[2:] {
+		if string(name) == defaultUserName {
+			c.out.Error("ERR The 'default' user cannot be removed")
+			return
+		}
+	}
+	for _, name := range c.args[2:] {
+		if u := c.server.acl.get(string(name)); u != nil && c.server.acl.remove(u.name) {
+			c.kill(func(other *conn) bool { return other.user.Load() == u })
+			n++
+		}
+	}
+	c.out.Int(int64(n))
+}
+
+func aclCat(c *call) {
+	switch len(c.args) {
+	case 2:
+		c.out.Array(len(categoryNames))
+		for _, name := range categoryNames {
+			c.out.BulkString(name)
+		}
+	case 3:
+		commands, ok := c.server.table.category(strings.ToLower(string(c.args[2])))
+		if !ok {
+			c.out.Error("ERR Unknown category '" + string(c.args[2]) + "'")
+			return
+		}
+		c.out.Array(len(commands))
+		for _, cmd := range commands {
+			c.out.BulkString(cmd.full)
+		}
+	default:
+		c.wrongSubcommand()
+	}
+}
+
+// wrongSubcommand is the error for a subcommand with too many words, of those that
+// allow some.
+func (c *call) wrongSubcommand() {
+	c.out.Error(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.",
+		c.args[1], strings.ToUpper(string(c.args[0]))))
+}
+
+func aclLogs(c *call) {
+	n := int64(10)
+	switch {
+	case len(c.args) > 3:
+		c.wrongSubcommand()
+		return
+	case len(c.args) == 3 && isWord(c.args[2], "RESET"):
+		c.server.acl.log.clear()
+		c.out.OK()
+		return
+	case len(c.args) == 3:
+		var ok bool
+		if n, ok = resp.ParseInt(c.args[2]); !ok {
+			c.out.Error(notInteger)
+			return
+		}
+	}
+	entries := c.server.acl.log.list(int(min(max(n, 0), maxACLLog)))
+	now := c.server.config.Now()
+	c.out.Array(len(entries))
+	for _, e := range entries {
+		c.out.Map(10)
+		c.out.BulkString("count")
+		c.out.Int(e.count)
+		for _, field := range []struct{ name, value string }{
+			{"reason", e.reason}, {"context", e.context}, {"object", e.object}, {"username", e.user},
+		} {
+			c.out.BulkString(field.name)
+			c.out.BulkString(field.value)
+		}
+		c.out.BulkString("age-seconds")
+		c.out.Double(float64(now.Sub(e.first).Milliseconds()) / 1000)
+		c.out.BulkString("client-info")
+		c.out.BulkString(e.client)
+		for _, field := range []struct {
+			name  string
+			value int64
+		}{{"entry-id", e.id}, {"timestamp-created", e.first.UnixMilli()}, {"timestamp-last-updated", e.last.UnixMilli()}} {
+			c.out.BulkString(field.name)
+			c.out.Int(field.value)
+		}
+	}
+}
+
+func aclDryRun(c *call) {
+	u := c.server.acl.get(string(c.args[2]))
+	if u == nil {
+		c.out.Error("ERR User '" + string(c.args[2]) + "' not found")
+		return
+	}
+	args := c.args[3:]
+	cmd := c.server.table.find(args)
+	switch {
+	case cmd == nil:
+		c.out.Error("ERR Command '" + string(args[0]) + "' not found")
+		return
+	case !cmd.takes(len(args)):
+		c.out.Error("ERR wrong number of arguments for '" + cmd.full + "' command")
+		return
+	}
+	switch d, at := u.rights.Load().check(cmd, args); d {
+	case denyCommand:
+		c.out.BulkString("This user has no permissions to run the '" + cmd.full + "' command")
+	case denyKey:
+		c.out.BulkString("This user has no permissions to access the '" + string(args[at]) + "' key")
+	default:
+		c.out.OK()
+	}
+}
+
+func aclGenPass(c *call) {
+	bits := int64(256)
+	switch len(c.args) {
+	case 2:
+	case 3:
+		var ok bool
+		if bits, ok = resp.ParseInt(c.args[2]); !ok {
+			c.out.Error(notInteger)
+			return
+		}
+		if bits < 1 || bits > 4096 {
+			c.out.Error("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096")
+			return
+		}
+	default:
+		c.wrongSubcommand()
+		return
+	}
+	digits := int(bits+3) / 4
+	b := make([]byte, (digits+1)/2)
+	_, _ = rand.Read(b) // never fails
+	c.out.BulkString(hex.EncodeToString(b)[:digits])
+}
+
+const noACLFile = "ERR This server is not configured to use an ACL file: start it with one to have users kept. " +
+	"Until then ACL SETUSER makes users that are gone when it ends."
+
+func aclLoad(c *call) {
+	if c.server.config.ACLFile == "" {
+		c.out.Error(noACLFile)
+		return
+	}
+	if err := c.server.ReloadACL(); err != nil {
+		c.out.Error("ERR " + err.Error())
+		return
+	}
+	// Its own user may be gone.
+	if c.server.acl.get(c.user.Load().name) != c.user.Load() {
+		c.ending = true
+	}
+	c.out.OK()
+}
+
+func aclSave(c *call) {
+	if c.server.config.ACLFile == "" {
+		c.out.Error(noACLFile)
+		return
+	}
+	if err := c.server.acl.save(); err != nil {
+		c.server.event(Failure, "the users could not be saved", "error", err.Error())
+		c.out.Error("ERR There was an error trying to save the ACLs. Please check the server logs for more information")
+		return
+	}
+	c.out.OK()
+}
+
+// ReloadACL reads the users from the ACL file, if there is one, in the place of all
+// users that there are. Connections of users who are gone are ended. If the file has
+// an error nothing changes.
+func (s *Server) ReloadACL() error {
+	if s.acl.file == "" {
+		return nil
+	}
+	gone, err := s.acl.load()
+	if err != nil {
+		return err
+	}
+	for _, u := range gone {
+		for _, c := range s.clients.list() {
+			if c.user.Load() == u {
+				c.drain()
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"math"
+	"time"
+
+	"seen/internal/resp"
+)
+
+var expiryCommands = section("generic", nil, []command{
+	expiring("expire", "1.0.0", "key seconds [NX|XX|GT|LT]", "Has a value deleted after so many seconds.", time.Second, true),
+	expiring("pexpire", "2.6.0", "key milliseconds [NX|XX|GT|LT]", "Has a value deleted after so many milliseconds.", time.Millisecond, true),
+	expiring("expireat", "1.2.0", "key unix-time-seconds [NX|XX|GT|LT]", "Has a value deleted at a time in seconds since 1970.", time.Second, false),
+	expiring("pexpireat", "2.6.0", "key unix-time-milliseconds [NX|XX|GT|LT]", "Has a value deleted at a time in milliseconds since 1970.", time.Millisecond, false),
+	asking("ttl", "1.0.0", "Tells in how many seconds a value is deleted.", time.Second, true),
+	asking("pttl", "2.6.0", "Tells in how many milliseconds a value is deleted.", time.Millisecond, true),
+	asking("expiretime", "7.0.0", "Tells when a value is deleted, in seconds since 1970.", time.Second, false),
+	asking("pexpiretime", "7.0.0", "Tells when a value is deleted, in milliseconds since 1970.", time.Millisecond, false),
+	{
+		name: "persist", arity: 2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: writes, handle: persist,
+		since: "2.2.0", complexity: "O(1)", summary: "Has a value stay until it is deleted.", arguments: arguments("key"),
+	},
+})
+
+// expiring is a command that sets when a value is deleted: in units, from now on or
+// since 1970.
+func expiring(name, since, syntax, summary string, unit time.Duration, fromNow bool) command {
+	return command{
+		name: name, arity: -3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: writes,
+		since: since, complexity: "O(1)", summary: summary, arguments: arguments(syntax),
+		handle: func(c *call) { expire(c, unit, fromNow) },
+	}
+}
+
+// asking is a command that tells when a value is deleted.
+func asking(name, since, summary string, unit time.Duration, fromNow bool) command {
+	return command{
+		name: name, arity: 2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1,
+		since: since, complexity: "O(1)", summary: summary, arguments: arguments("key"),
+		handle: func(c *call) { timeToLive(c, unit, fromNow) },
+	}
+}
+
+// expiryTerms are the conditions under which EXPIRE changes anything.
+type expiryTerms struct{ nx, xx, gt, lt bool }
+
+// read reads the conditions and returns what is wrong with them.
+func (t *expiryTerms) read(words [][]byte) (problem string) {
+	for _, word := range words {
+		switch {
+		case isWord(word, "NX"):
+			t.nx = true
+		case isWord(word, "XX"):
+			t.xx = true
+		case isWord(word, "GT"):
+			t.gt = true
+		case isWord(word, "LT"):
+			t.lt = true
+		default:
+			return "ERR Unsupported option " + string(word)
+		}
+	}
+	switch {
+	case t.nx && (t.xx || t.gt || t.lt):
+		return "ERR NX and XX, GT or LT options at the same time are not compatible"
+	case t.gt && t.lt:
+		return "ERR GT and LT options at the same time are not compatible"
+	}
+	return ""
+}
+
+// allow reports whether a value that is deleted at former, zero if never, may be
+// deleted at another time.
+func (t *expiryTerms) allow(former, at time.Time) bool {
+	never := former.IsZero()
+	switch {
+	case t.nx && !never, t.xx && never, t.gt && (never || !at.After(former)), t.lt && !never && !at.Before(former):
+		return false
+	}
+	return true
+}
+
+func expire(c *call, unit time.Duration, fromNow bool) {
+	var terms expiryTerms
+	if problem := terms.read(c.args[3:]); problem != "" {
+		c.out.Error(problem)
+		return
+	}
+	n, ok := resp.ParseInt(c.args[2])
+	if !ok {
+		c.out.Error(notInteger)
+		return
+	}
+	now := c.server.config.Now()
+	millis, ok := deadline(n, unit, fromNow, now)
+	if !ok {
+		c.out.Error("ERR invalid expire time in '" + c.command.full + "' command")
+		return
+	}
+	v := c.look(c.args[1])
+	at := time.UnixMilli(millis)
+	if v == nil || !terms.allow(v.Expires(), at) {
+		c.out.Int(0)
+		return
+	}
+	ok, lsn, err := c.store().Expire(c.args[1], at)
+	c.after(lsn)
+	switch {
+	case err != nil:
+		c.out.Error(storeError(err))
+	case ok:
+		c.out.Int(1)
+	default:
+		c.after(c.store().Absent())
+		c.out.Int(0)
+	}
+}
+
+// deadline returns the time that a command means, in milliseconds since 1970, and
+// false if no clock shows it.
+func deadline(n int64, unit time.Duration, fromNow bool, now time.Time) (millis int64, ok bool) {
+	if unit == time.Second {
+		if n > math.MaxInt64/1000 || n < math.MinInt64/1000 {
+			return 0, false
+		}
+		n *= 1000
+	}
+	if fromNow {
+		base := now.UnixMilli()
+		if n > math.MaxInt64-base {
+			return 0, false
+		}
+		n += base
+	}
+	return n, true
+}
+
+func timeToLive(c *call, unit time.Duration, fromNow bool) {
+	v := c.look(c.args[1])
+	if v == nil {
+		c.out.Int(-2)
+		return
+	}
+	expires := v.Expires()
+	if expires.IsZero() {
+		c.out.Int(-1)
+		return
+	}
+	millis := expires.UnixMilli()
+	if fromNow {
+		millis = max(millis-c.server.config.Now().UnixMilli(), 0)
+	}
+	if unit == time.Second {
+		millis = (millis + 500) / 1000
+	}
+	c.out.Int(millis)
+}
+
+func persist(c *call) {
+	ok, at, err := c.store().Persist(c.args[1])
+	c.after(at)
+	c.look(c.args[1])
+	switch {
+	case err != nil:
+		c.out.Error(storeError(err))
+	case ok:
+		c.out.Int(1)
+	default:
+		c.out.Int(0)
+	}
+}

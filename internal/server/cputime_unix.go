@@ -1,0 +1,17 @@
+//go:build unix
+
+package server
+
+import (
+	"syscall"
+	"time"
+)
+
+// processTimes returns the processor time of the process.
+func processTimes() (user, system time.Duration) {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0, 0
+	}
+	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
+}

@@ -1,0 +1,69 @@
+package server
+
+// globMatch reports whether s matches a pattern of Redis: * any bytes, ? one byte,
+// [abc], [a-z] and [^a] one byte of a set, \ the next byte itself. It takes at most
+// len(pattern) * len(s) steps.
+func globMatch(pattern, s []byte) bool {
+	p, at := 0, 0
+	star, resume := -1, 0 // the last * and where it is to be tried next
+	for at < len(s) {
+		if p < len(pattern) {
+			if pattern[p] == '*' {
+				star, resume = p, at
+				p++
+				continue
+			}
+			if next, ok := globByte(pattern, p, s[at]); ok {
+				p, at = next, at+1
+				continue
+			}
+		}
+		if star < 0 {
+			return false
+		}
+		resume++
+		p, at = star+1, resume
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// globByte reports whether c matches what stands at p in the pattern, which is no *,
+// and returns the position behind it. A set that is not closed ends with the
+// pattern.
+func globByte(pattern []byte, p int, c byte) (next int, ok bool) {
+	switch pattern[p] {
+	case '?':
+		return p + 1, true
+	case '\\':
+		if p+1 < len(pattern) {
+			p++
+		}
+		return p + 1, pattern[p] == c
+	case '[':
+	default:
+		return p + 1, pattern[p] == c
+	}
+	p++
+	not := p < len(pattern) && pattern[p] == '^'
+	if not {
+		p++
+	}
+	found := false
+	for ; p < len(pattern) && pattern[p] != ']'; p++ {
+		switch {
+		case pattern[p] == '\\' && p+1 < len(pattern):
+			p++
+			found = found || pattern[p] == c
+		case p+2 < len(pattern) && pattern[p+1] == '-':
+			low, high := pattern[p], pattern[p+2]
+			found = found || min(low, high) <= c && c <= max(low, high)
+			p += 2
+		default:
+			found = found || pattern[p] == c
+		}
+	}
+	return min(p+1, len(pattern)), found != not
+}

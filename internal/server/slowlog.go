@@ -1,0 +1,85 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What is kept of a slow command.
+const (
+	maxSlowArgs  = 32
+	maxSlowBytes = 128
+)
+
+// slowEntry is a command that took long.
+type slowEntry struct {
+	id           int64
+	at           time.Time
+	took         time.Duration
+	args         []string
+	client, name string
+}
+
+// slowLog holds the last commands that took longer than a threshold, the latest
+// first.
+type slowLog struct {
+	threshold atomic.Int64 // microseconds; < 0: nothing is kept
+	length    atomic.Int64
+
+	mu      sync.Mutex
+	entries []slowEntry
+	nextID  int64
+}
+
+func (l *slowLog) init() {
+	l.threshold.Store(10000)
+	l.length.Store(128)
+}
+
+// note keeps commands that took so long, together, if that is too long for them.
+func (l *slowLog) note(c *conn, batch []parsed, took time.Duration) {
+	threshold := l.threshold.Load()
+	if threshold < 0 || took.Microseconds() < threshold*int64(len(batch)) {
+		return
+	}
+	e := slowEntry{at: c.server.config.Now(), took: took / time.Duration(len(batch)), args: slowWords(batch[0].args), client: c.address(), name: c.name()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.id = l.nextID
+	l.nextID++
+	l.entries = slices.Insert(l.entries, 0, e)
+	l.entries = l.entries[:min(len(l.entries), int(max(l.length.Load(), 0)))]
+}
+
+func slowWords(args [][]byte) (words []string) {
+	for i, arg := range args {
+		if i == maxSlowArgs-1 && len(args) > maxSlowArgs {
+			return append(words, fmt.Sprintf("... (%d more arguments)", len(args)-i))
+		}
+		if len(arg) > maxSlowBytes {
+			words = append(words, fmt.Sprintf("%s... (%d more bytes)", arg[:maxSlowBytes], len(arg)-maxSlowBytes))
+		} else {
+			words = append(words, string(arg))
+		}
+	}
+	return words
+}
+
+// list returns the latest n entries, all of them if n < 0.
+func (l *slowLog) list(n int) []slowEntry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < 0 || n > len(l.entries) {
+		n = len(l.entries)
+	}
+	return slices.Clone(l.entries[:n])
+}
+
+func (l *slowLog) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = nil
+}

@@ -1,0 +1,184 @@
+package server
+
+import "bytes"
+
+// transaction is what a client has between MULTI and EXEC, and what it watches.
+type transaction struct {
+	open    bool
+	running bool // EXEC runs the commands
+	failed  bool // a command could not be queued: EXEC will refuse
+	queued  []parsed
+	bytes   int // of their words, taken from the budget of all buffers
+	watched []watched
+}
+
+// watched is a name and the version of its value when WATCH was called.
+type watched struct {
+	name    []byte
+	version uint64
+}
+
+// immediate reports whether a command runs at once within a transaction.
+func (cmd *command) immediate() bool {
+	switch cmd.name {
+	case "exec", "discard", "multi", "watch", "quit", "reset":
+		return cmd.parent == nil
+	}
+	return false
+}
+
+// queue keeps a command for EXEC.
+func (c *conn) queue(p parsed) {
+	size := 0
+	for _, arg := range p.args {
+		size += len(arg) + 24 // and the slice
+	}
+	switch {
+	case len(c.tx.queued) >= c.server.config.Limits.Queued:
+		c.reject(p, "ERR the transaction has too many commands")
+		return
+	case !c.server.buffers.take(size):
+		c.reject(p, "ERR the buffers of all clients together are at their limit; make the transaction smaller or try again")
+		return
+	}
+	c.tx.bytes += size
+	words := make([][]byte, len(p.args))
+	for i, arg := range p.args {
+		words[i] = bytes.Clone(arg)
+	}
+	c.tx.queued = append(c.tx.queued, parsed{p.command, words})
+	c.out.Simple("QUEUED")
+}
+
+// discard ends the transaction without running it, and the watching.
+func (c *conn) discard() {
+	c.server.buffers.give(c.tx.bytes)
+	c.tx = transaction{}
+}
+
+var transactionCommands = section("transaction", []string{"transaction"}, []command{
+	{
+		name: "multi", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: multi,
+		since: "1.2.0", complexity: "O(1)", summary: "Begins a transaction: commands are kept until EXEC.",
+	},
+	{
+		name: "exec", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagSkipSlowlog | flagAlone, handle: runTransaction,
+		since: "1.2.0", complexity: "That of the commands", summary: "Runs the commands of a transaction together, also as to crashes.",
+	},
+	{
+		name: "discard", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: discard,
+		since: "2.0.0", complexity: "O(n), n commands", summary: "Forgets the commands of a transaction.",
+	},
+	{
+		name: "watch", arity: -2, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy, first: 1, last: -1, step: 1, access: looks, handle: watch,
+		since: "2.2.0", complexity: "O(n), n keys", summary: "Lets the next EXEC run only if the keys have not changed until then.",
+		arguments: arguments("key [key ...]"),
+	},
+	{
+		name: "unwatch", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: unwatch,
+		since: "2.2.0", complexity: "O(1)", summary: "Forgets all watched keys.",
+	},
+})
+
+func multi(c *call) {
+	if c.tx.open {
+		c.out.Error("ERR MULTI calls can not be nested")
+		return
+	}
+	c.tx.open = true
+	c.out.OK()
+}
+
+func discard(c *call) {
+	if !c.tx.open {
+		c.out.Error("ERR DISCARD without MULTI")
+		return
+	}
+	c.discard()
+	c.out.OK()
+}
+
+func watch(c *call) {
+	if c.tx.open {
+		c.out.Error("ERR WATCH inside MULTI is not allowed")
+		return
+	}
+	for _, name := range c.args[1:] {
+		if c.watches(name) {
+			continue
+		}
+		size := len(name) + 64
+		if !c.server.buffers.take(size) {
+			c.out.Error("ERR the buffers of all clients together are at their limit; watch fewer keys or try again")
+			return
+		}
+		c.tx.bytes += size
+		c.tx.watched = append(c.tx.watched, watched{bytes.Clone(name), c.store().Version(name)})
+	}
+	c.out.OK()
+}
+
+func (c *conn) watches(name []byte) bool {
+	for _, w := range c.tx.watched {
+		if bytes.Equal(w.name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func unwatch(c *call) {
+	if !c.tx.open {
+		c.discard()
+	}
+	c.out.OK()
+}
+
+// runTransaction runs the commands of a transaction. No other command runs meanwhile, and
+// after a crash all that they have changed is there, or nothing. An error of one
+// does not keep the others from running.
+func runTransaction(c *call) {
+	switch {
+	case !c.tx.open:
+		c.out.Error("ERR EXEC without MULTI")
+		return
+	case c.tx.failed:
+		c.discard()
+		c.out.Error("EXECABORT Transaction discarded because of previous errors.")
+		return
+	}
+	c.server.store.Atomically(func() {
+		if c.changed() {
+			c.out.NullArray()
+			return
+		}
+		c.out.Array(len(c.tx.queued))
+		c.tx.running, c.tx.open = true, false
+		for i, p := range c.tx.queued {
+			c.call.command, c.call.args = p.command, p.args
+			// Rights may have changed since the command was queued.
+			if reason := c.refusal(p); reason != "" {
+				c.reject(p, reason)
+				continue
+			}
+			c.counted(c.tx.queued[i:i+1], func() { c.handle(p.command) })
+		}
+	})
+	c.discard()
+}
+
+// changed reports whether a watched value has changed.
+func (c *conn) changed() bool {
+	for _, w := range c.tx.watched {
+		if c.server.store.Version(w.name) != w.version {
+			// The reply shows the change.
+			if v := c.server.store.Get(w.name); v != nil {
+				c.call.after(v.LSN())
+			} else {
+				c.call.after(c.server.store.Absent())
+			}
+			return true
+		}
+	}
+	return false
+}
