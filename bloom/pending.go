@@ -1,6 +1,11 @@
 package bloom
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+
+	"seen/internal/kernel"
+)
 
 // pending is a batch of hashes that several arrays are asked about one after
 // another, reduced to those that none has answered yet.
@@ -10,6 +15,11 @@ type pending struct {
 	hs      [keyBatch]uint64
 	at      [keyBatch]uint8 // where in the batch they stand
 	hit     [keyBatch]bool
+
+	// Scratch memory of askLikely.
+	likely    [keyBatch]uint64
+	likelyAt  [keyBatch]uint8
+	likelyHit [keyBatch]bool
 }
 
 // pendings keeps batch calls free of allocation.
@@ -30,47 +40,93 @@ func part(answers []bool, at, m int) []bool {
 	return answers[at : at+m]
 }
 
-// start begins with all of hs, of which there are at most keyBatch.
-func (p *pending) start(answers []bool, hs []uint64) {
+// start begins with all of hs, of which there are at most keyBatch. Those that are
+// settled later are answered with hit.
+func (p *pending) start(answers []bool, hs []uint64, hit bool) {
 	p.answers = answers
-	p.n = copy(p.hs[:], hs)
-	for i := range hs {
-		p.at[i] = uint8(i)
+	for i := range answers {
+		answers[i] = hit
 	}
+	p.n = copy(p.hs[:], hs)
+	p.at = inOrder
 }
+
+// inOrder is at for a batch of which none is settled.
+var inOrder = func() (at [keyBatch]uint8) {
+	for i := range at {
+		at[i] = uint8(i)
+	}
+	return at
+}()
 
 // startMissed begins with those of hs that are not hit, and answers false to the
 // others.
 func (p *pending) startMissed(answers []bool, hs []uint64) {
-	p.answers = answers
-	clear(answers)
-	p.n = 0
-	for i, h := range hs {
-		p.hs[p.n&(keyBatch-1)], p.at[p.n&(keyBatch-1)] = h, uint8(i)
-		p.n += one(!p.hit[i&(keyBatch-1)])
+	p.start(answers, hs, false)
+	p.settle()
+}
+
+// ask settles those that f has; the others are left.
+//
+// A filter that is one of many has few of the keys that it is asked about, and the
+// first line of a key is nearly always enough to tell. So the other lines are asked
+// about only where it does not, which saves most of the reads from memory.
+func (p *pending) ask(f *Blocked) {
+	hs, hit := p.hs[:p.n], p.hit[:p.n]
+	if f.layout.Lines > 1 && f.touch == nil {
+		likely := f.hasFirst(hit, hs)
+		if likely == 0 {
+			return
+		}
+		if likely <= len(hs)/2 {
+			p.askLikely(f)
+			return
+		}
+	}
+	if f.HasHashes(hit, hs) > 0 {
+		p.settle()
 	}
 }
 
-// ask answers with the given answer those that f has; the others are left.
-func (p *pending) ask(f *Blocked, answer bool) {
-	if f.HasHashes(p.hit[:p.n], p.hs[:p.n]) == 0 {
+// askLikely is ask about those that are hit; the others are not there.
+func (p *pending) askLikely(f *Blocked) {
+	n := 0
+	for i, hit := range p.hit[:p.n] {
+		k := n & (keyBatch - 1)
+		p.likely[k], p.likelyAt[k] = p.hs[i&(keyBatch-1)], uint8(i)
+		n += one(hit)
+	}
+	if f.HasHashes(p.likelyHit[:n], p.likely[:n]) == 0 {
 		return
 	}
-	p.settle(answer)
+	for i, at := range p.likelyAt[:n] {
+		p.hit[at] = p.likelyHit[i]
+	}
+	p.settle()
 }
 
-// settle answers with the given answer those that are hit; the others are left.
-func (p *pending) settle(answer bool) {
+// hasFirst is HasHashes for the first lines of the keys only: true is possible, false
+// certain. Access to f must not be announced.
+func (f *Blocked) hasFirst(possible []bool, hs []uint64) int {
+	n := f.firstLines().HasBatch(f.words, possible, hs)
+	runtime.KeepAlive(f)
+	return n
+}
+
+// firstLines returns the layout of the first region, which is all of an array with
+// one line for each key.
+func (f *Blocked) firstLines() kernel.Layout {
+	return kernel.Layout{RegionLines: f.layout.RegionLines, Lines: 1, Lanes: f.layout.Lanes}
+}
+
+// settle settles those that are hit; the others are left. It has no branch on them:
+// every other one would be mispredicted.
+func (p *pending) settle() {
 	n := 0
-	for i := range p.n {
-		if p.hit[i] {
-			if p.answers != nil {
-				p.answers[p.at[i]] = answer
-			}
-			continue
-		}
-		p.hs[n], p.at[n] = p.hs[i], p.at[i]
-		n++
+	for i, hit := range p.hit[:p.n] {
+		k := n & (keyBatch - 1)
+		p.hs[k], p.at[k] = p.hs[i&(keyBatch-1)], p.at[i&(keyBatch-1)]
+		n += one(!hit)
 	}
 	p.n = n
 }
@@ -80,20 +136,16 @@ func (p *pending) settle(answer bool) {
 func (p *pending) add(f *Blocked, m int) int {
 	m = min(m, p.n)
 	count := f.AddHashes(p.hit[:m], p.hs[:m])
-	if p.answers != nil {
-		for i, isNew := range p.hit[:m] {
-			p.answers[p.at[i]] = isNew
-		}
-	}
+	p.answer(m)
 	p.n = copy(p.hs[:], p.hs[m:p.n])
 	copy(p.at[:], p.at[m:m+p.n])
 	return count
 }
 
-// answer answers for those that are left what stands in hit.
-func (p *pending) answer() {
+// answer answers for the first m of those that are left what stands in hit.
+func (p *pending) answer(m int) {
 	if p.answers != nil {
-		for i, yes := range p.hit[:p.n] {
+		for i, yes := range p.hit[:m] {
 			p.answers[p.at[i]] = yes
 		}
 	}
@@ -115,7 +167,7 @@ func hasBatches(found []bool, hs []uint64, ask func(*pending)) int {
 	total := 0
 	for at := 0; at < len(hs); at += keyBatch {
 		m := min(keyBatch, len(hs)-at)
-		p.start(part(found, at, m), hs[at:at+m])
+		p.start(part(found, at, m), hs[at:at+m], true)
 		ask(p)
 		p.rest(false)
 		total += m - p.n

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"seen/internal/kernel"
 	"seen/internal/pages"
 	"seen/sizing"
 )
@@ -73,6 +74,9 @@ type Scalable struct {
 type layer struct {
 	Blocked
 	index int // decides its share of the error rate
+	// first asks about the first line of a key only, where that can be told apart: it
+	// is nearly always enough to know that a layer does not have a key.
+	first kernel.Prepared
 }
 
 // NewScalable returns an empty filter with its first layer.
@@ -141,8 +145,22 @@ func emptyScalable(c ScalableConfig) (*Scalable, error) {
 }
 
 func asLayer(a array, index int) *layer {
-	return &layer{*unbound(a), index}
+	l := &layer{Blocked: *unbound(a), index: index}
+	l.first = l.single
+	if a.touch == nil {
+		l.first = l.firstLines().Prepare(a.words, Hash{})
+	}
+	return l
 }
+
+// Release returns the memory of the layer to the system.
+func (l *layer) Release() {
+	l.first = kernel.Prepared{}
+	l.Blocked.Release()
+}
+
+// has is HasHash, made for the case that the layer does not have the key.
+func (l *layer) has(h uint64) bool { return l.first.HasHash(h) && l.single.HasHash(h) }
 
 // rateOf returns the error rate of the layer with the given index. The rates of
 // all layers sum up to ErrorRate, since the sum of 1/i² is π²/6.
@@ -266,7 +284,7 @@ func (s *Scalable) AddHash(h uint64) bool {
 func (s *Scalable) HasHash(h uint64) bool {
 	// The newest layer first: it is the largest and the likeliest to have it.
 	for i := len(s.layers) - 1; i >= 0; i-- {
-		if s.layers[i].HasHash(h) {
+		if s.layers[i].has(h) {
 			return true
 		}
 	}
@@ -313,7 +331,7 @@ func (s *Scalable) addBatches(added []bool, hs []uint64) (count, n int, err erro
 	defer p.release()
 	for n < len(hs) {
 		m := min(keyBatch, len(hs)-n)
-		p.start(part(added, n, m), hs[n:n+m])
+		p.start(part(added, n, m), hs[n:n+m], false)
 		c, done, err := s.addPending(p)
 		count += c
 		n += done
@@ -329,7 +347,7 @@ func (s *Scalable) addBatches(added []bool, hs []uint64) (count, n int, err erro
 func (s *Scalable) addPending(p *pending) (count, n int, err error) {
 	n = p.n
 	for _, l := range s.layers[:len(s.layers)-1] {
-		p.ask(&l.Blocked, false)
+		p.ask(&l.Blocked)
 	}
 	for p.n > 0 {
 		if room := s.room(); room > 0 {
@@ -338,7 +356,7 @@ func (s *Scalable) addPending(p *pending) (count, n int, err error) {
 		}
 		// The newest layer has become full within the batch, and is from now on
 		// an older one. There is a next one only if a key is left that needs it.
-		p.ask(&s.newest().Blocked, false)
+		p.ask(&s.newest().Blocked)
 		if p.n == 0 {
 			break
 		}
@@ -355,19 +373,18 @@ func (s *Scalable) HasHashes(found []bool, hs []uint64) int {
 	if len(s.layers) == 1 {
 		return s.layers[0].HasHashes(found, hs)
 	}
-	return hasBatches(found, hs, func(p *pending) { s.askPending(p, true) })
+	return hasBatches(found, hs, func(p *pending) { s.askPending(p) })
 }
 
-// askPending asks all layers about a batch, and answers with the given answer
-// those that one of them has.
-func (s *Scalable) askPending(p *pending, answer bool) {
+// askPending asks all layers about a batch, and settles those that one of them has.
+func (s *Scalable) askPending(p *pending) {
 	for i := len(s.layers) - 1; i >= 0 && p.n > 0; i-- {
-		p.ask(&s.layers[i].Blocked, answer)
+		p.ask(&s.layers[i].Blocked)
 	}
 }
 
-// addRemaining adds what is left of a batch, and answers false to those that were
-// there; the new ones are left.
+// addRemaining adds what is left of a batch, and settles those that were there; the
+// new ones are left.
 func (s *Scalable) addRemaining(p *pending) {
 	if s.AddHashes(p.hit[:p.n], p.hs[:p.n]) == p.n {
 		return
@@ -375,5 +392,5 @@ func (s *Scalable) addRemaining(p *pending) {
 	for i, isNew := range p.hit[:p.n] {
 		p.hit[i] = !isNew
 	}
-	p.settle(false)
+	p.settle()
 }

@@ -170,7 +170,7 @@ func (s *Shared) addBatch(p *pending, added []bool, hs []uint64, few bool) int {
 	}
 	p.startMissed(added, hs)
 	count := s.addAbsent(p.hit[:p.n], p.hs[:p.n], few)
-	p.answer()
+	p.answer(p.n)
 	return count
 }
 

@@ -117,7 +117,7 @@ func (w *Window) addBatches(number int64, added []bool, hs []uint64) (count, rec
 	defer p.release()
 	for at := 0; at < len(hs); at += keyBatch {
 		m := min(keyBatch, len(hs)-at)
-		p.start(part(added, at, m), hs[at:at+m])
+		p.start(part(added, at, m), hs[at:at+m], false)
 		recorded += w.addPending(number, p)
 		count += p.n
 	}
@@ -144,11 +144,11 @@ func (w *Window) addPending(number int64, p *pending) (recorded int) {
 	return recorded
 }
 
-// askOthers answers false to those that one of the chosen generations has.
+// askOthers settles those that one of the chosen generations has.
 func (w *Window) askOthers(p *pending, chosen func(number int64) bool) {
 	for i := range w.gens {
 		if chosen(w.gens[i].number) {
-			w.gens[i].set.askPending(p, false)
+			w.gens[i].set.askPending(p)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (w *Window) HasHashes(found []bool, hs []uint64) int {
 	gens := w.liveGens(w.now())
 	return hasBatches(found, hs, func(p *pending) {
 		for i := range gens {
-			gens[i].set.askPending(p, true)
+			gens[i].set.askPending(p)
 		}
 	})
 }
