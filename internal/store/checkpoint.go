@@ -63,8 +63,8 @@ func (s *stored) numbers() (numbers []uint64) {
 	return numbers
 }
 
-// dead is a value that was deleted. Its image and its files stay until its deletion
-// has left the log: before, the log may have its creation.
+// dead is a value that was deleted. Its files stay until its deletion has left the
+// log: before, the log may have its creation.
 type dead struct {
 	id uint64
 	at LSN // of the deletion
@@ -114,7 +114,10 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 	for id := range s.values {
 		ids = append(ids, id)
 	}
-	buried := s.dead
+	var gone []uint64 // values of which no image may stay
+	for _, d := range s.dead {
+		gone = append(gone, d.id)
+	}
 	s.space.Unlock()
 
 	var images []catalogued
@@ -130,6 +133,9 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 		if err != nil {
 			return err
 		}
+		if im.in == nil {
+			gone = append(gone, id)
+		}
 		if im.capture == nil {
 			continue
 		}
@@ -141,7 +147,7 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 		size += n
 		images = append(images, im)
 	}
-	if len(images) > 0 || len(buried) > 0 || upTo != s.trimmed {
+	if len(images) > 0 || len(gone) > 0 || upTo != s.trimmed {
 		if len(written) > 0 {
 			if err := s.files.sync(); err != nil {
 				return err
@@ -152,7 +158,7 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 				return err
 			}
 		}
-		if err := s.replaceCatalogue(images, buried, upTo); err != nil {
+		if err := s.replaceCatalogue(images, gone, upTo); err != nil {
 			return err
 		}
 	}
@@ -165,8 +171,8 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 	return nil
 }
 
-// captureByID describes a value as it is now, or returns nothing if it is gone or
-// has not changed.
+// captureByID describes a value as it is now. There is no description if it has not
+// changed, and nothing at all if it is gone.
 func (s *Store) captureByID(id uint64) (catalogued, error) {
 	for {
 		s.space.Lock()
@@ -183,7 +189,7 @@ func (s *Store) captureByID(id uint64) (catalogued, error) {
 		}
 		if h.LSN() <= h.stored.at {
 			h.mu.Unlock()
-			return catalogued{}, nil
+			return catalogued{in: h.stored}, nil
 		}
 		c, err := v.capture()
 		h.mu.Unlock()
@@ -225,7 +231,7 @@ func (s *Store) putParts(c *capture) (files []uint64, err error) {
 
 // replaceCatalogue names new images and drops what they replace: first in the
 // catalogue, and then the files.
-func (s *Store) replaceCatalogue(images []catalogued, buried []dead, upTo LSN) error {
+func (s *Store) replaceCatalogue(images []catalogued, gone []uint64, upTo LSN) error {
 	s.space.Lock()
 	st := state{keyID: s.hash.KeyID(), trimmed: upTo, lastID: s.lastID, lastFile: s.files.last.Load()}
 	s.space.Unlock()
@@ -235,11 +241,10 @@ func (s *Store) replaceCatalogue(images []catalogued, buried []dead, upTo LSN) e
 				return err
 			}
 		}
-		for _, d := range buried {
-			if d.at > upTo {
-				continue
-			}
-			if err := b.Delete(catalogueKey(d.id), nil); err != nil {
+		// Also of those whose deletion stays in the log: of what was done to them
+		// before, a part may have been dropped.
+		for _, id := range gone {
+			if err := b.Delete(catalogueKey(id), nil); err != nil {
 				return err
 			}
 		}

@@ -147,6 +147,7 @@ func (s *Store) materialise(im *image) (v value, err error) {
 // replay repeats the operations of the log and returns the number of the last.
 func (s *Store) replay(keep map[uint64]bool) (LSN, error) {
 	last := s.trimmed
+	s.orphans = map[uint64]LSN{}
 	err := s.db.Load().each(prefixLog, func(first uint64, ops []byte) error {
 		if LSN(first) != last+1 {
 			return fmt.Errorf("the log goes on with operation %d after %d: a part of it is missing", first, last)
@@ -164,6 +165,10 @@ func (s *Store) replay(keep map[uint64]bool) (LSN, error) {
 		}
 		return nil
 	})
+	for id, at := range s.orphans {
+		err = errors.Join(err, fmt.Errorf("operation %d of the log changes value %d, which does not exist", at, id))
+	}
+	s.orphans = nil
 	return last, err
 }
 
@@ -175,6 +180,7 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 				s.bury(v, at)
 			}
 		}
+		clear(s.orphans)
 		return nil
 	}
 	v := s.values[op.id]
@@ -182,7 +188,11 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 		return s.repeatCreate(v, op, at, keep)
 	}
 	if v == nil {
-		return fmt.Errorf("it changes value %d, which does not exist", op.id)
+		// What was done to a value that is deleted further on.
+		if s.orphans[op.id] = at; op.code == opDelete {
+			delete(s.orphans, op.id)
+		}
+		return nil
 	}
 	if op.code == opReplace {
 		if err := s.keepReplaced(v, op, at, keep); err != nil {

@@ -31,6 +31,7 @@ type Store struct {
 	values   map[uint64]value // by id
 	expiring map[uint64]value // those that have a deadline
 	dead     []dead
+	orphans  map[uint64]LSN // during recovery: values that are changed and do not exist
 	lastID   uint64
 	tombs    tombs
 	removed  atomic.Uint64 // position of the last deletion
