@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,6 +189,43 @@ func TestServeSettingsTogether(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", c.flags, err, c.want)
 		case strings.Contains(c.flags, "--password-file "+password) && c.want == "" && checked.secret != "sesame":
 			t.Errorf("the password is %q", checked.secret)
+		}
+	}
+}
+
+// What stands in the folder deploy are settings that there are.
+func TestDeployedSettings(t *testing.T) {
+	file, err := os.ReadFile("../../deploy/seen.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var examples strings.Builder
+	for line := range strings.Lines(string(file)) {
+		if text, ok := strings.CutPrefix(line, "# "); !ok || strings.Contains(text, " = ") {
+			examples.WriteString(strings.TrimPrefix(line, "# "))
+		}
+	}
+	if _, _, err := loaded(t, nil, nil, examples.String()); err != nil {
+		t.Errorf("seen.toml: %v", err)
+	}
+	_, all := newServeSettings()
+	known := []string{configVariable}
+	for _, s := range all {
+		known = append(known, s.variable())
+	}
+	for _, name := range []string{"seen.service", "Dockerfile"} {
+		text, err := os.ReadFile("../../deploy/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		variables := regexp.MustCompile(`SEEN_[A-Z_]+`).FindAllString(string(text), -1)
+		if len(variables) == 0 {
+			t.Errorf("%s has no settings", name)
+		}
+		for _, v := range variables {
+			if !slices.Contains(known, v) {
+				t.Errorf("%s: there is no setting %s", name, v)
+			}
 		}
 	}
 }
