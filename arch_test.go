@@ -99,7 +99,8 @@ var testOnly = []string{"internal/corpus", "internal/filtertest"}
 
 // testModules may be imported by any test.
 var testModules = []string{
-	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
+	"github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal",
+	"go.uber.org/goleak", "pgregory.net/rapid",
 }
 
 // edge are the packages that talk to a terminal, a shell or a person: they may

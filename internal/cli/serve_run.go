@@ -142,7 +142,7 @@ func (r *serving) reload() {
 	if o == nil {
 		return // they have not been read yet
 	}
-	err := o.ports.reload(r.serveSettings)
+	err := errors.Join(o.ports.reload(r.serveSettings), o.server.ReloadACL())
 	if err != nil {
 		r.logger.Error("not reloaded; the former certificates and users stay", "error", err)
 		return

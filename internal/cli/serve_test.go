@@ -3,7 +3,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,18 +17,26 @@ import (
 	"seen/internal/resp"
 )
 
-// fillServed puts values into a server; checkServed looks for them.
+// fillServed puts a value of each kind into a server; checkServed looks for them.
 func fillServed(s *served) {
 	s.must("BF.RESERVE", "bloom", "1e-6", "1000")
 	s.must("BF.MADD", "bloom", "a", "b", "c")
 	s.must("BF.ADD", "born", "a")
+	s.must("CF.ADD", "cuckoo", "a")
+	s.must("CF.ADD", "cuckoo", "a")
+	s.must("EXPIRE", "born", "100000")
 }
 
 func checkServed(s *served) {
 	s.t.Helper()
+	s.expect(":3", "DBSIZE")
 	s.expect("[:1, :1, :1, :0]", "BF.MEXISTS", "bloom", "a", "b", "c", "d")
 	s.expect(":3", "BF.CARD", "bloom")
 	s.expect(":1", "BF.EXISTS", "born", "a")
+	s.expect(":2", "CF.COUNT", "cuckoo", "a")
+	if ttl := s.must("TTL", "born").Int; ttl < 90000 || ttl > 100000 {
+		s.t.Errorf("TTL of born is %d", ttl)
+	}
 }
 
 // A server that is told to end keeps everything and ends with 0, whoever tells it.
@@ -32,6 +45,16 @@ func TestServeCleanStop(t *testing.T) {
 	for i, end := range []func(*served){
 		func(s *served) { s.signal(syscall.SIGTERM) },
 		func(s *served) { s.signal(syscall.SIGINT) },
+		func(s *served) {
+			c, err := dialServed(s.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.conn.Close()
+			if v, err := c.do("SHUTDOWN"); err == nil {
+				t.Errorf("SHUTDOWN is answered with %v", v)
+			}
+		},
 	} {
 		s := startServed(t, dir)
 		if i == 0 {
@@ -93,6 +116,76 @@ func TestServeDrains(t *testing.T) {
 	}
 }
 
+// The second signal does not wait for anything.
+func TestServeSecondSignal(t *testing.T) {
+	s := startServed(t, t.TempDir()+"/data", "--drain", "1h")
+	// A request of HTTP that does not end keeps the first from ending.
+	conn, err := net.Dial("tcp", s.http)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/filters/x/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n")
+	if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 100"))); err != nil {
+		t.Fatal(err) // it reads the body now
+	}
+	s.signal(syscall.SIGTERM)
+	if _, ok := s.await("stopping"); !ok {
+		t.Fatalf("the first signal is not heeded\n%s", &s.log)
+	}
+	s.signal(syscall.SIGTERM)
+	if code := s.exit(); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("exit code %d\n%s", code, &s.log)
+	}
+}
+
+func TestServePassword(t *testing.T) {
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startServed(t, t.TempDir()+"/data", "--password-file", password)
+	s.expect("-NOAUTH Authentication required.", "DBSIZE")
+	c, err := dialServed(s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.conn.Close()
+	for _, step := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"AUTH", "wrong"}, "-WRONGPASS invalid username-password pair or user is disabled."},
+		{[]string{"AUTH", "sesame"}, "+OK"},
+		{[]string{"DBSIZE"}, ":0"},
+	} {
+		if v, err := c.do(step.words...); err != nil || v.String() != step.want {
+			t.Errorf("%v: %v, %v", step.words, v, err)
+		}
+	}
+	for token, want := range map[string]int{"": 401, "wrong": 401, "sesame": 200} {
+		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+s.http+"/v1/filters", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = reply.Body.Close()
+		if reply.StatusCode != want {
+			t.Errorf("token %q: %s", token, reply.Status)
+		}
+	}
+	s.stop()
+	if log := s.log.String(); strings.Contains(log, "sesame") {
+		t.Errorf("the password is in the log\n%s", log)
+	}
+}
+
 func TestBackupAndRestore(t *testing.T) {
 	dir := t.TempDir()
 	s := startServed(t, dir+"/data")
@@ -103,6 +196,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	// What comes after the backup is not in it.
 	s.must("BF.ADD", "bloom", "later")
+	s.must("DEL", "cuckoo")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -117,7 +211,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	}
 	s.stop()
-	if text, code := seenOutput(t, "restore", backup, dir+"/new"); code != ExitOK || !strings.Contains(text, "2 filters") {
+	if text, code := seenOutput(t, "restore", backup, dir+"/new"); code != ExitOK || !strings.Contains(text, "3 filters") {
 		t.Fatalf("restore: exit code %d\n%s", code, text)
 	}
 	s = startServed(t, dir+"/new")

@@ -1,0 +1,281 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+)
+
+// contract checks requests and answers against docs/openapi.yaml.
+type contract struct {
+	router  routers.Router
+	handler http.Handler
+	asked   map[string]bool // operations and the statuses of their answers
+}
+
+func newContract(t *testing.T, handler http.Handler) *contract {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromFile("../../docs/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	router, err := legacy.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &contract{router: router, handler: handler, asked: map[string]bool{}}
+}
+
+// webRequest is a request to the JSON side.
+type webRequest struct {
+	method, path, kind, body string
+	header                   map[string]string
+	host                     string
+	wrong                    bool // the request itself is against the contract
+}
+
+// do sends a request, and holds it and its answer against the contract.
+func (c *contract) do(t *testing.T, a webRequest) *httptest.ResponseRecorder {
+	t.Helper()
+	make := func() *http.Request {
+		r := httptest.NewRequest(a.method, "http://127.0.0.1:6390"+a.path, strings.NewReader(a.body))
+		if a.kind != "" {
+			r.Header.Set("Content-Type", a.kind)
+		}
+		if a.host != "" {
+			r.Host = a.host
+		}
+		for name, value := range a.header {
+			r.Header.Set(name, value)
+		}
+		return r
+	}
+	checked := make()
+	checked.Host = "127.0.0.1:6390"
+	route, params, err := c.router.FindRoute(checked)
+	if err != nil {
+		t.Fatalf("%s %s: %v", a.method, a.path, err)
+	}
+	in := &openapi3filter.RequestValidationInput{
+		Request: checked, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+	}
+	if err := openapi3filter.ValidateRequest(context.Background(), in); err != nil != a.wrong {
+		t.Errorf("%s %s %.100q: against the contract: %v", a.method, a.path, a.body, err)
+	}
+	out := httptest.NewRecorder()
+	c.handler.ServeHTTP(out, make())
+	err = openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: out.Code, Header: out.Header(), Body: io.NopCloser(bytes.NewReader(out.Body.Bytes())),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	})
+	if err != nil {
+		t.Errorf("%s %s: the answer %d %.200s is against the contract: %v", a.method, a.path, out.Code, out.Body, err)
+	}
+	c.asked[fmt.Sprint(route.Operation.OperationID, " ", out.Code)] = true
+	return out
+}
+
+const (
+	isJSON = "application/json"
+	isText = "text/plain"
+)
+
+func TestHTTPContract(t *testing.T) {
+	c := newContract(t, start(t).HTTP(HTTPConfig{}))
+	for _, step := range []struct {
+		webRequest
+		status int
+		want   string // the body, or part of it
+	}{
+		{webRequest{method: "GET", path: "/healthz"}, 200, "ok\n"},
+		{webRequest{method: "GET", path: "/readyz"}, 200, "ready\n"},
+		{webRequest{method: "GET", path: "/v1/filters"}, 200, `{"filters":[]}`},
+		{webRequest{method: "PUT", path: "/v1/filters/a", kind: isJSON, body: `{"capacity":1000,"error_rate":0.001}`}, 201, `{"name":"a"}`},
+		{webRequest{method: "PUT", path: "/v1/filters/a", kind: isJSON, body: `{"capacity":1000,"error_rate":0.001}`}, 409, "item exists"},
+		{webRequest{method: "PUT", path: "/v1/filters/b", kind: isJSON, body: `{"capacity":0,"error_rate":0.001}`, wrong: true}, 400, "capacity"},
+		{webRequest{method: "PUT", path: "/v1/filters/b", kind: isJSON, body: `{"capacity":10,"error_rate":2}`}, 400, "error rate"},
+		{webRequest{method: "PUT", path: "/v1/filters/b", kind: isJSON, body: `{"size":10}`, wrong: true}, 400, "size"},
+		{webRequest{method: "PUT", path: "/v1/filters/b", kind: isJSON, body: `{"type":"sets"}`, wrong: true}, 400, "none of bloom"},
+		{webRequest{method: "PUT", path: "/v1/filters/b", kind: isJSON, body: `{} {}`}, 400, "more after"},
+		{webRequest{method: "PUT", path: "/v1/filters/full", kind: isJSON, body: `{"capacity":2,"error_rate":0.001,"expansion":0}`}, 201, ""},
+		{webRequest{method: "PUT", path: "/v1/filters/out", kind: isJSON, body: `{"capacity":2,"error_rate":0.001,"layout":"redisbloom","expansion":4}`}, 201, ""},
+		{webRequest{method: "PUT", path: "/v1/filters/w", kind: isJSON, body: `{"capacity":100,"error_rate":0.001,"window":"1h"}`}, 201, ""},
+		{webRequest{method: "PUT", path: "/v1/filters/c", kind: isJSON, body: `{"type":"cuckoo","capacity":1000,"bucket_size":4,"max_iterations":50,"expansion":2}`}, 201, ""},
+		{webRequest{method: "PUT", path: "/v1/filters/huge", kind: isJSON, body: `{"capacity":1073741824,"error_rate":1e-300}`}, 400, ""},
+
+		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isJSON, body: `["x","y","x"]`}, 200, `{"added":[true,true,false],"count":2}`},
+		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isText, body: "y\nz\r\n"}, 200, `{"added":[false,true],"count":1}`},
+		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isJSON, body: `[]`}, 200, `{"added":[],"count":0}`},
+		{webRequest{method: "POST", path: "/v1/filters/a/check", kind: isJSON, body: `["x","z","no"]`}, 200, `{"seen":[true,true,false],"count":2}`},
+		{webRequest{method: "POST", path: "/v1/filters/a/check", kind: isJSON, body: `["x",1]`, wrong: true}, 400, `"done":0`},
+		{webRequest{method: "POST", path: "/v1/filters/a/check", kind: "text/csv", body: `x`, wrong: true}, 415, "text/plain"},
+		{webRequest{method: "POST", path: "/v1/filters/none/check", kind: isJSON, body: `["x"]`}, 404, "there is no filter"},
+		{webRequest{method: "POST", path: "/v1/filters/none/add?create=false", kind: isJSON, body: `["x"]`}, 404, "not found"},
+		{webRequest{method: "POST", path: "/v1/filters/new%2Fone/add", kind: isText, body: "x"}, 200, `{"added":[true],"count":1}`},
+		{webRequest{method: "POST", path: "/v1/filters/full/add", kind: isJSON, body: `["1","2","3"]`}, 507, `"done":2`},
+		{webRequest{method: "POST", path: "/v1/filters/c/add", kind: isJSON, body: `["1","2","1"]`}, 200, `{"added":[true,true,false],"count":2}`},
+		{webRequest{method: "POST", path: "/v1/filters/c/check", kind: isJSON, body: `["1","3"]`}, 200, `{"seen":[true,false],"count":1}`},
+
+		{webRequest{method: "GET", path: "/v1/filters/a"}, 200, `"capacity":1000`},
+		{webRequest{method: "GET", path: "/v1/filters/a"}, 200, `"number_of_items_inserted":3`},
+		{webRequest{method: "GET", path: "/v1/filters/c"}, 200, `"type":"cuckoo"`},
+		{webRequest{method: "GET", path: "/v1/filters/w"}, 200, `"type":"bloom"`},
+		{webRequest{method: "GET", path: "/v1/filters/none"}, 404, "there is no filter"},
+		{webRequest{method: "GET", path: "/v1/filters?limit=0", wrong: true}, 400, "limit"},
+		{webRequest{method: "GET", path: "/v1/filters?cursor=x", wrong: true}, 400, "cursor"},
+		{webRequest{method: "GET", path: "/v1/filters?match=new*"}, 200, `{"filters":[{"name":"new/one"}]}`},
+		{webRequest{method: "DELETE", path: "/v1/filters/a"}, 204, ""},
+		{webRequest{method: "DELETE", path: "/v1/filters/a"}, 404, "there is no filter"},
+		{webRequest{method: "GET", path: "/metrics"}, 200, "seen_filters "},
+	} {
+		out := c.do(t, step.webRequest)
+		if out.Code != step.status || !strings.Contains(out.Body.String(), step.want) {
+			t.Errorf("%s %s %.100s: %d %.300s; want %d with %s", step.method, step.path, step.body, out.Code, out.Body, step.status, step.want)
+		}
+	}
+	for _, operation := range []string{"health 200", "ready 200", "metrics 200", "listFilters 200", "showFilter 200", "makeFilter 201", "deleteFilter 204", "addKeys 200", "checkKeys 200"} {
+		if !c.asked[operation] {
+			t.Errorf("%s was never asked for", operation)
+		}
+	}
+}
+
+// Every filter is named once in pages, names that are no text included.
+func TestHTTPPages(t *testing.T) {
+	c := newContract(t, start(t).HTTP(HTTPConfig{}))
+	want := map[string]bool{"\xff/\x00": true}
+	for i := range 250 {
+		want[fmt.Sprint("f", i)] = true
+	}
+	for name := range want {
+		if out := c.do(t, webRequest{method: "POST", path: "/v1/filters/" + url.PathEscape(name) + "/add", kind: isText, body: "x"}); out.Code != 200 {
+			t.Fatalf("%q: %d %s", name, out.Code, out.Body)
+		}
+	}
+	got := map[string]int{}
+	pages := 0
+	for cursor := ""; ; pages++ {
+		out := c.do(t, webRequest{method: "GET", path: "/v1/filters?limit=50&cursor=" + cursor, wrong: cursor == ""})
+		var page struct {
+			Filters []struct {
+				Name   string `json:"name"`
+				Base64 []byte `json:"name_base64"`
+			}
+			Next string
+		}
+		if err := json.Unmarshal(out.Body.Bytes(), &page); err != nil {
+			t.Fatalf("%v: %s", err, out.Body)
+		}
+		for _, f := range page.Filters {
+			if f.Base64 != nil {
+				f.Name = string(f.Base64)
+			}
+			got[f.Name]++
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if len(got) != len(want) || pages < 2 {
+		t.Errorf("%d names on %d pages, want %d", len(got), pages+1, len(want))
+	}
+	for name, n := range got {
+		if n != 1 || !want[name] {
+			t.Errorf("%q is named %d times", name, n)
+		}
+	}
+}
+
+// A body of many keys goes through in batches; one of too many does not.
+func TestHTTPManyKeys(t *testing.T) {
+	c := newContract(t, start(t).HTTP(HTTPConfig{}))
+	var body strings.Builder
+	const n = 3*httpBatch + 7
+	for i := range n {
+		fmt.Fprintln(&body, "key", i)
+	}
+	c.do(t, webRequest{method: "PUT", path: "/v1/filters/a", kind: isJSON, body: `{"capacity":100000,"error_rate":1e-9}`})
+	for _, verb := range []string{"add", "check"} {
+		out := c.do(t, webRequest{method: "POST", path: "/v1/filters/a/" + verb, kind: isText, body: body.String()})
+		if answer := out.Body.String(); !strings.HasSuffix(answer, fmt.Sprintf(`"count":%d}`+"\n", n)) {
+			t.Errorf("%s: %d, ending in %q", verb, out.Code, answer[max(0, len(answer)-50):])
+		}
+	}
+	out := c.do(t, webRequest{method: "POST", path: "/v1/filters/a/check", kind: isText, body: strings.Repeat("k\n", maxBodyKeys+1)})
+	if out.Code != 413 || !strings.Contains(out.Body.String(), "send it in parts") {
+		t.Errorf("too many keys: %d %.200s", out.Code, out.Body)
+	}
+	out = c.do(t, webRequest{method: "POST", path: "/v1/filters/a/check", kind: isText, body: strings.Repeat("k", 10) + strings.Repeat("\n", maxBodyBytes)})
+	if out.Code != 413 {
+		t.Errorf("too many bytes: %d %.200s", out.Code, out.Body)
+	}
+}
+
+// Who may do nothing is told so, and web pages of others may do nothing.
+func TestHTTPSafety(t *testing.T) {
+	open := newContract(t, start(t).HTTP(HTTPConfig{Hosts: []string{"filters.example"}}))
+	closed := newContract(t, start(t, func(c *Config) { c.Password = "sesame" }).HTTP(HTTPConfig{}))
+	list := webRequest{method: "GET", path: "/v1/filters"}
+	add := webRequest{method: "POST", path: "/v1/filters/a/add", kind: isText, body: "x"}
+	with := func(a webRequest, host string, header ...string) webRequest {
+		a.host, a.header = host, map[string]string{}
+		for i := 0; i+1 < len(header); i += 2 {
+			a.header[header[i]] = header[i+1]
+		}
+		return a
+	}
+	for _, c := range []struct {
+		server *contract
+		webRequest
+		status int
+	}{
+		{open, with(list, "localhost:6390"), 200},
+		{open, with(list, "[::1]:6390"), 200},
+		{open, with(list, "10.1.2.3"), 200},
+		{open, with(list, "Filters.Example:6390"), 200},
+		{open, with(list, "evil.example:6390"), 421},
+		{open, with(webRequest{method: "GET", path: "/metrics"}, "evil.example"), 421},
+		{open, with(webRequest{method: "GET", path: "/healthz"}, "evil.example"), 200},
+		{open, with(add, "localhost", "Origin", "https://evil.example"), 403},
+		{open, with(add, "localhost", "Sec-Fetch-Site", "cross-site"), 403},
+		{open, with(add, "localhost:6390", "Origin", "http://localhost:6390"), 200},
+		{closed, with(list, "localhost"), 401},
+		{closed, with(list, "localhost", "Authorization", "Bearer wrong"), 401},
+		{closed, with(list, "localhost", "Authorization", "Bearer sesame"), 200},
+		{closed, with(list, "any.example", "Authorization", "Bearer sesame"), 200},
+		{closed, with(list, "localhost", "Authorization", "Basic ZGVmYXVsdDpzZXNhbWU="), 200},
+		{closed, with(list, "localhost", "Authorization", "Basic ZGVmYXVsdDp3cm9uZw=="), 401},
+		{closed, webRequest{method: "GET", path: "/metrics"}, 401},
+		{closed, webRequest{method: "GET", path: "/readyz"}, 200},
+	} {
+		out := httptest.NewRecorder()
+		r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", c.kind)
+		for name, value := range c.header {
+			r.Header.Set(name, value)
+		}
+		if c.host != "" {
+			r.Host = c.host
+		}
+		c.server.handler.ServeHTTP(out, r)
+		if out.Code != c.status {
+			t.Errorf("%s %s of %q with %v: %d %s, want %d", c.method, c.path, c.host, c.header, out.Code, out.Body, c.status)
+		}
+	}
+}
