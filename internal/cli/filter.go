@@ -170,22 +170,8 @@ func (f *filterRun) block(b *stream.Block) error {
 	}
 	n := b.Len()
 	f.selected, f.member = resize(f.selected, n), resize(f.member, n)
-	for i := range f.selected {
-		f.selected[i] = true
-	}
-	if len(f.keep) > 0 {
-		if err := f.askAll(b, f.keep, f.hits); err != nil {
-			return err
-		}
-		copy(f.selected, f.member)
-	}
-	if len(f.drop) > 0 {
-		if err := f.askAll(b, f.drop, nil); err != nil {
-			return err
-		}
-		for i, is := range f.member {
-			f.selected[i] = f.selected[i] && !is
-		}
+	if err := f.decide(b); err != nil {
+		return err
 	}
 	for _, i := range b.Missing {
 		f.selected[i] = f.records.keepMissing()
@@ -201,12 +187,35 @@ func (f *filterRun) block(b *stream.Block) error {
 	return f.out.Write(b, f.selected)
 }
 
+// decide fills in selected, and in member the answer of the last sets that it asked.
+func (f *filterRun) decide(b *stream.Block) error {
+	if len(f.keep) == 0 {
+		if err := f.askAll(b, f.drop, nil); err != nil {
+			return err
+		}
+		copy(f.selected, f.member)
+		invert(f.selected)
+		return nil
+	}
+	if err := f.askAll(b, f.keep, f.hits); err != nil {
+		return err
+	}
+	copy(f.selected, f.member)
+	if len(f.drop) == 0 {
+		return nil
+	}
+	if err := f.askAll(b, f.drop, nil); err != nil {
+		return err
+	}
+	for i, is := range f.member {
+		f.selected[i] = f.selected[i] && !is
+	}
+	return nil
+}
+
 // askAll fills in member: whether each record is in any of the sets, or with
 // --all in every one.
 func (f *filterRun) askAll(b *stream.Block, sets []*lookupSet, hits [][]bool) (err error) {
-	for i := range f.member {
-		f.member[i] = f.all
-	}
 	f.found = resize(f.found, b.Len())
 	for si, s := range sets {
 		clear(f.found)
@@ -215,10 +224,15 @@ func (f *filterRun) askAll(b *stream.Block, sets []*lookupSet, hits [][]bool) (e
 				return err
 			}
 		}
-		for i, is := range f.found {
-			if f.all {
+		switch {
+		case si == 0:
+			copy(f.member, f.found)
+		case f.all:
+			for i, is := range f.found {
 				f.member[i] = f.member[i] && is
-			} else {
+			}
+		default:
+			for i, is := range f.found {
 				f.member[i] = f.member[i] || is
 			}
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -307,9 +305,7 @@ func (u *uniqRun) decide(b *stream.Block, lo, hi int) (int, error) {
 	u.atRisk += uint64(fresh)
 	u.old += uint64(n - fresh)
 	if u.repeated {
-		for i := range keep[:n] {
-			keep[i] = !keep[i]
-		}
+		invert(keep[:n])
 	}
 	return n, err
 }
@@ -528,17 +524,4 @@ func syncOutput(w io.Writer) error {
 		return nil
 	}
 	return f.Sync()
-}
-
-// trues counts the elements that are true.
-func trues(b []bool) int {
-	// A bool is a byte, 0 or 1, and bytes are counted many at a time.
-	return bytes.Count(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)), []byte{1})
-}
-
-func resize(b []bool, n int) []bool {
-	if cap(b) < n {
-		return make([]bool, n)
-	}
-	return b[:n]
 }

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unsafe"
+)
+
+// Verdicts on the records of a block are bools: bytes that are 0 or 1, of which
+// many can be looked at together.
+
+func verdictBytes(b []bool) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b))
+}
+
+// trues counts the verdicts that are true.
+func trues(b []bool) int { return bytes.Count(verdictBytes(b), []byte{1}) }
+
+// invert turns every verdict around.
+func invert(b []bool) {
+	p := verdictBytes(b)
+	for ; len(p) >= 8; p = p[8:] {
+		binary.LittleEndian.PutUint64(p, binary.LittleEndian.Uint64(p)^0x0101010101010101)
+	}
+	for i := range p {
+		p[i] ^= 1
+	}
+}
+
+// resize returns b with length n; its elements mean nothing.
+func resize(b []bool, n int) []bool {
+	if cap(b) < n {
+		return make([]bool, n)
+	}
+	return b[:n]
+}
