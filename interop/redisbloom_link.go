@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"sync/atomic"
 
@@ -136,31 +137,25 @@ func (l *redisLink) probe(h RedisHash) probe {
 	return probe{h.A, h.B, h.A % l.modulus, h.B % l.modulus}
 }
 
-// advance goes on to the next position. Both remainders are below the modulus, which
-// is at most 2^63, so that their sum does not overflow.
-func (l *redisLink) advance(p *probe) {
-	x := p.x + p.step
-	p.at += p.rest
-	if p.at >= l.modulus {
-		p.at -= l.modulus
-	}
-	if x < p.x { // the sum lost 2^64
-		if p.at < l.wrap {
-			p.at += l.modulus
-		}
-		p.at -= l.wrap
-	}
-	p.x = x
+// advance returns p at the next position. Both remainders are below the modulus, which
+// is at most 2^63, so that their sum does not overflow. It is written without branches,
+// which would be taken at random.
+func (l *redisLink) advance(p probe) probe {
+	x, lost := bits.Add64(p.x, p.step, 0)
+	at, below := bits.Sub64(p.at+p.rest, l.modulus, 0)
+	at += l.modulus & -below
+	at, below = bits.Sub64(at, l.wrap&-lost, 0) // the sum may have lost 2^64
+	at += l.modulus & -below
+	return probe{x, p.step, at, p.rest}
 }
 
 // has reports whether all bits of a key are set. The caller keeps l alive.
-func (l *redisLink) has(h RedisHash) bool {
-	p := l.probe(h)
+func (l *redisLink) has(p probe) bool {
 	for range l.hashes {
 		if atomic.LoadUint64(&l.words[p.at/64])>>(p.at%64)&1 == 0 {
 			return false
 		}
-		l.advance(&p)
+		p = l.advance(p)
 	}
 	return true
 }
@@ -170,7 +165,7 @@ func (l *redisLink) set(h RedisHash) {
 	p := l.probe(h)
 	for range l.hashes {
 		atomic.OrUint64(&l.words[p.at/64], 1<<(p.at%64))
-		l.advance(&p)
+		p = l.advance(p)
 	}
 }
 
@@ -182,7 +177,7 @@ func (f *RedisBloom) HasHash(h RedisHash) bool {
 	links := f.chain()
 	found := false
 	for i := len(links) - 1; i >= 0 && !found; i-- {
-		found = links[i].has(h)
+		found = links[i].has(links[i].probe(h))
 	}
 	runtime.KeepAlive(links)
 	return found
@@ -192,8 +187,8 @@ func (f *RedisBloom) HasHash(h RedisHash) bool {
 const redisBatch = 64
 
 // HasHashes does HasHash for each of hs, stores the answers in found, which must be
-// as long as hs, and returns the number of trues. For filters larger than the
-// caches it is several times faster than single calls, since cache misses overlap.
+// as long as hs, and returns the number of trues. In a filter larger than the caches
+// absent keys take a fifth less time than with single calls.
 func (f *RedisBloom) HasHashes(found []bool, hs []RedisHash) int {
 	links := f.chain()
 	n := 0
@@ -206,46 +201,34 @@ func (f *RedisBloom) HasHashes(found []bool, hs []RedisHash) int {
 }
 
 // hasBatch is HasHashes for one batch. Each sub-filter is asked for the first bit of
-// every key, then for the second bit of those that have the first, and so on.
+// every key, and then for the others of those that have it, where the processor guesses
+// rightly that they will be there and goes ahead. The sets of keys are the bits of a
+// word: no address depends on a bit that was asked for, or the questions would wait for
+// each other.
 func hasBatch(links []*redisLink, found []bool, hs []RedisHash) int {
 	var probes [redisBatch]probe
-	var open, left [redisBatch]uint8 // keys not found yet; of them those with all bits so far
-	unknown := len(hs)
-	for i := range hs {
-		open[i] = uint8(i)
-		found[i] = false
-	}
-	for j := len(links) - 1; j >= 0 && unknown > 0; j-- {
+	open := ^uint64(0) >> (redisBatch - len(hs)) // keys that are not found yet
+	for j := len(links) - 1; j >= 0 && open != 0; j-- {
 		l := links[j]
-		for _, i := range open[:unknown] {
-			probes[i] = l.probe(hs[i])
+		for i, h := range hs {
+			probes[i] = l.probe(h)
 		}
-		copy(left[:], open[:unknown])
-		n := unknown
-		for k := uint32(0); k < l.hashes && n > 0; k++ {
-			m := 0
-			for _, i := range left[:n] {
-				p := &probes[i]
-				left[m] = i
-				m += int(atomic.LoadUint64(&l.words[p.at/64]) >> (p.at % 64) & 1)
-				l.advance(p)
-			}
-			n = m
+		left := uint64(0) // those with the first bit
+		for rest := open; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(rest)
+			p := &probes[i%redisBatch] // a copy of all of it would wait for the stores above
+			left |= atomic.LoadUint64(&l.words[p.at/64]) >> (p.at % 64) & 1 << i
 		}
-		if n == 0 {
-			continue
-		}
-		for _, i := range left[:n] {
-			found[i] = true
-		}
-		m := 0
-		for _, i := range open[:unknown] {
-			if !found[i] {
-				open[m] = i
-				m++
+		for ; left != 0; left &= left - 1 {
+			i := bits.TrailingZeros64(left)
+			p := &probes[i%redisBatch]
+			if l.has(probe{p.x, p.step, p.at, p.rest}) {
+				open &^= 1 << i
 			}
 		}
-		unknown = m
 	}
-	return len(hs) - unknown
+	for i := range hs {
+		found[i] = open>>i&1 == 0
+	}
+	return len(hs) - bits.OnesCount64(open)
 }

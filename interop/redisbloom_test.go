@@ -65,7 +65,7 @@ func TestRedisProbes(t *testing.T) {
 			if want := (h.A + i*h.B) % l.modulus; p.at != want {
 				t.Fatalf("probe %d is %d, want %d", i, p.at, want)
 			}
-			l.advance(&p)
+			p = l.advance(p)
 		}
 	})
 }
