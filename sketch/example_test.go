@@ -69,3 +69,19 @@ func ExampleFlajoletMartin() {
 	// Output:
 	// 101891 visitors, give or take 2.4 %
 }
+
+func ExampleTopK() {
+	s, err := sketch.NewTopK(sketch.TopKConfig{K: 2, Width: 100})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, word := range strings.Fields("to be or not to be that is the question to be") {
+		s.Add([]byte(word))
+	}
+	for _, e := range s.List() {
+		fmt.Printf("%s %d\n", e.Key, e.Count)
+	}
+	// Output:
+	// be 3
+	// to 3
+}
