@@ -351,19 +351,20 @@ func bloomLife(t *testing.T, j *journey) {
 }
 
 func TestCrashAnywhere(t *testing.T) {
-	for name, scenario := range map[string]func(*testing.T, *journey){"bloom": bloomLife, "whole": wholeLife} {
-		for _, f := range []Fsync{Always, EverySecond, Never} {
-			for _, percent := range []int{0, 50} {
-				t.Run(fmt.Sprintf("%s/%v/%d", name, f, percent), func(t *testing.T) {
-					j := travel(t, Options{Fsync: f}, percent, scenario)
-					t.Logf("%d crashes", len(j.crashes))
-					for i, p := range j.verify(Options{}) {
-						if t.Error(p); i == 9 {
-							break
-						}
+	for name, scenario := range map[string]func(*testing.T, *journey){"bloom": bloomLife, "cuckoo": cuckooLife, "sketches": sketchLife} {
+		for _, way := range []struct {
+			fsync   Fsync
+			percent int
+		}{{Always, 0}, {Always, 50}, {Never, 0}} {
+			t.Run(fmt.Sprintf("%s/%v/%d", name, way.fsync, way.percent), func(t *testing.T) {
+				j := travel(t, Options{Fsync: way.fsync}, way.percent, scenario)
+				t.Logf("%d crashes", len(j.crashes))
+				for i, p := range j.verify(Options{}) {
+					if t.Error(p); i == 9 {
+						break
 					}
-				})
-			}
+				}
+			})
 		}
 	}
 }

@@ -69,16 +69,107 @@ func removeCuckoo(from, to int) func(c *Cuckoo, counts map[string]int) (LSN, err
 
 func compactCuckoo(c *Cuckoo, _ map[string]int) (LSN, error) { return c.Compact() }
 
-// wholeLife is a scenario with what happens to values whose changes are not
+func createCountMin(name string, c CountMinConfig) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (LSN, error) {
+		v, at, err := s.CreateCountMin([]byte(name), c)
+		if err == nil {
+			m[name] = &modelWhole{seen: observe(v)}
+		}
+		return at, err
+	}
+}
+
+// count returns a step that adds keys with growing numbers to a count-min sketch.
+func count(name string, from, to int) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (LSN, error) {
+		c := s.Get([]byte(name)).(*CountMin)
+		var by []uint64
+		for i := from; i < to; i++ {
+			by = append(by, uint64(i*i))
+		}
+		at, err := c.Increment(make([]uint32, to-from), universe[from:to], by)
+		m[name] = &modelWhole{seen: observe(c)}
+		return at, err
+	}
+}
+
+func mergeCountMin(dest string, weights []int64, sources ...string) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (LSN, error) {
+		c := s.Get([]byte(dest)).(*CountMin)
+		var from []*CountMin
+		for _, name := range sources {
+			from = append(from, s.Get([]byte(name)).(*CountMin))
+		}
+		at, err := s.MergeCountMin(c, from, weights)
+		m[dest] = &modelWhole{seen: observe(c)}
+		return at, err
+	}
+}
+
+func createTopK(name string, c TopKConfig) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (LSN, error) {
+		v, at, err := s.CreateTopK([]byte(name), c)
+		if err == nil {
+			m[name] = &modelWhole{seen: observe(v)}
+		}
+		return at, err
+	}
+}
+
+// rank returns a step that adds keys to a top-k sketch, later ones more often.
+func rank(name string, from, to int) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (LSN, error) {
+		v := s.Get([]byte(name)).(*TopK)
+		var by []uint32
+		for i := from; i < to; i++ {
+			by = append(by, uint32(1+i%17))
+		}
+		at, err := v.Add(universe[from:to], by, func(int, []byte, bool) {})
+		m[name] = &modelWhole{seen: observe(v)}
+		return at, err
+	}
+}
+
+// sketchLife is a scenario for the sketches.
+func sketchLife(t *testing.T, j *journey) {
+	j.step(t, createCountMin("c", CountMinConfig{20, 3}))
+	j.step(t, createCountMin("large", CountMinConfig{6000, 3}))
+	j.step(t, createTopK("t", TopKConfig{K: 10}))
+	j.step(t, count("c", 0, 50))
+	j.step(t, rank("t", 0, 100))
+	j.save(t)
+	j.step(t, count("c", 0, 100))
+	j.step(t, count("large", 0, 100))
+	j.step(t, rank("t", 0, 100))
+	j.save(t)
+	j.step(t, createCountMin("sum", CountMinConfig{6000, 3}))
+	j.step(t, createTopK("wide", TopKConfig{K: 10, Width: 3000, Depth: 3, Decay: 0.8}))
+	j.step(t, rank("wide", 0, 200))
+	j.step(t, mergeCountMin("sum", []int64{3, 1}, "large", "sum"))
+	j.exec(t, together(count("large", 50, 60), mergeCountMin("sum", nil, "large", "sum"), rank("t", 3, 9)))
+	j.reopen(t)
+	j.step(t, rank("t", 50, 130))
+	j.step(t, rename("sum", "s"))
+	j.step(t, count("s", 0, 5))
+	j.save(t)
+	j.step(t, mergeCountMin("s", []int64{2}, "s"))
+	j.step(t, rename("t", "u"))
+	j.step(t, rank("u", 50, 130))
+	j.step(t, remove("s", "wide"))
+	j.save(t)
+	j.step(t, rank("u", 0, 30))
+}
+
+// cuckooLife is a scenario with what happens to values whose changes are not
 // idempotent.
-func wholeLife(t *testing.T, j *journey) {
+func cuckooLife(t *testing.T, j *journey) {
 	j.step(t, createCuckoo("c", CuckooConfig{Capacity: 16, Expansion: 2}))
 	j.step(t, changeCuckoo("c", addCuckoo(0, 40))) // grows
 	j.save(t)
 	j.step(t, changeCuckoo("c", addCuckoo(30, 60)))
 	j.step(t, changeCuckoo("c", removeCuckoo(20, 35)))
 	j.exec(t, together(changeCuckoo("c", removeCuckoo(0, 2)), changeCuckoo("c", addNewCuckoo(0, 80))))
-	j.step(t, createCuckoo("large", CuckooConfig{Capacity: 100000}))
+	j.step(t, createCuckoo("large", CuckooConfig{Capacity: 65536}))
 	j.step(t, changeCuckoo("large", addCuckoo(0, 200)))
 	j.save(t)
 	j.step(t, changeCuckoo("large", removeCuckoo(0, 50)))

@@ -253,15 +253,16 @@ func (s *Store) Flush() (LSN, error) {
 	}
 	// Nobody may log a change of a value after the flush that was decided before.
 	for _, v := range s.values {
-		v.head().mu.Lock()
+		h := v.head()
+		h.mu.Lock()
+		h.gone = true
+		h.mu.Unlock()
 	}
 	at := s.log.append(opFlush, 0, nil)
 	for _, v := range s.values {
 		h := v.head()
-		h.gone = true
 		s.memory.force(h.memory.Load(), 0)
 		s.dead = append(s.dead, dead{h.id, at, h.stored})
-		h.mu.Unlock()
 	}
 	clear(s.values)
 	clear(s.expiring)

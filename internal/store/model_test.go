@@ -144,6 +144,16 @@ func observe(v Value) string {
 			n, _ := v.Count(k)
 			fmt.Fprintf(&b, " %d", n)
 		}
+	case *CountMin:
+		counts := make([]uint32, len(universe))
+		v.Count(counts, universe)
+		fmt.Fprint(&b, v.Width(), v.Depth(), v.Total(), counts)
+	case *TopK:
+		counts, found := make([]uint32, len(universe)), make([]bool, len(universe))
+		v.Count(counts, universe)
+		v.Has(found, universe)
+		list, _ := v.List()
+		fmt.Fprintf(&b, "%+v %v %v %v", v.Config(), counts, found, list)
 	}
 	return b.String()
 }

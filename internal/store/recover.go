@@ -128,6 +128,10 @@ func (s *Store) materialise(im *image) (v value, err error) {
 		v, err = s.loadRedisBloom(im)
 	case kindCuckoo:
 		v, err = s.loadCuckoo(im)
+	case kindCountMin:
+		v, err = s.loadCountMin(im)
+	case kindTopK:
+		v, err = s.loadTopK(im)
 	default:
 		err = fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
 	}

@@ -108,6 +108,40 @@ func (c *capture) whole(v copied, size uint64) error {
 	return nil
 }
 
+// replaceWith logs that v, which takes about the given bytes, takes the place of the
+// contents; mu is held. The caller puts it there.
+func (w *whole) replaceWith(meta []byte, v copied, size uint64) (LSN, error) {
+	c := &capture{image: w.image(meta)}
+	if err := c.whole(v, size); err != nil {
+		return 0, err
+	}
+	if _, err := w.store.putParts(c); err != nil {
+		return 0, err
+	}
+	at := w.log(opReplace, c.append(nil))
+	c.at = at
+	w.stored.add(c.files())
+	if p := c.parts[0]; p.state == partFile {
+		w.file, w.fileAt = p.file, at
+	}
+	return at, nil
+}
+
+// replaced returns the contents that an operation of replaceWith has.
+func (w *whole) replaced(op operation, at LSN) ([]byte, error) {
+	im, err := parseImage(op.body)
+	if err != nil {
+		return nil, err
+	}
+	im.at = at
+	body, err := w.store.loadWhole(im)
+	if err != nil {
+		return nil, err
+	}
+	w.loaded(im)
+	return body, nil
+}
+
 // loadWhole returns the contents that an image has, nil if there are none.
 func (s *Store) loadWhole(im *image) ([]byte, error) {
 	if len(im.parts) != 1 {

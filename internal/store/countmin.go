@@ -1,0 +1,218 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"seen/sketch"
+)
+
+// CountMin is a count-min sketch with counters of 32 bits that stop at the largest
+// value. Questions take no lock; changes are made one after another.
+type CountMin struct {
+	whole
+	c atomic.Pointer[sketch.CountMin32]
+}
+
+// CountMinConfig says how large a count-min sketch is.
+type CountMinConfig struct {
+	Width uint64 // counters of a row
+	Depth int    // rows
+}
+
+// CreateCountMin makes a count-min sketch under a name that has no value: otherwise
+// it is ErrExists. What cannot be had is ErrMemory.
+func (s *Store) CreateCountMin(name []byte, c CountMinConfig) (*CountMin, LSN, error) {
+	if s.lookup(name) != nil {
+		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
+	}
+	v := s.newCountMin()
+	k, err := sketch.NewCountMin32(sketch.CountMin32Config{Width: c.Width, Depth: c.Depth, Hash: s.hash, Reserve: v.ask})
+	if err != nil {
+		s.memory.force(v.asked, 0)
+		return nil, 0, err
+	}
+	v.c.Store(k)
+	v.settle(k.Bytes())
+	at, err := s.create(name, v, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	return v, at, nil
+}
+
+func (s *Store) newCountMin() *CountMin {
+	c := new(CountMin)
+	c.start(s, kindCountMin)
+	return c
+}
+
+// Type returns CMSk-TYPE.
+func (c *CountMin) Type() string { return "CMSk-TYPE" }
+
+// Width returns the number of counters of a row.
+func (c *CountMin) Width() uint64 { return c.c.Load().Width() }
+
+// Depth returns the number of rows.
+func (c *CountMin) Depth() int { return c.c.Load().Depth() }
+
+// Total returns the sum of all that was added.
+func (c *CountMin) Total() uint64 { return c.c.Load().Total() }
+
+// Increment adds by[i] to the count of keys[i], in order, and stores the new
+// estimates in counts; all three are of one length. An estimate of math.MaxUint32
+// says that the counters do not go any higher.
+func (c *CountMin) Increment(counts []uint32, keys [][]byte, by []uint64) (LSN, error) {
+	if err := c.lock(); err != nil {
+		return 0, err
+	}
+	defer c.mu.Unlock()
+	k := c.c.Load()
+	l := &c.store.log
+	start := l.open(opChange, c.id)
+	for i, key := range keys {
+		l.buf = binary.LittleEndian.AppendUint64(l.buf, c.store.hash.Sum(key))
+		l.buf = binary.AppendUvarint(l.buf, by[i])
+	}
+	at := l.close(start)
+	c.made(at)
+	for i, key := range keys {
+		counts[i] = k.Add(key, by[i])
+	}
+	return at, nil
+}
+
+// Count stores the estimates for keys in counts, which is as long, and returns the
+// position that they depend on. It takes no lock.
+func (c *CountMin) Count(counts []uint32, keys [][]byte) LSN {
+	k := c.c.Load()
+	for i, key := range keys {
+		counts[i] = k.Count(key)
+	}
+	return c.LSN()
+}
+
+// MergeCountMin makes dest the sum of sources, each times its weight; nil weights are
+// all 1. dest may be among the sources. Sketches of unequal sizes are ErrUnlike, a
+// sum that a counter cannot hold is ErrOverflow; nothing has changed then. After a
+// crash all of it is there, or nothing.
+func (s *Store) MergeCountMin(dest *CountMin, sources []*CountMin, weights []int64) (LSN, error) {
+	// All at one moment; always in the same order, so that two merges cannot wait
+	// for each other.
+	all := append([]*CountMin{dest}, sources...)
+	slices.SortFunc(all, func(a, b *CountMin) int { return cmp.Compare(a.id, b.id) })
+	all = slices.Compact(all)
+	for i, c := range all {
+		if err := c.lock(); err != nil {
+			for _, locked := range all[:i] {
+				locked.mu.Unlock()
+			}
+			return 0, err
+		}
+		defer c.mu.Unlock()
+	}
+	sum := dest.c.Load().Clone()
+	var from []*sketch.CountMin32
+	for _, c := range sources {
+		from = append(from, c.c.Load())
+	}
+	if err := sum.Overwrite(from, weights); err != nil {
+		if errors.Is(err, sketch.ErrOverflow) {
+			err = fmt.Errorf("%w: %w", ErrOverflow, err)
+		}
+		return 0, err
+	}
+	at, err := dest.replaceWith(dest.meta(), sum, sum.Bytes())
+	if err != nil {
+		return 0, err
+	}
+	dest.c.Store(sum)
+	return at, nil
+}
+
+func (c *CountMin) meta() []byte {
+	k := c.c.Load()
+	return binary.AppendUvarint(binary.AppendUvarint(nil, k.Width()), uint64(k.Depth()))
+}
+
+// capture implements value.
+func (c *CountMin) capture() (*capture, error) {
+	k := c.c.Load()
+	return c.captureWhole(c.meta(), k.Bytes(), func() (copied, error) { return k.Clone(), nil })
+}
+
+// loadCountMin makes the sketch that an image describes.
+func (s *Store) loadCountMin(im *image) (*CountMin, error) {
+	body, err := s.loadWhole(im)
+	if err != nil {
+		return nil, err
+	}
+	var k *sketch.CountMin32
+	if body != nil {
+		k, err = s.decodeCountMin(body)
+	} else {
+		r := reader{b: im.meta}
+		config := sketch.CountMin32Config{Width: r.uvarint(), Depth: int(r.uvarint()), Hash: s.hash}
+		if err := r.end(); err != nil {
+			return nil, err
+		}
+		k, err = sketch.NewCountMin32(config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := s.newCountMin()
+	c.c.Store(k)
+	c.loaded(im)
+	c.memory.Store(k.Bytes() + valueOverhead)
+	return c, nil
+}
+
+// decodeCountMin returns the sketch that b holds.
+func (s *Store) decodeCountMin(b []byte) (*sketch.CountMin32, error) {
+	k, err := sketch.NewCountMin32(sketch.CountMin32Config{Width: 1, Depth: 1, Hash: s.hash})
+	if err != nil {
+		return nil, err
+	}
+	return k, k.UnmarshalBinary(b)
+}
+
+func (c *CountMin) renamed() value {
+	d := new(CountMin)
+	c.whole.moveTo(&d.whole)
+	d.c.Store(c.c.Load())
+	return d
+}
+
+// replay implements value.
+func (c *CountMin) replay(op operation, at LSN) error {
+	switch op.code {
+	case opReplace:
+		b, err := c.replaced(op, at)
+		if err != nil {
+			return err
+		}
+		k, err := c.store.decodeCountMin(b)
+		if err != nil {
+			return err
+		}
+		c.c.Store(k)
+		return nil
+	case opChange:
+		c.made(at)
+		k := c.c.Load()
+		r := reader{b: op.body}
+		for len(r.b) > 0 {
+			h, n := r.uint64(), r.uvarint()
+			if r.err == nil {
+				k.AddHash(h, n)
+			}
+		}
+		return r.err
+	}
+	return fmt.Errorf("operation %d does not exist for count-min sketches", op.code)
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"seen/sketch"
+)
+
+// TopK finds the keys that come most often. Changes are made one after another;
+// questions wait for the one that is being made, which takes microseconds.
+type TopK struct {
+	whole
+	config TopKConfig
+	seed   uint64 // of the random numbers
+	t      *sketch.TopK
+	asking *sync.RWMutex // held for writing while t changes
+}
+
+// TopKConfig says how large a top-k sketch is. Zeros for Width, Depth and Decay stand
+// for the defaults of sketch.TopK.
+type TopKConfig struct {
+	K, Width, Depth int
+	Decay           float64
+}
+
+// TopKEntry is a key with its count.
+type TopKEntry = sketch.TopKEntry
+
+// CreateTopK makes a top-k sketch under a name that has no value: otherwise it is
+// ErrExists. What cannot be had is ErrMemory.
+func (s *Store) CreateTopK(name []byte, c TopKConfig) (*TopK, LSN, error) {
+	if s.lookup(name) != nil {
+		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
+	}
+	v := s.newTopK()
+	v.seed = rand.Uint64()
+	t, err := s.emptyTopK(c, v.seed, v.ask)
+	if err != nil {
+		s.memory.force(v.asked, 0)
+		return nil, 0, err
+	}
+	v.set(t)
+	v.settle(t.Bytes())
+	at, err := s.create(name, v, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	return v, at, nil
+}
+
+func (s *Store) newTopK() *TopK {
+	t := &TopK{asking: new(sync.RWMutex)}
+	t.start(s, kindTopK)
+	return t
+}
+
+func (s *Store) emptyTopK(c TopKConfig, seed uint64, reserve func(uint64) error) (*sketch.TopK, error) {
+	return sketch.NewTopK(sketch.TopKConfig{
+		K: c.K, Width: c.Width, Depth: c.Depth, Decay: c.Decay, Hash: s.hash, Seed: seed, Reserve: reserve,
+	})
+}
+
+func (t *TopK) set(k *sketch.TopK) {
+	t.t = k
+	t.config = TopKConfig{k.K(), k.Width(), k.Depth(), k.Decay()}
+}
+
+// Type returns TopK-TYPE.
+func (t *TopK) Type() string { return "TopK-TYPE" }
+
+// Config returns how the sketch was made.
+func (t *TopK) Config() TopKConfig { return t.config }
+
+// Add adds by[i] to the count of keys[i], in order; nil stands for 1 each. For each
+// it passes to each whether another key had to leave the best for it, and which; that
+// must not be kept.
+func (t *TopK) Add(keys [][]byte, by []uint32, each func(i int, expelled []byte, ok bool)) (LSN, error) {
+	if err := t.lock(); err != nil {
+		return 0, err
+	}
+	defer t.mu.Unlock()
+	times := func(i int) uint32 {
+		if by == nil {
+			return 1
+		}
+		return by[i]
+	}
+	l := &t.store.log
+	start := l.open(opChange, t.id)
+	for i, key := range keys {
+		l.buf = binary.AppendUvarint(l.buf, uint64(times(i)))
+		l.buf = appendBytes(l.buf, key)
+	}
+	at := l.close(start)
+	t.made(at)
+	t.asking.Lock()
+	defer t.asking.Unlock()
+	for i, key := range keys {
+		expelled, ok := t.t.Incr(key, times(i))
+		each(i, expelled, ok)
+	}
+	t.settle(t.t.Bytes())
+	return at, nil
+}
+
+// Has stores in found, which is as long as keys, whether each key is among the best,
+// and returns the position that the answers depend on.
+func (t *TopK) Has(found []bool, keys [][]byte) LSN {
+	t.asking.RLock()
+	defer t.asking.RUnlock()
+	for i, key := range keys {
+		found[i] = t.t.Has(key)
+	}
+	return t.LSN()
+}
+
+// Count stores the counts of keys in counts, which is as long, and returns the
+// position that they depend on.
+func (t *TopK) Count(counts []uint32, keys [][]byte) LSN {
+	t.asking.RLock()
+	defer t.asking.RUnlock()
+	for i, key := range keys {
+		counts[i] = t.t.Count(key)
+	}
+	return t.LSN()
+}
+
+// List returns the best keys, by descending counts, and the position that they depend
+// on.
+func (t *TopK) List() ([]TopKEntry, LSN) {
+	t.asking.RLock()
+	defer t.asking.RUnlock()
+	return t.t.List(), t.LSN()
+}
+
+// capture implements value. Changes wait for the copy, questions do not.
+func (t *TopK) capture() (*capture, error) {
+	c := t.config
+	meta := binary.AppendUvarint(nil, uint64(c.K))
+	meta = binary.AppendUvarint(meta, uint64(c.Width))
+	meta = binary.AppendUvarint(meta, uint64(c.Depth))
+	meta = binary.LittleEndian.AppendUint64(meta, math.Float64bits(c.Decay))
+	meta = binary.LittleEndian.AppendUint64(meta, t.seed)
+	return t.captureWhole(meta, t.t.Bytes(), func() (copied, error) { return t.t.Clone(), nil })
+}
+
+// loadTopK makes the sketch that an image describes.
+func (s *Store) loadTopK(im *image) (*TopK, error) {
+	body, err := s.loadWhole(im)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{b: im.meta}
+	c := TopKConfig{K: int(r.uvarint()), Width: int(r.uvarint()), Depth: int(r.uvarint()), Decay: math.Float64frombits(r.uint64())}
+	t := s.newTopK()
+	t.seed = r.uint64()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	k, err := s.emptyTopK(c, t.seed, nil)
+	if err == nil && body != nil {
+		err = k.UnmarshalBinary(body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.set(k)
+	t.loaded(im)
+	t.memory.Store(k.Bytes() + valueOverhead)
+	return t, nil
+}
+
+func (t *TopK) renamed() value {
+	d := &TopK{config: t.config, seed: t.seed, t: t.t, asking: t.asking}
+	t.whole.moveTo(&d.whole)
+	return d
+}
+
+// replay implements value.
+func (t *TopK) replay(op operation, at LSN) error {
+	if op.code != opChange {
+		return fmt.Errorf("operation %d does not exist for top-k sketches", op.code)
+	}
+	t.made(at)
+	r := reader{b: op.body}
+	for len(r.b) > 0 {
+		n, key := r.uvarint(), r.bytes()
+		if r.err == nil {
+			t.t.Incr(key, uint32(n))
+		}
+	}
+	t.settle(t.t.Bytes())
+	return r.err
+}
