@@ -7,3 +7,5 @@ func TestBloomTranscripts(t *testing.T) {
 		t.Run(name, func(t *testing.T) { transcript(t, name) })
 	}
 }
+
+func TestFamiliesTranscript(t *testing.T) { transcript(t, "families") }

@@ -40,6 +40,9 @@ func argumentsOf(words []string) (list []argument) {
 		case isOption(word) && len(rest) > 0 && !isOption(rest[0]) && rest[0] != "[":
 			a := value(rest[0])
 			a.token = word
+			if a.kind == "oneof" {
+				a.name = strings.ToLower(word)
+			}
 			rest = rest[1:]
 			list = append(list, a)
 		default:

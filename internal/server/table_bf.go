@@ -7,7 +7,7 @@ const (
 	slowReader = flagModule | flagReadonly
 )
 
-var bfCommands = family("bf", []string{"bloom"}, []command{
+var bfCommands = family([]string{"bloom"}, []command{
 	{
 		name: "bf.reserve", arity: -4, flags: writer, handle: bfReserve, since: "1.0.0", complexity: "O(1)",
 		summary:   "Makes an empty Bloom filter.",
@@ -100,10 +100,10 @@ var bfCommands = family("bf", []string{"bloom"}, []command{
 
 // family completes the commands of one family: each has one key, its first word,
 // unless it says otherwise.
-func family(group string, categories []string, commands []command) []command {
+func family(categories []string, commands []command) []command {
 	for i := range commands {
 		cmd := &commands[i]
-		cmd.group, cmd.categories = group, categories
+		cmd.group, cmd.categories = "module", categories
 		if cmd.first == 0 {
 			cmd.first, cmd.last, cmd.step = 1, 1, 1
 		}

@@ -1,6 +1,6 @@
 package server
 
-var cfCommands = family("cf", []string{"cuckoo"}, []command{
+var cfCommands = family([]string{"cuckoo"}, []command{
 	{
 		name: "cf.reserve", arity: -3, flags: writer, handle: cfReserve, since: "1.0.0", complexity: "O(1)",
 		summary:   "Makes an empty cuckoo filter.",
