@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"seen/internal/server"
 )
 
 // serveSettings are the settings of "seen serve".
@@ -111,6 +113,7 @@ func newServeSettings() (*serveSettings, settings) {
 type serveConfig struct {
 	*serveSettings
 	secret string // password of the default user, "" for none
+	open   bool   // that user needs none
 	logger *slog.Logger
 }
 
@@ -144,7 +147,13 @@ func (s *serveSettings) check() (*serveConfig, error) {
 	if len(s.addr) == 0 && s.unix == "" && len(s.http) == 0 {
 		complain("--addr and --http are off and there is no --unix; nobody could ask anything")
 	}
-	if err := s.checkExposure(c.secret); err != nil {
+	if c.open = c.secret == ""; s.aclFile != "" {
+		var err error
+		if c.open, err = server.CheckACL(string(s.aclFile), c.secret); err != nil {
+			complain("--acl-file: %w", err)
+		}
+	}
+	if err := c.checkExposure(); err != nil {
 		problems = append(problems, err)
 	}
 	return c, errors.Join(problems...)
@@ -152,14 +161,14 @@ func (s *serveSettings) check() (*serveConfig, error) {
 
 // checkExposure refuses to listen beyond this machine where anybody could do
 // anything.
-func (s *serveSettings) checkExposure(secret string) error {
-	if s.insecure || secret != "" || s.tlsCert != "" {
+func (c *serveConfig) checkExposure() error {
+	if bool(c.insecure) || !c.open || c.tlsCert != "" {
 		return nil
 	}
 	for _, list := range []struct {
 		flag      string
 		addresses addressSetting
-	}{{"addr", s.addr}, {"http", s.http}} {
+	}{{"addr", c.addr}, {"http", c.http}} {
 		for _, address := range list.addresses {
 			if !isLoopback(address) {
 				return fmt.Errorf("--%s %s can be reached from other machines, and anybody there could read and delete all filters; "+
@@ -199,7 +208,7 @@ func (s *serveSettings) patienceAtEnd() time.Duration { return time.Duration(s.d
 
 // warnings are about what is allowed and perhaps not meant.
 func (c *serveConfig) warnings() (all []string) {
-	if c.secret == "" && c.aclFile == "" && c.tlsClientCA == "" {
+	if c.open && c.tlsClientCA == "" {
 		for _, address := range append(slices.Clone(c.addr), c.http...) {
 			if !isLoopback(address) {
 				all = append(all, address+" can be reached from other machines, and everybody there can read and delete all filters")

@@ -154,10 +154,27 @@ func TestServeSettingsTogether(t *testing.T) {
 	if err := os.WriteFile(password, []byte("sesame\r\nmore"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	users := map[string]string{}
+	for name, text := range map[string]string{
+		"closed": "user default off\nuser app on >x ~* +@all\n", "open": "user default on nopass ~* +@all\n",
+		"silent": "user app on >x ~* +@all\n", "wrong": "user app on +@nothing\n",
+	} {
+		users[name] = filepath.Join(dir, name)
+		if err := os.WriteFile(users[name], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		flags string
 		want  string // part of the error, "" for none
 	}{
+		{"--addr :6380 --acl-file " + users["closed"], ""},
+		{"--addr :6380 --acl-file " + users["open"], "can be reached"},
+		{"--addr :6380 --acl-file " + users["open"] + " --requirepass x", "can be reached"},
+		{"--addr :6380 --acl-file " + users["silent"], "can be reached"},
+		{"--addr :6380 --acl-file " + users["silent"] + " --requirepass x", ""},
+		{"--acl-file " + users["wrong"], "--acl-file: server: the ACL file"},
+		{"--acl-file " + filepath.Join(dir, "none"), "no such file"},
 		{"", ""},
 		{"--addr 0.0.0.0:6380", "--addr 0.0.0.0:6380 can be reached from other machines"},
 		{"--addr :6380", "can be reached"},

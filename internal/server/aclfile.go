@@ -73,10 +73,18 @@ func readACL(t *table, file string) (map[string]*rights, error) {
 	return users, nil
 }
 
-// CheckACL returns what is wrong with an ACL file, nil if nothing is.
-func CheckACL(file string) error {
-	_, err := readACL(newTable(), file)
-	return err
+// CheckACL reports whether the user default, of whom nobody has to ask, needs no
+// password with an ACL file and a password for it ("" for none), or what is wrong
+// with the file.
+func CheckACL(file, password string) (open bool, err error) {
+	users, err := readACL(newTable(), file)
+	if err != nil {
+		return false, err
+	}
+	if r := users[defaultUserName]; r != nil {
+		return r.enabled && r.open, nil
+	}
+	return password == "", nil
 }
 
 // load replaces all users by those of the file, and returns those who are gone. The
