@@ -50,7 +50,7 @@ func TestCuckooMoves(t *testing.T) {
 				})
 			}
 			// At least so many on both sides, whatever the machine is busy with.
-			for n := 0; (n < 1_000_000 || asked.Load() < 50_000) && !t.Failed(); n++ {
+			for n := 0; (n < 300_000 || asked.Load() < 20_000) && !t.Failed(); n++ {
 				change(c, first*c.bucketSize, second*c.bucketSize)
 				change(c, second*c.bucketSize, first*c.bucketSize)
 			}
