@@ -119,8 +119,23 @@ func (im *image) keepFiles(keep map[uint64]bool) []storedFile {
 	return files
 }
 
-// materialise makes the value that an image describes.
-func (s *Store) materialise(im *image) (v value, err error) {
+// materialise makes the value that an image of the catalogue or the log describes.
+func (s *Store) materialise(im *image) (value, error) {
+	v, err := s.build(im)
+	if err != nil {
+		return nil, err
+	}
+	h := v.head()
+	h.id, h.name, h.created = im.id, im.name, im.created
+	h.expire.Store(im.expire)
+	h.changedAll(im.at)
+	h.stored = &stored{files: im.files()}
+	s.memory.force(0, h.memory.Load())
+	return v, nil
+}
+
+// build makes the contents of a value.
+func (s *Store) build(im *image) (v value, err error) {
 	switch im.kind {
 	case kindBloom:
 		v, err = s.loadBloom(im)
@@ -138,13 +153,6 @@ func (s *Store) materialise(im *image) (v value, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h := v.head()
-	h.store, h.kind, h.id, h.name, h.created = s, im.kind, im.id, im.name, im.created
-	h.expire.Store(im.expire)
-	h.last.Store(uint64(im.at))
-	h.floor.Store(uint64(im.at))
-	h.stored = &stored{files: im.files()}
-	s.memory.force(0, h.memory.Load())
 	return v, nil
 }
 

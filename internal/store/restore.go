@@ -1,0 +1,147 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"time"
+
+	"seen/interop"
+)
+
+// A payload of Dump is payloadMagic, the id of the hash's secret, an image that has
+// all arrays in itself, and the CRC-32 of all that. That of a RedisBloom is the other
+// server's.
+const payloadMagic = "\x89SEEN-DUMP\x01"
+
+// Dump returns a value in the form that Restore takes, as it is at one moment. No
+// value of that name is ErrNotFound.
+func (s *Store) Dump(name []byte) (payload []byte, at LSN, err error) {
+	v := s.lookup(name)
+	if v == nil {
+		return nil, s.Absent(), fmt.Errorf("%w: %q", ErrNotFound, name)
+	}
+	h := v.head()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r, ok := v.(*RedisBloom); ok {
+		payload, err = r.f.Load().AppendDump(nil)
+		return payload, h.LSN(), err
+	}
+	c, err := v.capture()
+	if err != nil {
+		return nil, 0, err
+	}
+	im := *c.image
+	im.name, im.created, im.expire, im.parts = "", 0, 0, nil
+	for i := range c.parts {
+		b, err := s.contents(v, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		im.parts = append(im.parts, part{state: partInline, inline: b})
+	}
+	payload = binary.LittleEndian.AppendUint64([]byte(payloadMagic), s.hash.KeyID())
+	payload = im.append(payload)
+	return binary.LittleEndian.AppendUint32(payload, crc32.ChecksumIEEE(payload)), h.LSN(), nil
+}
+
+// contents returns array i of a value; its mutex is held.
+func (s *Store) contents(v value, i int) ([]byte, error) {
+	switch v := v.(type) {
+	case *Bloom:
+		layers := v.view.Load().layers
+		l := layers[len(layers)-1-i]
+		return l.read(0, l.params.Bytes()), nil
+	case *Cuckoo:
+		return v.f.Load().AppendBinary(nil)
+	case *CountMin:
+		return v.c.Load().AppendBinary(nil)
+	case *TopK:
+		return v.t.AppendBinary(nil)
+	}
+	return nil, fmt.Errorf("store: a %T cannot be dumped", v)
+}
+
+// Restore makes the value that a payload of Dump describes, or one of the other
+// server's Bloom filters. It is gone at the time expires, unless that is zero. replace
+// lets it take the place of another value, which is ErrExists otherwise; a payload
+// that is damaged, or for another secret, is ErrData.
+func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (LSN, error) {
+	if !replace && s.lookup(name) != nil {
+		return 0, fmt.Errorf("%w: %q", ErrExists, name)
+	}
+	deadline := int64(0)
+	if !expires.IsZero() {
+		deadline = expires.UnixMilli()
+	}
+	if !strings.HasPrefix(string(payload[:min(len(payload), len(payloadMagic))]), payloadMagic) {
+		b := s.newRedisBloom()
+		b.expire.Store(deadline)
+		f, err := interop.RestoreRedisBloom(payload, b.ask)
+		_, at, err := b.enter(name, f, err, replace)
+		return at, err
+	}
+	im, err := s.parsePayload(payload)
+	if err != nil {
+		return 0, err
+	}
+	need, err := im.memory()
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrData, err)
+	}
+	if err := s.memory.change(0, need); err != nil {
+		return 0, err
+	}
+	v, err := s.build(im)
+	if err != nil {
+		s.memory.force(need, 0)
+		return 0, fmt.Errorf("%w: %w", ErrData, err)
+	}
+	h := v.head()
+	s.memory.force(need, h.memory.Load())
+	h.expire.Store(deadline)
+	return s.create(name, v, replace)
+}
+
+// parsePayload takes a payload of Dump apart.
+func (s *Store) parsePayload(payload []byte) (*image, error) {
+	end := len(payload) - crc32.Size
+	start := len(payloadMagic) + 8
+	if end < start || crc32.ChecksumIEEE(payload[:end]) != binary.LittleEndian.Uint32(payload[end:]) {
+		return nil, fmt.Errorf("%w: the payload of %d bytes does not match its checksum", ErrData, len(payload))
+	}
+	if id := binary.LittleEndian.Uint64(payload[len(payloadMagic):]); id != s.hash.KeyID() {
+		return nil, fmt.Errorf("%w: the keys are hashed with the secret %016x, and this server has %016x", ErrData, id, s.hash.KeyID())
+	}
+	im, err := parseImage(payload[start:end])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrData, err)
+	}
+	for _, p := range im.parts {
+		if p.state != partInline {
+			return nil, fmt.Errorf("%w: an array is not in the payload", ErrData)
+		}
+	}
+	return im, nil
+}
+
+// memory returns about the bytes that the value of an image will take, of which all
+// arrays are in it.
+func (im *image) memory() (n uint64, err error) {
+	if im.kind == kindBloom {
+		m, err := parseBloomMeta(im.meta)
+		if err != nil {
+			return 0, err
+		}
+		for _, c := range m.layers {
+			n += c.bytes()
+		}
+		return n, nil
+	}
+	for _, p := range im.parts {
+		n += uint64(len(p.inline))
+	}
+	return n, nil
+}
