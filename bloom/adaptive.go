@@ -71,7 +71,7 @@ func NewAdaptive(c AdaptiveConfig) (*Adaptive, error) {
 		return nil, fmt.Errorf("bloom: %w", err)
 	}
 	if c.Growth == 0 && c.ErrorRate != 0 {
-		c.Growth = defaultGrowth
+		c.Growth = DefaultGrowth
 	}
 	a := &Adaptive{config: c, set: newFingerprints(nil)}
 	if err := a.check(); err != nil {

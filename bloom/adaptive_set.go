@@ -18,7 +18,7 @@ func (a *Adaptive) exact() *fingerprints {
 
 // Union adds every key of g to a, which keeps its configuration. If only one of
 // them is a filter, the other's hashes are added to it, and nothing is lost. If g
-// is a filter, the two must have the same ErrorRate and Growth; two filters are
+// is a filter, the two must have the same ErrorRate; two filters are
 // united as by [Scalable.Union].
 //
 // It fails with [ErrIncompatible] if they are unlike, and with [ErrFull] if
@@ -35,11 +35,11 @@ func (a *Adaptive) Union(g *Adaptive) error {
 	case a.filter != nil:
 		return a.filter.merge(g.filter)
 	}
-	if a.config.ErrorRate != g.config.ErrorRate || a.config.Growth != g.config.Growth {
-		return fmt.Errorf("bloom: %w: error rates are %v and %v, growths %v and %v",
-			ErrIncompatible, a.config.ErrorRate, g.config.ErrorRate, a.config.Growth, g.config.Growth)
+	if a.config.ErrorRate != g.config.ErrorRate {
+		return fmt.Errorf("bloom: %w: error rates are %v and %v", ErrIncompatible, a.config.ErrorRate, g.config.ErrorRate)
 	}
 	u := &Adaptive{filter: g.filter.clone()}
+	u.filter.config.Growth = a.config.Growth
 	u.filter.SetLimit(a.config.FilterMaxBytes, a.config.Overfill)
 	if err := u.addSet(a.exact()); err != nil {
 		return err

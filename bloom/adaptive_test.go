@@ -311,8 +311,15 @@ func TestAdaptiveUnion(t *testing.T) {
 		}
 	}
 	growth := must(bloom.NewAdaptive(bloom.AdaptiveConfig{MaxBytes: 100_000, ErrorRate: 1e-4, Growth: 3}))
-	if err := growth.Union(make(large)); !errors.Is(err, bloom.ErrIncompatible) {
-		t.Errorf("union of unlike growths: error %v", err)
+	if err := growth.Union(make(large)); err != nil || growth.Config().Growth != 3 {
+		t.Errorf("union of unlike growths: error %v, growth %v", err, growth.Config().Growth)
+	}
+	if read := must(bloom.Decode(must(growth.MarshalBinary()), bloom.LoadOptions{})); !read.(*bloom.Adaptive).Equal(growth) {
+		t.Error("a union of unlike growths is read as another filter")
+	}
+	rate := must(bloom.NewAdaptive(bloom.AdaptiveConfig{MaxBytes: 100_000, ErrorRate: 1e-5}))
+	if err := rate.Union(make(large)); !errors.Is(err, bloom.ErrIncompatible) {
+		t.Errorf("union of unlike error rates: error %v", err)
 	}
 	if make(small).Equal(make(large)) || make(large).Equal(make(small)) {
 		t.Error("a set equals a filter")

@@ -31,6 +31,9 @@ const (
 	maxLevels     = 16
 )
 
+// cascadeGrowth is the growth that the textbook has.
+const cascadeGrowth = 2
+
 // Cascade is the answer of some texts to a number of keys that is not known:
 // every key goes into all of several classic filters of geometrically growing
 // size, and is taken for seen if all of them say so. [Scalable] is the better
@@ -47,8 +50,8 @@ const (
 // the measured error rate is 3e-4 at 70,000 keys, 1e-3 at 80,000 (the capacity of
 // the last filter, with 18 bits for each), 0.10 at 160,000 and 0.66 at 320,000. A
 // Scalable that begins with as many keys and is asked for 8e-4 keeps that rate; it
-// has taken 16 bits per key at 10,000 keys, where the cascade has taken 144, and 20
-// at 70,000, but 40 at 80,000, when its fourth layer has just begun.
+// has taken 16 bits per key at 10,000 keys, where the cascade has taken 144, and 21
+// at 70,000, but 30 at 80,000, when its fifth layer has just begun.
 //
 // The zero value is not usable; make one with [NewCascade] or read one. Any number
 // of goroutines may ask at the same time, as long as none adds. A Cascade must not
@@ -86,7 +89,7 @@ func NewCascade(c CascadeConfig) (*Cascade, error) {
 // emptyCascade checks c and returns a Cascade without filters.
 func emptyCascade(c CascadeConfig) (*Cascade, error) {
 	if c.Growth == 0 {
-		c.Growth = defaultGrowth
+		c.Growth = cascadeGrowth
 	}
 	if !(c.Growth > 1 && c.Growth <= maxGrowth) {
 		return nil, fmt.Errorf("bloom: growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)

@@ -36,10 +36,10 @@ func TestCascadeTradeOff(t *testing.T) {
 		rate                      float64
 	}{
 		{10_000, 144, 16, 0},
-		{70_000, 21, 20, 3e-4},
-		{80_000, 18, 40, 1e-3},
-		{160_000, 9, 44, 0.10},
-		{320_000, 4, 47, 0.66},
+		{70_000, 21, 21, 3e-4},
+		{80_000, 18, 30, 1e-3},
+		{160_000, 9, 23, 0.10},
+		{320_000, 4, 26, 0.66},
 	} {
 		cascade.AddHashes(nil, hs[added:want.n])
 		scalable.AddHashes(nil, hs[added:want.n])

@@ -150,7 +150,7 @@ func ExampleScalable() {
 	fmt.Println("layers:", f.Stats().Layers)
 	fmt.Println("at most 1 % wrong:", wrong <= 100)
 	// Output:
-	// layers: 7
+	// layers: 12
 	// at most 1 % wrong: true
 }
 

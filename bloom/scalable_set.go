@@ -11,8 +11,8 @@ import (
 	"seen/sizing"
 )
 
-// Union adds every key of g to s. The two must have the same hash, error rate and
-// growth; capacities may differ. A layer of g is ORed into one of s where the
+// Union adds every key of g to s. The two must have the same hash and error rate;
+// capacities and growth may differ, and stay those of s. A layer of g is ORed into one of s where the
 // parameters are equal and the keys of both fit, and is copied otherwise, so the
 // layers may become more and the bound of the error rate is the sum of both
 // filters'; Stats tells the truth. Where it is known beforehand that filters will
@@ -35,9 +35,6 @@ func (s *Scalable) merge(g *Scalable) error {
 	}
 	if s.config.ErrorRate != g.config.ErrorRate {
 		return fmt.Errorf("bloom: %w: error rates differ: %v and %v", ErrIncompatible, s.config.ErrorRate, g.config.ErrorRate)
-	}
-	if s.config.Growth != g.config.Growth {
-		return fmt.Errorf("bloom: %w: growth differs: %v and %v", ErrIncompatible, s.config.Growth, g.config.Growth)
 	}
 	// Every layer of s takes at most one of g, so that nothing is done before it
 	// is known that all can be.

@@ -45,6 +45,10 @@ type WindowConfig struct {
 const (
 	defaultGenerations = 8
 	maxGenerations     = 64
+
+	// generationGrowth is the growth of a generation, which is made for its keys and
+	// grows only in a burst.
+	generationGrowth = 2
 )
 
 // Window is a filter that forgets: it answers whether a key was seen within the
@@ -149,6 +153,7 @@ func newWindow(c WindowConfig) (*Window, error) {
 	model, err := emptyScalable(ScalableConfig{
 		Capacity:  uint64(ceilDiv(int64(min(w.config.Capacity, math.MaxInt64)), int64(c.Generations-1))),
 		ErrorRate: c.ErrorRate / float64(c.Generations),
+		Growth:    generationGrowth,
 		// Past the end of growth the rate rises rather than that keys get lost.
 		Overfill: true,
 	})

@@ -81,7 +81,7 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 		put(fmt.Sprintf("counting-%d", bits), f, err)
 	}
 	{
-		f, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.01})
+		f, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.01, Growth: 2})
 		put("scalable", f, err)
 	}
 	{
@@ -97,7 +97,7 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 	{
 		f, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
 		put("adaptive-exact", f, err)
-		f, err = bloom.NewAdaptive(bloom.AdaptiveConfig{MaxBytes: 4096, ErrorRate: 0.01})
+		f, err = bloom.NewAdaptive(bloom.AdaptiveConfig{MaxBytes: 4096, ErrorRate: 0.01, Growth: 2})
 		put("adaptive-filter", f, err)
 	}
 	for _, bits := range []int{8, 16, 32} {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"seen/bloom"
 	"seen/sizing"
 )
 
@@ -171,6 +172,11 @@ type growth struct {
 // firstShare is the share of the error rate that the first layer gets.
 const firstShare = 6 / (math.Pi * math.Pi)
 
+// nextCapacity returns the capacity of the layer after one, as bloom.Scalable has it.
+func nextCapacity(capacity uint64) uint64 {
+	return uint64(math.Ceil(float64(capacity) * bloom.DefaultGrowth))
+}
+
 // upTo makes layers until n keys fit, and returns how many of them n keys use.
 func (g *growth) upTo(n uint64) int {
 	i := 0
@@ -186,7 +192,7 @@ func (g *growth) upTo(n uint64) int {
 		if room += capacity; room >= n {
 			return i + 1
 		}
-		capacity *= 2
+		capacity = nextCapacity(capacity)
 	}
 	return len(g.layers)
 }
@@ -206,7 +212,7 @@ func (g *growth) errorRate(n uint64) float64 {
 		}
 		right += math.Log1p(-p.ErrorRate(in))
 		n -= in
-		capacity *= 2
+		capacity = nextCapacity(capacity)
 	}
 	return -math.Expm1(right)
 }
