@@ -225,7 +225,7 @@ func TestFailedCheckpoint(t *testing.T) {
 	u, slow, _ := slowRun(t, set)
 	slow.fail = errors.New("the disk is full")
 	close(slow.goOn)
-	if err := runLines(t, u, 20_000, func(int) {}); !errors.Is(err, slow.fail) {
+	if err := runLines(t, u, 20_000, func(int) { <-slow.begun }); !errors.Is(err, slow.fail) {
 		t.Errorf("the run ended with %v", err)
 	}
 }
