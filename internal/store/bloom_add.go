@@ -38,6 +38,7 @@ func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 // were dealt with.
 func (b *Bloom) addBatch(added []bool, sc *scratch[uint64]) (done int, err error) {
 	clear(added)
+	applied := b.applied.Load()
 	v := b.view.Load()
 	// In a window a key counts as settled only if the present generation has it.
 	v.ask(sc, b.generation(v), noTime)
@@ -51,7 +52,9 @@ func (b *Bloom) addBatch(added []bool, sc *scratch[uint64]) (done int, err error
 	defer b.mu.Unlock()
 	v = b.view.Load()
 	gen := b.generation(v)
-	v.ask(sc, gen, noTime) // what others have added since
+	if b.last.Load() != applied || b.step != 0 {
+		v.ask(sc, gen, noTime) // what others have added since
+	}
 	sc.unique(func(h uint64) uint64 { return h })
 	if b.step != 0 {
 		b.findOlder(sc, v, gen)
@@ -98,6 +101,7 @@ func (b *Bloom) record(hs []uint64) {
 	at := b.store.log.add(b.id, top.serial, hs)
 	b.changed(at)
 	top.put(hs, at)
+	b.applied.Store(uint64(at))
 }
 
 // put makes an addition that is logged.

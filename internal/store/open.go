@@ -125,6 +125,8 @@ func (s *Store) openSecret() error {
 
 // start starts the goroutines of an opened store.
 func (s *Store) start() {
+	s.checkpointed.Store(s.now())
+	s.considerCheckpoint()
 	go s.commit()
 	s.background.Go(s.checkpoints)
 	s.background.Go(s.sweep)

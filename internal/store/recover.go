@@ -164,6 +164,7 @@ func (s *Store) replay(keep map[uint64]bool) (LSN, error) {
 		if LSN(first) != last+1 {
 			return fmt.Errorf("the log goes on with operation %d after %d: a part of it is missing", first, last)
 		}
+		s.log.bytes.Add(uint64(len(ops)))
 		for len(ops) > 0 {
 			op, rest, err := nextOp(ops)
 			if err == nil {

@@ -127,6 +127,7 @@ func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err err
 // dealt with.
 func (b *RedisBloom) addBatch(added []bool, sc *scratch[interop.RedisHash]) (done int, err error) {
 	clear(added)
+	applied := b.applied.Load()
 	sc.ask(b.f.Load())
 	if sc.n == 0 {
 		return len(added), nil
@@ -137,7 +138,9 @@ func (b *RedisBloom) addBatch(added []bool, sc *scratch[interop.RedisHash]) (don
 	defer b.mu.Unlock()
 	f := b.f.Load()
 	defer func() { b.settle(f.Bytes()) }()
-	sc.ask(f) // what others have added since
+	if b.last.Load() != applied {
+		sc.ask(f) // what others have added since
+	}
 	sc.unique(func(h interop.RedisHash) uint64 { return h.A })
 	for held := false; sc.n > 0; {
 		room, err := f.Prepare(uint64(sc.n))
@@ -181,6 +184,7 @@ func (b *RedisBloom) record(f *interop.RedisBloom, sc *scratch[interop.RedisHash
 	b.content, b.blank = at, false
 	// It cannot fail after Prepare.
 	_, _ = f.AddHashes(sc.hit[:m], sc.hs[:m])
+	b.applied.Store(uint64(at))
 }
 
 // Info implements [Filter]. It takes no lock and reads no bits.

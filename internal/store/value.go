@@ -53,6 +53,9 @@ type base struct {
 	// last is the position of the last change. It is set before the change is
 	// made, so that whoever sees the change reads it or a later one.
 	last atomic.Uint64
+	// applied is the position up to which all changes were made when it was set: who
+	// reads it, asks, and finds last equal to it under mu need not ask again.
+	applied atomic.Uint64
 	// floor is the position of the last change that was not an addition: the
 	// answer that a key is absent depends on it.
 	floor  atomic.Uint64
@@ -111,6 +114,7 @@ func (b *base) copyTo(c *base) {
 	c.memory.Store(b.memory.Load())
 	c.last.Store(b.last.Load())
 	c.floor.Store(b.floor.Load())
+	c.applied.Store(b.applied.Load())
 	c.expire.Store(b.expire.Load())
 }
 
