@@ -176,10 +176,16 @@ func (c *call) bools(answers []bool) {
 func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers []bool, problem string) {
 	answers = c.answers(len(keys))
 	for {
+		var (
+			done int
+			at   store.LSN
+			err  error
+		)
 		v := c.store().Get(name)
 		f, ok := v.(store.Filter)
 		switch {
 		case ok:
+			done, at, err = f.Add(answers, keys)
 		case v != nil:
 			c.after(v.LSN())
 			return nil, wrongType
@@ -187,17 +193,20 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			c.after(c.store().Absent())
 			return nil, noFilter
 		default:
-			made, at, err := c.store().CreateBloom(name, o.config())
-			c.after(at)
-			if errors.Is(err, store.ErrExists) {
+			// Nobody may see the filter without the keys, nor delete it before it has
+			// them: it would be a deletion of nothing.
+			made, madeAt, problem := c.store().CreateBloomWith(name, o.config(), func(f store.Filter) {
+				done, at, err = f.Add(answers, keys)
+			})
+			c.after(madeAt)
+			if errors.Is(problem, store.ErrExists) {
 				continue
 			}
-			if err != nil {
-				return nil, c.bloomCreation(err)
+			if problem != nil {
+				return nil, c.bloomCreation(problem)
 			}
 			f = made
 		}
-		done, at, err := f.Add(answers, keys)
 		c.after(at)
 		switch {
 		case errors.Is(err, store.ErrGone):

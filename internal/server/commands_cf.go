@@ -90,10 +90,15 @@ type cuckooAnswer struct {
 func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (answers []cuckooAnswer, problem string) {
 	answers = make([]cuckooAnswer, len(keys))
 	for {
+		var (
+			at  store.LSN
+			err error
+		)
 		v := c.store().Get(c.args[1])
 		f, ok := v.(*store.Cuckoo)
 		switch {
 		case ok:
+			at, err = c.tryCuckoo(f, keys, answers, absentOnly)
 		case v != nil:
 			c.after(v.LSN())
 			return nil, wrongType
@@ -101,17 +106,18 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 			c.after(c.store().Absent())
 			return nil, noFilter
 		default:
-			made, at, err := c.store().CreateCuckoo(c.args[1], c.cuckooConfig(o))
-			c.after(at)
-			if errors.Is(err, store.ErrExists) {
+			// As with Bloom filters, nobody meets the filter without its keys.
+			_, madeAt, problem := c.store().CreateCuckooWith(c.args[1], c.cuckooConfig(o), func(f *store.Cuckoo) {
+				at, err = c.tryCuckoo(f, keys, answers, absentOnly)
+			})
+			c.after(madeAt)
+			if errors.Is(problem, store.ErrExists) {
 				continue
 			}
-			if err != nil {
-				return nil, c.cuckooCreation(err)
+			if problem != nil {
+				return nil, c.cuckooCreation(problem)
 			}
-			f = made
 		}
-		at, err := c.tryCuckoo(f, keys, answers, absentOnly)
 		c.after(at)
 		switch {
 		case err == nil:

@@ -38,7 +38,7 @@ func (s *Store) CreateCountMin(name []byte, c CountMinConfig) (*CountMin, LSN, e
 	}
 	v.c.Store(k)
 	v.settle(k.Bytes())
-	at, err := s.create(name, v, false)
+	at, err := s.create(name, v, false, nil)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -39,6 +39,13 @@ type CuckooInfo struct {
 // CreateCuckoo makes a cuckoo filter under a name that has no value: otherwise it is
 // ErrExists. What cannot be had is ErrMemory.
 func (s *Store) CreateCuckoo(name []byte, c CuckooConfig) (*Cuckoo, LSN, error) {
+	return s.CreateCuckooWith(name, c, func(*Cuckoo) {})
+}
+
+// CreateCuckooWith is CreateCuckoo of a filter that begins with some keys: first
+// adds them, before anybody else can see, or delete, the filter. After a crash both
+// are there or nothing. An error of first's own does not undo the creation.
+func (s *Store) CreateCuckooWith(name []byte, c CuckooConfig, first func(*Cuckoo)) (*Cuckoo, LSN, error) {
 	if s.lookup(name) != nil {
 		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
 	}
@@ -50,7 +57,7 @@ func (s *Store) CreateCuckoo(name []byte, c CuckooConfig) (*Cuckoo, LSN, error) 
 		Capacity: c.Capacity, BucketSize: c.BucketSize, MaxIterations: c.MaxIterations,
 		Expansion: c.Expansion, MaxFilters: c.MaxFilters, Hash: s.hashOf(c.Layout), Reserve: v.ask,
 	})
-	at, err := v.enter(name, f, err)
+	at, err := v.enter(name, f, err, func() { first(v) })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -73,14 +80,14 @@ func (s *Store) newCuckoo(maxFilters int) *Cuckoo {
 
 // enter makes f, a new filter unless there is an error, the contents of c, and gives
 // c its name.
-func (c *Cuckoo) enter(name []byte, f *bloom.Cuckoo, err error) (LSN, error) {
+func (c *Cuckoo) enter(name []byte, f *bloom.Cuckoo, err error, first func()) (LSN, error) {
 	if err != nil {
 		c.store.memory.force(c.asked, 0)
 		return 0, cuckooError(err)
 	}
 	c.set(f)
 	c.settle(f.Bytes())
-	return c.store.create(name, c, false)
+	return c.store.create(name, c, false, first)
 }
 
 func (c *Cuckoo) set(f *bloom.Cuckoo) {
@@ -268,7 +275,7 @@ func (s *Store) loadCuckooHeader(name, header []byte, maxFilters int) (LSN, erro
 	}
 	c := s.newCuckoo(maxFilters)
 	f, err := bloom.NewCuckooFromHeader(header, bloom.CuckooConfig{Hash: s.hashOf(layout), MaxFilters: maxFilters, Reserve: c.ask})
-	return c.enter(name, f, err)
+	return c.enter(name, f, err, nil)
 }
 
 // loadChunk puts a chunk of a dump where it belongs.

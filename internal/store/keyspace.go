@@ -53,8 +53,9 @@ func (s *Store) insert(v value) {
 
 // create gives v, a new value of which nobody else knows yet, a name that has none,
 // or in place of the value that it has if replace is true. The memory of v must be
-// accounted for; it is given back if there is an error.
-func (s *Store) create(name []byte, v value, replace bool) (at LSN, err error) {
+// accounted for; it is given back if there is an error. first, unless it is nil, may
+// change v before anybody else can see it; a crash leaves v so, or not at all.
+func (s *Store) create(name []byte, v value, replace bool, first func()) (at LSN, err error) {
 	h := v.head()
 	h.name = string(name)
 	h.created = s.now()
@@ -72,7 +73,7 @@ func (s *Store) create(name []byte, v value, replace bool) (at LSN, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if at, err = s.enter(v, c, replace); err != nil {
+	if at, err = s.enter(v, c, replace, first); err != nil {
 		s.files.remove(files)
 	}
 	return at, err
@@ -80,7 +81,7 @@ func (s *Store) create(name []byte, v value, replace bool) (at LSN, err error) {
 
 // enter logs the creation of v, which c describes, and makes it the value of its
 // name.
-func (s *Store) enter(v value, c *capture, replace bool) (LSN, error) {
+func (s *Store) enter(v value, c *capture, replace bool, first func()) (LSN, error) {
 	h := v.head()
 	s.space.Lock()
 	defer s.space.Unlock()
@@ -101,6 +102,9 @@ func (s *Store) enter(v value, c *capture, replace bool) (LSN, error) {
 		h.changedAll(c.at)
 		if c.saved != nil {
 			c.saved(c.image, c.at) // nobody else knows v yet
+		}
+		if first != nil {
+			first()
 		}
 		s.insert(v)
 	})

@@ -37,7 +37,7 @@ func (s *Store) loadHeader(name, header []byte) (LSN, error) {
 	if !bytes.HasPrefix(header, []byte(dumpMagic)) {
 		b := s.newRedisBloom()
 		f, err := interop.NewRedisBloomFromHeader(header, b.ask)
-		_, at, err := b.enter(name, f, err, false)
+		_, at, err := b.enter(name, f, err, false, nil)
 		return at, err
 	}
 	meta, err := s.parseDumpHeader(header)
@@ -48,7 +48,7 @@ func (s *Store) loadHeader(name, header []byte) (LSN, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.create(name, b, false)
+	return s.create(name, b, false, nil)
 }
 
 // parseDumpHeader takes the header of a dump of LayoutSeen apart.

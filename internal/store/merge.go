@@ -58,7 +58,7 @@ func (s *Store) MergeBloom(dest []byte, sources ...[]byte) (LSN, error) {
 	}
 	to.next = next
 	to.view.Store(v)
-	return s.create(dest, to, false)
+	return s.create(dest, to, false, nil)
 }
 
 // seenBloom returns the filter of LayoutSeen of a name, nil if the name has no value.

@@ -26,24 +26,24 @@ func (s *Store) newRedisBloom() *RedisBloom {
 }
 
 // createRedisBloom makes a filter; c is complete.
-func (s *Store) createRedisBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
+func (s *Store) createRedisBloom(name []byte, c BloomConfig, first func(Filter)) (Filter, LSN, error) {
 	b := s.newRedisBloom()
 	f, err := interop.NewRedisBloom(interop.RedisBloomConfig{
 		Capacity: c.Capacity, ErrorRate: c.ErrorRate, Expansion: c.Expansion, Reserve: b.ask,
 	})
-	return b.enter(name, f, err, false)
+	return b.enter(name, f, err, false, func() { first(b) })
 }
 
 // enter makes f, a new filter unless there is an error, the contents of b, and gives
 // b its name.
-func (b *RedisBloom) enter(name []byte, f *interop.RedisBloom, err error, replace bool) (Filter, LSN, error) {
+func (b *RedisBloom) enter(name []byte, f *interop.RedisBloom, err error, replace bool, first func()) (Filter, LSN, error) {
 	if err != nil {
 		b.store.memory.force(b.asked, 0)
 		return nil, 0, redisError(err)
 	}
 	b.set(f)
 	b.settle(f.Bytes())
-	at, err := b.store.create(name, b, replace)
+	at, err := b.store.create(name, b, replace, first)
 	if err != nil {
 		return nil, 0, err
 	}

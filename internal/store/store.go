@@ -100,6 +100,13 @@ func (s *Store) Layout() Layout { return Layout(s.layout.Load()) }
 // has no value: otherwise it is ErrExists. What cannot be had is ErrMemory; a
 // configuration that is impossible is an error that says why.
 func (s *Store) CreateBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
+	return s.CreateBloomWith(name, c, func(Filter) {})
+}
+
+// CreateBloomWith is CreateBloom of a filter that begins with some keys: first adds
+// them, before anybody else can see, or delete, the filter. After a crash both are
+// there or nothing. An error of first's own does not undo the creation.
+func (s *Store) CreateBloomWith(name []byte, c BloomConfig, first func(Filter)) (Filter, LSN, error) {
 	if err := c.complete(s.Layout()); err != nil {
 		return nil, 0, err
 	}
@@ -107,7 +114,7 @@ func (s *Store) CreateBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
 		return nil, 0, ErrExists
 	}
 	if c.Layout == LayoutRedisBloom {
-		return s.createRedisBloom(name, c)
+		return s.createRedisBloom(name, c, first)
 	}
 	b := newBloom(c)
 	b.store = s
@@ -118,7 +125,7 @@ func (s *Store) CreateBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
 	} else if err := b.first(); err != nil {
 		return nil, 0, err
 	}
-	at, err := s.create(name, b, false)
+	at, err := s.create(name, b, false, func() { first(b) })
 	if err != nil {
 		return nil, 0, err
 	}

@@ -45,7 +45,7 @@ func (s *Store) CreateTopK(name []byte, c TopKConfig) (*TopK, LSN, error) {
 	}
 	v.set(t)
 	v.settle(t.Bytes())
-	at, err := s.create(name, v, false)
+	at, err := s.create(name, v, false, nil)
 	if err != nil {
 		return nil, 0, err
 	}
