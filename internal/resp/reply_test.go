@@ -31,6 +31,7 @@ var replies = []struct {
 	{"yes", func(w *Writer) { w.Bool(true) }, ":1\r\n", "#t\r\n", ":1", "#t"},
 	{"no", func(w *Writer) { w.Bool(false) }, ":0\r\n", "#f\r\n", ":0", "#f"},
 	{"double", func(w *Writer) { w.Double(0.5) }, "$3\r\n0.5\r\n", ",0.5\r\n", `"0.5"`, ",0.5"},
+	{"shortest", func(w *Writer) { w.Double(0.9) }, "$3\r\n0.9\r\n", ",0.9\r\n", `"0.9"`, ",0.9"},
 	{"infinite", func(w *Writer) { w.Double(math.Inf(-1)) }, "$4\r\n-inf\r\n", ",-inf\r\n", `"-inf"`, ",-inf"},
 	{"infinity", func(w *Writer) { w.Double(math.Inf(1)) }, "$3\r\ninf\r\n", ",inf\r\n", `"inf"`, ",inf"},
 	{"not a number", func(w *Writer) { w.Double(math.NaN()) }, "$3\r\nnan\r\n", ",nan\r\n", `"nan"`, ",nan"},

@@ -130,7 +130,8 @@ func (w *Writer) Bool(b bool) {
 	}
 }
 
-// Double writes a floating-point number; in version 2 a string.
+// Double writes a floating-point number, in the fewest digits that mean it, as
+// Redis since 7.2; in version 2 a string.
 func (w *Writer) Double(f float64) {
 	var digits [32]byte
 	text := appendDouble(digits[:0], f)
@@ -152,7 +153,7 @@ func appendDouble(b []byte, f float64) []byte {
 	case f != f:
 		return append(b, "nan"...)
 	}
-	return strconv.AppendFloat(b, f, 'g', 17, 64)
+	return strconv.AppendFloat(b, f, 'g', -1, 64)
 }
 
 // BigNumber writes an integer of any size, given in decimal; in version 2 a

@@ -139,6 +139,8 @@ func families() [][]command {
 		connectionCommands, keyCommands, expiryCommands, transactionCommands, serverCommands, aclCommands,
 		bfCommands,
 		cfCommands,
+		cmsCommands,
+		topkCommands,
 		backupCommands,
 	}
 }

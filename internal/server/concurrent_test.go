@@ -20,10 +20,16 @@ func TestCommandsWhileValuesAreDeleted(t *testing.T) {
 		{"BF.UNIONCARD", "bf", "bf2"},
 		{"CF.RESERVE", "cf", "100", "EXPANSION", "0"}, {"CF.ADD", "cf", "KEY"}, {"CF.ADDNX", "cf", "KEY"}, {"CF.INSERT", "cf", "ITEMS", "KEY", "KEY"},
 		{"CF.INSERTNX", "cf", "ITEMS", "KEY"}, {"CF.DEL", "cf", "KEY"}, {"CF.COUNT", "cf", "KEY"}, {"CF.COMPACT", "cf"}, {"CF.SCANDUMP", "cf", "0"},
+		{"CMS.INITBYDIM", "cms", "20", "3"}, {"CMS.INCRBY", "cms", "KEY", "2", "KEY", "1"}, {"CMS.QUERY", "cms", "KEY"}, {"CMS.INFO", "cms"},
+		{"CMS.INITBYDIM", "cms2", "20", "3"}, {"CMS.MERGE", "cms2", "2", "cms", "cms2"},
+		{"TOPK.RESERVE", "topk", "5"}, {"TOPK.ADD", "topk", "KEY", "KEY"}, {"TOPK.INCRBY", "topk", "KEY", "7"}, {"TOPK.QUERY", "topk", "KEY"},
+		{"TOPK.COUNT", "topk", "KEY"}, {"TOPK.LIST", "topk", "WITHCOUNT"},
 	}
 	expected := map[string]bool{
 		"ERR not found": true, "ERR item exists": true, "ERR non scaling filter is full": true,
 		"Not found": true, "Cuckoo filter was not found": true, "Filter is full": true,
+		"CMS: key does not exist": true, "CMS: key already exists": true, "CMS: MERGE overflow": true,
+		"TopK: key does not exist": true, "TopK: key already exists": true,
 	}
 	var running, deleting sync.WaitGroup
 	stop := make(chan struct{})
@@ -34,7 +40,7 @@ func TestCommandsWhileValuesAreDeleted(t *testing.T) {
 				return
 			default:
 			}
-			names := [][]byte{[]byte("bf"), []byte("cf"), []byte("bf2")}
+			names := [][]byte{[]byte("bf"), []byte("cf"), []byte("bf2"), []byte("cms"), []byte("cms2"), []byte("topk")}
 			s.store.Begin()
 			_, _, err := s.store.Delete(names[i%len(names)])
 			s.store.End()

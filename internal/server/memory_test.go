@@ -21,6 +21,8 @@ func TestMemoryLimit(t *testing.T) {
 		{"BF.INSERT", "k", "CAPACITY", "10000000", "ITEMS", "a"},
 		{"CF.RESERVE", "k", "10000000"},
 		{"CF.INSERT", "k", "CAPACITY", "10000000", "ITEMS", "a"},
+		{"CMS.INITBYDIM", "k", "100000", "10"},
+		{"TOPK.RESERVE", "k", "10", "100000", "10", "0.9"},
 	} {
 		c.want("-"+outOfMemory, args...)
 		if s.store.Len() != 0 || s.store.Memory() != 0 {

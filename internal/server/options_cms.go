@@ -13,6 +13,10 @@ const (
 	badCountMinInit = "CMS: invalid init arguments"
 )
 
+// maxDepth is the largest number of rows. Each halves the probability that an
+// estimate is too high by much, so that sixty are as good as infinitely many.
+const maxDepth = 1024
+
 // parseCountMinByDim reads
 //
 //	CMS.INITBYDIM key width depth
@@ -24,7 +28,7 @@ func parseCountMinByDim(args [][]byte) (width, depth int64, problem string) {
 	if width, ok = resp.ParseInt(args[2]); !ok || width < 1 {
 		return 0, 0, badWidth
 	}
-	if depth, ok = resp.ParseInt(args[3]); !ok || depth < 1 {
+	if depth, ok = resp.ParseInt(args[3]); !ok || !within(depth, 1, maxDepth) {
 		return 0, 0, badDepth
 	}
 	if width > math.MaxInt64/depth {

@@ -24,7 +24,9 @@ func TestParseCountMinByDim(t *testing.T) {
 		{"CMS.INITBYDIM k 2000 0", 0, 0, "CMS: invalid depth"},
 		{"CMS.INITBYDIM k 2000 y", 0, 0, "CMS: invalid depth"},
 		{"CMS.INITBYDIM k 4611686018427387904 2", 0, 0, "CMS: invalid init arguments"},
-		{"CMS.INITBYDIM k 9223372036854775807 9223372036854775807", 0, 0, "CMS: invalid init arguments"},
+		{"CMS.INITBYDIM k 10 1024", 10, 1024, ""},
+		{"CMS.INITBYDIM k 10 1025", 0, 0, "CMS: invalid depth"},
+		{"CMS.INITBYDIM k 9223372036854775807 9223372036854775807", 0, 0, "CMS: invalid depth"},
 	} {
 		width, depth, problem := parseCountMinByDim(words(c.line))
 		if width != c.width || depth != c.depth || problem != c.problem {

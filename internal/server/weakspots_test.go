@@ -98,6 +98,20 @@ func TestCollidingKeysDoNotFillACuckooFilter(t *testing.T) {
 	}
 }
 
+// Keys that share all their cells make a sketch count one for the other.
+func TestCollidingKeysAreNotCountedForEachOther(t *testing.T) {
+	keys := collidingKeys(4)
+	s := start(t)
+	c := s.dial(t)
+	c.must("CMS.INITBYPROB", "cms", "0.001", "0.001")
+	c.do("CMS.INCRBY", "cms", string(keys[0]), "1000000")
+	for _, key := range keys[1:] {
+		if v := c.do("CMS.QUERY", "cms", string(key)); v.Elems[0].Int != 0 {
+			t.Fatalf("a key that was never counted: %v", v)
+		}
+	}
+}
+
 // Double hashing on a few hundred bits, and rates that do not fall fast enough,
 // give small and grown filters many times the error rate that they were asked for.
 func TestSmallAndGrownFiltersKeepTheirErrorRate(t *testing.T) {
@@ -202,6 +216,10 @@ func TestAbsurdSizes(t *testing.T) {
 	for _, command := range [][]string{
 		{"BF.RESERVE", "k", "1e-300", "1073741824"},
 		{"BF.RESERVE", "k", "1e-300", "1073741824", "LAYOUT", "redisbloom"},
+		{"CMS.INITBYDIM", "k", "9223372036854775807", "1"},
+		{"CMS.INITBYDIM", "k", "1", "9223372036854775807"},
+		{"CMS.INITBYPROB", "k", "1e-18", "0.001"},
+		{"TOPK.RESERVE", "k", "4294967295", "4294967295", "4294967295", "0.9"},
 	} {
 		if v := c.do(command...); v.Kind != resp.Error {
 			t.Errorf("%q: %v", command, v)

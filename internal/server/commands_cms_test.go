@@ -1,0 +1,5 @@
+package server
+
+import "testing"
+
+func TestCountMinTranscript(t *testing.T) { transcript(t, "cms") }

@@ -1,0 +1,5 @@
+package server
+
+import "testing"
+
+func TestTopKTranscript(t *testing.T) { transcript(t, "topk") }
