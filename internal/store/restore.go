@@ -80,7 +80,7 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 		b := s.newRedisBloom()
 		b.expire.Store(deadline)
 		f, err := interop.RestoreRedisBloom(payload, b.ask)
-		_, at, err := b.enter(name, f, err, replace)
+		_, at, err := b.enter(name, f, err, replace, nil)
 		return at, err
 	}
 	im, err := s.parsePayload(payload)
@@ -102,7 +102,7 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 	h := v.head()
 	s.memory.force(need, h.memory.Load())
 	h.expire.Store(deadline)
-	return s.create(name, v, replace)
+	return s.create(name, v, replace, nil)
 }
 
 // parsePayload takes a payload of Dump apart.
