@@ -91,11 +91,11 @@ with3loop:
 
 // func hasHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 // Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·hasHashesAVX2(SB), $2072-64
+TEXT ·hasHashesAVX2(SB), $4120-64
 	MOVQ         words+0(FP), AX
 	MOVQ         n+48(FP), CX
 	MOVQ         answers+32(FP), SI
-	LEAQ         -32(SI)(CX*1), SI
+	LEAQ         -64(SI)(CX*1), SI
 	NEGQ         CX
 	XORQ         DI, DI
 	XORQ         BX, BX
@@ -125,7 +125,7 @@ all1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
 
@@ -156,14 +156,14 @@ all1both:
 	IMULQ        DX, R9
 	MOVQ         R9, 8(SP)(BX*1)
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	INCQ         CX
 	JNZ          all1both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -185,7 +185,7 @@ all1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          all1last
 
@@ -207,7 +207,7 @@ all2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -232,7 +232,7 @@ all2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -241,7 +241,7 @@ all2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
 
@@ -292,21 +292,21 @@ all2both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 24(SP)(BX*1)
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	INCQ         CX
 	JNZ          all2both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -342,7 +342,7 @@ all2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          all2last
 
@@ -364,9 +364,9 @@ all3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -391,7 +391,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -404,7 +404,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -413,7 +413,7 @@ all3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
 
@@ -478,7 +478,7 @@ all3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
@@ -491,21 +491,21 @@ all3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2064(SP), R10
+	ADDQ         4112(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 32(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 40(SP)(BX*1)
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	INCQ         CX
 	JNZ          all3both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -555,7 +555,7 @@ all3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          all3last
 
@@ -596,7 +596,7 @@ some1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
 
@@ -633,14 +633,14 @@ some1both:
 	IMULQ        DX, R9
 	MOVQ         R9, 8(SP)(BX*1)
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	INCQ         CX
 	JNZ          some1both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -668,7 +668,7 @@ some1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          some1last
 
@@ -690,7 +690,7 @@ some2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -714,7 +714,7 @@ some2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -723,7 +723,7 @@ some2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
 
@@ -786,21 +786,21 @@ some2both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 24(SP)(BX*1)
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	INCQ         CX
 	JNZ          some2both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -848,7 +848,7 @@ some2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          some2last
 
@@ -870,9 +870,9 @@ some3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -896,7 +896,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -909,7 +909,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -918,7 +918,7 @@ some3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
 
@@ -1001,7 +1001,7 @@ some3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
@@ -1014,21 +1014,21 @@ some3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2064(SP), R10
+	ADDQ         4112(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 32(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 40(SP)(BX*1)
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	INCQ         CX
 	JNZ          some3both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -1096,7 +1096,7 @@ some3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          some3last
 
@@ -1132,11 +1132,11 @@ GLOBL one<>(SB), RODATA|NOPTR, $8
 
 // func hasKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 // Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·hasKeysAVX2(SB), $2080-80
+TEXT ·hasKeysAVX2(SB), $4128-80
 	MOVQ         words+0(FP), AX
 	MOVQ         n+56(FP), CX
 	MOVQ         answers+32(FP), SI
-	LEAQ         -32(SI)(CX*1), SI
+	LEAQ         -64(SI)(CX*1), SI
 	NEGQ         CX
 	XORQ         DI, DI
 	XORQ         BX, BX
@@ -1153,7 +1153,7 @@ TEXT ·hasKeysAVX2(SB), $2080-80
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
 	VPBROADCASTQ one<>+0(SB), Y14
-	MOVQ         $0x00000000, 2072(SP)
+	MOVQ         $0x00000000, 4120(SP)
 
 all1first:
 	MOVQ   (R8), R9
@@ -1191,10 +1191,10 @@ all1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
-	MOVQ       $0x00000001, 2072(SP)
+	MOVQ       $0x00000001, 4120(SP)
 
 all1both:
 	MOVQ         (SP)(BX*1), DX
@@ -1246,14 +1246,14 @@ all1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        all1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -1275,7 +1275,7 @@ all1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          all1last
 
@@ -1289,8 +1289,8 @@ all1done:
 
 all1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all1rest
 
 all1firstlong:
@@ -1305,14 +1305,14 @@ all2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
 	VPBROADCASTQ one<>+0(SB), Y14
-	MOVQ         $0x00000002, 2072(SP)
+	MOVQ         $0x00000002, 4120(SP)
 
 all2first:
 	MOVQ   (R8), R9
@@ -1354,7 +1354,7 @@ all2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -1363,10 +1363,10 @@ all2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
-	MOVQ       $0x00000003, 2072(SP)
+	MOVQ       $0x00000003, 4120(SP)
 
 all2both:
 	MOVQ         (SP)(BX*1), DX
@@ -1438,21 +1438,21 @@ all2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        all2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -1488,7 +1488,7 @@ all2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          all2last
 
@@ -1502,8 +1502,8 @@ all2done:
 
 all2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all2rest
 
 all2firstlong:
@@ -1518,16 +1518,16 @@ all3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
 	VPBROADCASTQ one<>+0(SB), Y14
-	MOVQ         $0x00000004, 2072(SP)
+	MOVQ         $0x00000004, 4120(SP)
 
 all3first:
 	MOVQ   (R8), R9
@@ -1569,7 +1569,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -1582,7 +1582,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -1591,10 +1591,10 @@ all3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
-	MOVQ       $0x00000005, 2072(SP)
+	MOVQ       $0x00000005, 4120(SP)
 
 all3both:
 	MOVQ         (SP)(BX*1), DX
@@ -1680,7 +1680,7 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -1693,21 +1693,21 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        all3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -1757,7 +1757,7 @@ all3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          all3last
 
@@ -1771,8 +1771,8 @@ all3done:
 
 all3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all3rest
 
 all3firstlong:
@@ -1792,7 +1792,7 @@ some:
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
-	MOVQ         $0x00000006, 2072(SP)
+	MOVQ         $0x00000006, 4120(SP)
 
 some1first:
 	MOVQ   (R8), R9
@@ -1830,10 +1830,10 @@ some1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
-	MOVQ       $0x00000007, 2072(SP)
+	MOVQ       $0x00000007, 4120(SP)
 
 some1both:
 	MOVQ         (SP)(BX*1), DX
@@ -1891,14 +1891,14 @@ some1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        some1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -1926,7 +1926,7 @@ some1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          some1last
 
@@ -1940,8 +1940,8 @@ some1done:
 
 some1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some1rest
 
 some1firstlong:
@@ -1956,13 +1956,13 @@ some2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
-	MOVQ         $0x00000008, 2072(SP)
+	MOVQ         $0x00000008, 4120(SP)
 
 some2first:
 	MOVQ   (R8), R9
@@ -2004,7 +2004,7 @@ some2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -2013,10 +2013,10 @@ some2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
-	MOVQ       $0x00000009, 2072(SP)
+	MOVQ       $0x00000009, 4120(SP)
 
 some2both:
 	MOVQ         (SP)(BX*1), DX
@@ -2100,21 +2100,21 @@ some2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        some2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -2162,7 +2162,7 @@ some2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          some2last
 
@@ -2176,8 +2176,8 @@ some2done:
 
 some2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some2rest
 
 some2firstlong:
@@ -2192,15 +2192,15 @@ some3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
-	MOVQ         $0x0000000a, 2072(SP)
+	MOVQ         $0x0000000a, 4120(SP)
 
 some3first:
 	MOVQ   (R8), R9
@@ -2242,7 +2242,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -2255,7 +2255,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -2264,10 +2264,10 @@ some3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
-	MOVQ       $0x0000000b, 2072(SP)
+	MOVQ       $0x0000000b, 4120(SP)
 
 some3both:
 	MOVQ         (SP)(BX*1), DX
@@ -2371,7 +2371,7 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -2384,21 +2384,21 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        some3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -2466,7 +2466,7 @@ some3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          some3last
 
@@ -2480,8 +2480,8 @@ some3done:
 
 some3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some3rest
 
 some3firstlong:
@@ -2899,62 +2899,62 @@ tail:
 	XORQ  R9, DX
 
 hashed:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothhashed
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firsthashed
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothhashed
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firsthashed
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothhashed
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firsthashed
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothhashed
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firsthashed
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothhashed
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firsthashed
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothhashed
 	JMP  all1firsthashed
 
 long:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothlong
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firstlong
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothlong
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firstlong
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothlong
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firstlong
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothlong
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firstlong
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothlong
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firstlong
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothlong
 	JMP  all1firstlong
 
 // func hasHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 // Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
-TEXT ·hasHashesAVX512(SB), $2072-64
+TEXT ·hasHashesAVX512(SB), $4120-64
 	MOVQ      words+0(FP), AX
 	MOVQ      n+48(FP), CX
 	MOVQ      answers+32(FP), SI
-	LEAQ      -32(SI)(CX*1), SI
+	LEAQ      -64(SI)(CX*1), SI
 	NEGQ      CX
 	XORQ      DI, DI
 	XORQ      BX, BX
@@ -2980,7 +2980,7 @@ all1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
 
@@ -3002,14 +3002,14 @@ all1both:
 	IMULQ               DX, R9
 	MOVQ                R9, 8(SP)(BX*1)
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	INCQ                CX
 	JNZ                 all1both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -3022,7 +3022,7 @@ all1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 all1last
 
@@ -3043,7 +3043,7 @@ all2:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
@@ -3064,7 +3064,7 @@ all2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -3073,7 +3073,7 @@ all2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
 
@@ -3106,21 +3106,21 @@ all2both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 24(SP)(BX*1)
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	INCQ                CX
 	JNZ                 all2both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -3138,7 +3138,7 @@ all2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 all2last
 
@@ -3159,9 +3159,9 @@ all3:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
-	MOVQ      R9, 2064(SP)
+	MOVQ      R9, 4112(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
@@ -3182,7 +3182,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -3195,7 +3195,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -3204,7 +3204,7 @@ all3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
 
@@ -3242,7 +3242,7 @@ all3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
@@ -3255,21 +3255,21 @@ all3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2064(SP), R10
+	ADDQ                4112(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 32(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 40(SP)(BX*1)
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	INCQ                CX
 	JNZ                 all3both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -3292,7 +3292,7 @@ all3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 all3last
 
@@ -3329,7 +3329,7 @@ some1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
 
@@ -3357,14 +3357,14 @@ some1both:
 	IMULQ               DX, R9
 	MOVQ                R9, 8(SP)(BX*1)
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	INCQ                CX
 	JNZ                 some1both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -3383,7 +3383,7 @@ some1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 some1last
 
@@ -3404,7 +3404,7 @@ some2:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
@@ -3425,7 +3425,7 @@ some2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -3434,7 +3434,7 @@ some2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
 
@@ -3479,21 +3479,21 @@ some2both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 24(SP)(BX*1)
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	INCQ                CX
 	JNZ                 some2both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -3523,7 +3523,7 @@ some2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 some2last
 
@@ -3544,9 +3544,9 @@ some3:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
-	MOVQ      R9, 2064(SP)
+	MOVQ      R9, 4112(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
@@ -3567,7 +3567,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -3580,7 +3580,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -3589,7 +3589,7 @@ some3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
 
@@ -3645,7 +3645,7 @@ some3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
@@ -3658,21 +3658,21 @@ some3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2064(SP), R10
+	ADDQ                4112(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 32(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 40(SP)(BX*1)
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	INCQ                CX
 	JNZ                 some3both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -3713,7 +3713,7 @@ some3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 some3last
 
@@ -3742,11 +3742,11 @@ GLOBL fields<>(SB), RODATA|NOPTR, $64
 
 // func hasKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 // Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
-TEXT ·hasKeysAVX512(SB), $2080-80
+TEXT ·hasKeysAVX512(SB), $4128-80
 	MOVQ      words+0(FP), AX
 	MOVQ      n+56(FP), CX
 	MOVQ      answers+32(FP), SI
-	LEAQ      -32(SI)(CX*1), SI
+	LEAQ      -64(SI)(CX*1), SI
 	NEGQ      CX
 	XORQ      DI, DI
 	XORQ      BX, BX
@@ -3759,7 +3759,7 @@ TEXT ·hasKeysAVX512(SB), $2080-80
 	CMPQ      lines+16(FP), $0x03
 	JE        all3
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x00000000, 2072(SP)
+	MOVQ      $0x00000000, 4120(SP)
 
 all1first:
 	MOVQ   (R8), R9
@@ -3797,10 +3797,10 @@ all1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
-	MOVQ       $0x00000001, 2072(SP)
+	MOVQ       $0x00000001, 4120(SP)
 
 all1both:
 	MOVQ                (SP)(BX*1), DX
@@ -3843,14 +3843,14 @@ all1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        all1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -3863,7 +3863,7 @@ all1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 all1last
 
@@ -3876,8 +3876,8 @@ all1done:
 
 all1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all1rest
 
 all1firstlong:
@@ -3892,10 +3892,10 @@ all2:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x00000002, 2072(SP)
+	MOVQ      $0x00000002, 4120(SP)
 
 all2first:
 	MOVQ   (R8), R9
@@ -3937,7 +3937,7 @@ all2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -3946,10 +3946,10 @@ all2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
-	MOVQ       $0x00000003, 2072(SP)
+	MOVQ       $0x00000003, 4120(SP)
 
 all2both:
 	MOVQ                (SP)(BX*1), DX
@@ -4003,21 +4003,21 @@ all2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        all2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -4035,7 +4035,7 @@ all2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 all2last
 
@@ -4048,8 +4048,8 @@ all2done:
 
 all2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all2rest
 
 all2firstlong:
@@ -4064,12 +4064,12 @@ all3:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
-	MOVQ      R9, 2064(SP)
+	MOVQ      R9, 4112(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x00000004, 2072(SP)
+	MOVQ      $0x00000004, 4120(SP)
 
 all3first:
 	MOVQ   (R8), R9
@@ -4111,7 +4111,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -4124,7 +4124,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -4133,10 +4133,10 @@ all3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
-	MOVQ       $0x00000005, 2072(SP)
+	MOVQ       $0x00000005, 4120(SP)
 
 all3both:
 	MOVQ                (SP)(BX*1), DX
@@ -4195,7 +4195,7 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -4208,21 +4208,21 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        all3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -4245,7 +4245,7 @@ all3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 all3last
 
@@ -4258,8 +4258,8 @@ all3done:
 
 all3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all3rest
 
 all3firstlong:
@@ -4276,7 +4276,7 @@ some:
 	CMPQ      lines+16(FP), $0x03
 	JE        some3
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x00000006, 2072(SP)
+	MOVQ      $0x00000006, 4120(SP)
 
 some1first:
 	MOVQ   (R8), R9
@@ -4314,10 +4314,10 @@ some1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
-	MOVQ       $0x00000007, 2072(SP)
+	MOVQ       $0x00000007, 4120(SP)
 
 some1both:
 	MOVQ                (SP)(BX*1), DX
@@ -4366,14 +4366,14 @@ some1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        some1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -4392,7 +4392,7 @@ some1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 some1last
 
@@ -4405,8 +4405,8 @@ some1done:
 
 some1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some1rest
 
 some1firstlong:
@@ -4421,10 +4421,10 @@ some2:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x00000008, 2072(SP)
+	MOVQ      $0x00000008, 4120(SP)
 
 some2first:
 	MOVQ   (R8), R9
@@ -4466,7 +4466,7 @@ some2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -4475,10 +4475,10 @@ some2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
-	MOVQ       $0x00000009, 2072(SP)
+	MOVQ       $0x00000009, 4120(SP)
 
 some2both:
 	MOVQ                (SP)(BX*1), DX
@@ -4544,21 +4544,21 @@ some2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        some2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -4588,7 +4588,7 @@ some2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 some2last
 
@@ -4601,8 +4601,8 @@ some2done:
 
 some2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some2rest
 
 some2firstlong:
@@ -4617,12 +4617,12 @@ some3:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
-	MOVQ      R9, 2064(SP)
+	MOVQ      R9, 4112(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x0000000a, 2072(SP)
+	MOVQ      $0x0000000a, 4120(SP)
 
 some3first:
 	MOVQ   (R8), R9
@@ -4664,7 +4664,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -4677,7 +4677,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -4686,10 +4686,10 @@ some3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
-	MOVQ       $0x0000000b, 2072(SP)
+	MOVQ       $0x0000000b, 4120(SP)
 
 some3both:
 	MOVQ                (SP)(BX*1), DX
@@ -4766,7 +4766,7 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -4779,21 +4779,21 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        some3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -4834,7 +4834,7 @@ some3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 some3last
 
@@ -4847,8 +4847,8 @@ some3done:
 
 some3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some3rest
 
 some3firstlong:
@@ -5266,52 +5266,52 @@ tail:
 	XORQ  R9, DX
 
 hashed:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothhashed
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firsthashed
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothhashed
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firsthashed
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothhashed
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firsthashed
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothhashed
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firsthashed
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothhashed
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firsthashed
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothhashed
 	JMP  all1firsthashed
 
 long:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothlong
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firstlong
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothlong
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firstlong
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothlong
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firstlong
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothlong
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firstlong
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothlong
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firstlong
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothlong
 	JMP  all1firstlong
 
@@ -6984,11 +6984,11 @@ elsewhere:
 
 // func addHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 // Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·addHashesAVX2(SB), $2072-64
+TEXT ·addHashesAVX2(SB), $4120-64
 	MOVQ         words+0(FP), AX
 	MOVQ         n+48(FP), CX
 	MOVQ         answers+32(FP), SI
-	LEAQ         -32(SI)(CX*1), SI
+	LEAQ         -64(SI)(CX*1), SI
 	NEGQ         CX
 	XORQ         DI, DI
 	XORQ         BX, BX
@@ -7018,7 +7018,7 @@ all1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
 
@@ -7053,14 +7053,14 @@ all1both:
 	IMULQ        DX, R9
 	MOVQ         R9, 8(SP)(BX*1)
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	INCQ         CX
 	JNZ          all1both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -7086,7 +7086,7 @@ all1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          all1last
 
@@ -7109,7 +7109,7 @@ all2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -7134,7 +7134,7 @@ all2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -7143,7 +7143,7 @@ all2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
 
@@ -7202,21 +7202,21 @@ all2both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 24(SP)(BX*1)
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	INCQ         CX
 	JNZ          all2both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -7260,7 +7260,7 @@ all2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          all2last
 
@@ -7283,9 +7283,9 @@ all3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -7310,7 +7310,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -7323,7 +7323,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -7332,7 +7332,7 @@ all3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
 
@@ -7409,7 +7409,7 @@ all3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
@@ -7422,21 +7422,21 @@ all3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2064(SP), R10
+	ADDQ         4112(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 32(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 40(SP)(BX*1)
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	INCQ         CX
 	JNZ          all3both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -7498,7 +7498,7 @@ all3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          all3last
 
@@ -7540,7 +7540,7 @@ some1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
 
@@ -7581,14 +7581,14 @@ some1both:
 	IMULQ        DX, R9
 	MOVQ         R9, 8(SP)(BX*1)
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	INCQ         CX
 	JNZ          some1both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -7620,7 +7620,7 @@ some1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          some1last
 
@@ -7643,7 +7643,7 @@ some2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -7667,7 +7667,7 @@ some2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -7676,7 +7676,7 @@ some2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
 
@@ -7747,21 +7747,21 @@ some2both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 24(SP)(BX*1)
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	INCQ         CX
 	JNZ          some2both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -7817,7 +7817,7 @@ some2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          some2last
 
@@ -7840,9 +7840,9 @@ some3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
@@ -7866,7 +7866,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -7879,7 +7879,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -7888,7 +7888,7 @@ some3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
 
@@ -7983,7 +7983,7 @@ some3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2056(SP), R10
+	ADDQ         4104(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 16(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
@@ -7996,21 +7996,21 @@ some3both:
 	XORQ         R9, DX
 	MULXQ        regionLines+8(FP), R9, R10
 	SHLQ         $0x06, R10
-	ADDQ         2064(SP), R10
+	ADDQ         4112(SP), R10
 	PREFETCHT0   (AX)(R10*1)
 	MOVQ         R10, 32(SP)(BX*1)
 	MOVQ         $0x9e3779b97f4a7c15, R9
 	IMULQ        DX, R9
 	MOVQ         R9, 40(SP)(BX*1)
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	INCQ         CX
 	JNZ          some3both
-	MOVQ         $0x0000000000000020, DX
+	MOVQ         $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -8090,7 +8090,7 @@ some3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          some3last
 
@@ -8111,11 +8111,11 @@ some3asked:
 
 // func addKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 // Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·addKeysAVX2(SB), $2080-80
+TEXT ·addKeysAVX2(SB), $4128-80
 	MOVQ         words+0(FP), AX
 	MOVQ         n+56(FP), CX
 	MOVQ         answers+32(FP), SI
-	LEAQ         -32(SI)(CX*1), SI
+	LEAQ         -64(SI)(CX*1), SI
 	NEGQ         CX
 	XORQ         DI, DI
 	XORQ         BX, BX
@@ -8132,7 +8132,7 @@ TEXT ·addKeysAVX2(SB), $2080-80
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
 	VPBROADCASTQ one<>+0(SB), Y14
-	MOVQ         $0x00000000, 2072(SP)
+	MOVQ         $0x00000000, 4120(SP)
 
 all1first:
 	MOVQ   (R8), R9
@@ -8170,10 +8170,10 @@ all1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
-	MOVQ       $0x00000001, 2072(SP)
+	MOVQ       $0x00000001, 4120(SP)
 
 all1both:
 	MOVQ         (SP)(BX*1), DX
@@ -8229,14 +8229,14 @@ all1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        all1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -8262,7 +8262,7 @@ all1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          all1last
 
@@ -8277,8 +8277,8 @@ all1done:
 
 all1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all1rest
 
 all1firstlong:
@@ -8293,14 +8293,14 @@ all2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
 	VPBROADCASTQ one<>+0(SB), Y14
-	MOVQ         $0x00000002, 2072(SP)
+	MOVQ         $0x00000002, 4120(SP)
 
 all2first:
 	MOVQ   (R8), R9
@@ -8342,7 +8342,7 @@ all2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -8351,10 +8351,10 @@ all2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
-	MOVQ       $0x00000003, 2072(SP)
+	MOVQ       $0x00000003, 4120(SP)
 
 all2both:
 	MOVQ         (SP)(BX*1), DX
@@ -8434,21 +8434,21 @@ all2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        all2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -8492,7 +8492,7 @@ all2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          all2last
 
@@ -8507,8 +8507,8 @@ all2done:
 
 all2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all2rest
 
 all2firstlong:
@@ -8523,16 +8523,16 @@ all3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
 	VPBROADCASTQ one<>+0(SB), Y14
-	MOVQ         $0x00000004, 2072(SP)
+	MOVQ         $0x00000004, 4120(SP)
 
 all3first:
 	MOVQ   (R8), R9
@@ -8574,7 +8574,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -8587,7 +8587,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -8596,10 +8596,10 @@ all3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
-	MOVQ       $0x00000005, 2072(SP)
+	MOVQ       $0x00000005, 4120(SP)
 
 all3both:
 	MOVQ         (SP)(BX*1), DX
@@ -8697,7 +8697,7 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -8710,21 +8710,21 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        all3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -8786,7 +8786,7 @@ all3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          all3last
 
@@ -8801,8 +8801,8 @@ all3done:
 
 all3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all3rest
 
 all3firstlong:
@@ -8822,7 +8822,7 @@ some:
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
-	MOVQ         $0x00000006, 2072(SP)
+	MOVQ         $0x00000006, 4120(SP)
 
 some1first:
 	MOVQ   (R8), R9
@@ -8860,10 +8860,10 @@ some1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
-	MOVQ       $0x00000007, 2072(SP)
+	MOVQ       $0x00000007, 4120(SP)
 
 some1both:
 	MOVQ         (SP)(BX*1), DX
@@ -8925,14 +8925,14 @@ some1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        some1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -8964,7 +8964,7 @@ some1last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x10, BX
-	ANDQ         $0x000001ff, BX
+	ANDQ         $0x000003ff, BX
 	DECQ         DX
 	JNZ          some1last
 
@@ -8979,8 +8979,8 @@ some1done:
 
 some1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some1rest
 
 some1firstlong:
@@ -8995,13 +8995,13 @@ some2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
-	MOVQ         $0x00000008, 2072(SP)
+	MOVQ         $0x00000008, 4120(SP)
 
 some2first:
 	MOVQ   (R8), R9
@@ -9043,7 +9043,7 @@ some2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -9052,10 +9052,10 @@ some2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
-	MOVQ       $0x00000009, 2072(SP)
+	MOVQ       $0x00000009, 4120(SP)
 
 some2both:
 	MOVQ         (SP)(BX*1), DX
@@ -9147,21 +9147,21 @@ some2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        some2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -9217,7 +9217,7 @@ some2last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x20, BX
-	ANDQ         $0x000003ff, BX
+	ANDQ         $0x000007ff, BX
 	DECQ         DX
 	JNZ          some2last
 
@@ -9232,8 +9232,8 @@ some2done:
 
 some2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some2rest
 
 some2firstlong:
@@ -9248,15 +9248,15 @@ some3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU      shifts<>+0(SB), Y11
 	VMOVDQU      shifts<>+32(SB), Y12
 	VPBROADCASTQ low6<>+0(SB), Y13
 	VPXOR        Y15, Y15, Y15
-	MOVQ         $0x0000000a, 2072(SP)
+	MOVQ         $0x0000000a, 4120(SP)
 
 some3first:
 	MOVQ   (R8), R9
@@ -9298,7 +9298,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -9311,7 +9311,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -9320,10 +9320,10 @@ some3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
-	MOVQ       $0x0000000b, 2072(SP)
+	MOVQ       $0x0000000b, 4120(SP)
 
 some3both:
 	MOVQ         (SP)(BX*1), DX
@@ -9439,7 +9439,7 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -9452,21 +9452,21 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        some3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -9546,7 +9546,7 @@ some3last:
 	ADCQ         $0x00, DI
 	INCQ         SI
 	ADDQ         $0x40, BX
-	ANDQ         $0x000007ff, BX
+	ANDQ         $0x00000fff, BX
 	DECQ         DX
 	JNZ          some3last
 
@@ -9561,8 +9561,8 @@ some3done:
 
 some3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some3rest
 
 some3firstlong:
@@ -9980,62 +9980,62 @@ tail:
 	XORQ  R9, DX
 
 hashed:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothhashed
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firsthashed
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothhashed
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firsthashed
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothhashed
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firsthashed
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothhashed
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firsthashed
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothhashed
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firsthashed
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothhashed
 	JMP  all1firsthashed
 
 long:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothlong
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firstlong
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothlong
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firstlong
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothlong
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firstlong
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothlong
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firstlong
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothlong
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firstlong
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothlong
 	JMP  all1firstlong
 
 // func addHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, hs *uint64, n int) int
 // Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
-TEXT ·addHashesAVX512(SB), $2072-64
+TEXT ·addHashesAVX512(SB), $4120-64
 	MOVQ         words+0(FP), AX
 	MOVQ         n+48(FP), CX
 	MOVQ         answers+32(FP), SI
-	LEAQ         -32(SI)(CX*1), SI
+	LEAQ         -64(SI)(CX*1), SI
 	NEGQ         CX
 	XORQ         DI, DI
 	XORQ         BX, BX
@@ -10062,7 +10062,7 @@ all1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
 
@@ -10087,14 +10087,14 @@ all1both:
 	IMULQ               DX, R9
 	MOVQ                R9, 8(SP)(BX*1)
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	INCQ                CX
 	JNZ                 all1both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -10110,7 +10110,7 @@ all1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 all1last
 
@@ -10132,7 +10132,7 @@ all2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU64    fields<>+0(SB), Z16
 	VPBROADCASTQ one<>+0(SB), Z17
@@ -10154,7 +10154,7 @@ all2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -10163,7 +10163,7 @@ all2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
 
@@ -10202,21 +10202,21 @@ all2both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 24(SP)(BX*1)
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	INCQ                CX
 	JNZ                 all2both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -10240,7 +10240,7 @@ all2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 all2last
 
@@ -10262,9 +10262,9 @@ all3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU64    fields<>+0(SB), Z16
 	VPBROADCASTQ one<>+0(SB), Z17
@@ -10286,7 +10286,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -10299,7 +10299,7 @@ all3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -10308,7 +10308,7 @@ all3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
 
@@ -10355,7 +10355,7 @@ all3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
@@ -10368,21 +10368,21 @@ all3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2064(SP), R10
+	ADDQ                4112(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 32(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 40(SP)(BX*1)
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	INCQ                CX
 	JNZ                 all3both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -10414,7 +10414,7 @@ all3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 all3last
 
@@ -10452,7 +10452,7 @@ some1first:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
 
@@ -10484,14 +10484,14 @@ some1both:
 	IMULQ               DX, R9
 	MOVQ                R9, 8(SP)(BX*1)
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	INCQ                CX
 	JNZ                 some1both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -10514,7 +10514,7 @@ some1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 some1last
 
@@ -10536,7 +10536,7 @@ some2:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
@@ -10557,7 +10557,7 @@ some2first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -10566,7 +10566,7 @@ some2first:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
 
@@ -10619,21 +10619,21 @@ some2both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 24(SP)(BX*1)
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	INCQ                CX
 	JNZ                 some2both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -10671,7 +10671,7 @@ some2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 some2last
 
@@ -10693,9 +10693,9 @@ some3:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
-	MOVQ      R9, 2064(SP)
+	MOVQ      R9, 4112(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
 
@@ -10716,7 +10716,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -10729,7 +10729,7 @@ some3first:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -10738,7 +10738,7 @@ some3first:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
 
@@ -10806,7 +10806,7 @@ some3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2056(SP), R10
+	ADDQ                4104(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 16(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
@@ -10819,21 +10819,21 @@ some3both:
 	XORQ                R9, DX
 	MULXQ               regionLines+8(FP), R9, R10
 	SHLQ                $0x06, R10
-	ADDQ                2064(SP), R10
+	ADDQ                4112(SP), R10
 	PREFETCHT0          (AX)(R10*1)
 	MOVQ                R10, 32(SP)(BX*1)
 	MOVQ                $0x9e3779b97f4a7c15, R9
 	IMULQ               DX, R9
 	MOVQ                R9, 40(SP)(BX*1)
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	INCQ                CX
 	JNZ                 some3both
-	MOVQ                $0x0000000000000020, DX
+	MOVQ                $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -10886,7 +10886,7 @@ some3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 some3last
 
@@ -10906,11 +10906,11 @@ some3asked:
 
 // func addKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
 // Requires: AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2, MMX+
-TEXT ·addKeysAVX512(SB), $2080-80
+TEXT ·addKeysAVX512(SB), $4128-80
 	MOVQ         words+0(FP), AX
 	MOVQ         n+56(FP), CX
 	MOVQ         answers+32(FP), SI
-	LEAQ         -32(SI)(CX*1), SI
+	LEAQ         -64(SI)(CX*1), SI
 	NEGQ         CX
 	XORQ         DI, DI
 	XORQ         BX, BX
@@ -10924,7 +10924,7 @@ TEXT ·addKeysAVX512(SB), $2080-80
 	JE           all3
 	VMOVDQU64    fields<>+0(SB), Z16
 	VPBROADCASTQ one<>+0(SB), Z17
-	MOVQ         $0x00000000, 2072(SP)
+	MOVQ         $0x00000000, 4120(SP)
 
 all1first:
 	MOVQ   (R8), R9
@@ -10962,10 +10962,10 @@ all1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         all1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         all1first
 	XORQ       BX, BX
-	MOVQ       $0x00000001, 2072(SP)
+	MOVQ       $0x00000001, 4120(SP)
 
 all1both:
 	MOVQ                (SP)(BX*1), DX
@@ -11011,14 +11011,14 @@ all1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        all1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all1last:
@@ -11034,7 +11034,7 @@ all1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 all1last
 
@@ -11048,8 +11048,8 @@ all1done:
 
 all1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all1rest
 
 all1firstlong:
@@ -11064,11 +11064,11 @@ all2:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
 	VMOVDQU64    fields<>+0(SB), Z16
 	VPBROADCASTQ one<>+0(SB), Z17
-	MOVQ         $0x00000002, 2072(SP)
+	MOVQ         $0x00000002, 4120(SP)
 
 all2first:
 	MOVQ   (R8), R9
@@ -11110,7 +11110,7 @@ all2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -11119,10 +11119,10 @@ all2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         all2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         all2first
 	XORQ       BX, BX
-	MOVQ       $0x00000003, 2072(SP)
+	MOVQ       $0x00000003, 4120(SP)
 
 all2both:
 	MOVQ                (SP)(BX*1), DX
@@ -11182,21 +11182,21 @@ all2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        all2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all2last:
@@ -11220,7 +11220,7 @@ all2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 all2last
 
@@ -11234,8 +11234,8 @@ all2done:
 
 all2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all2rest
 
 all2firstlong:
@@ -11250,13 +11250,13 @@ all3:
 	MOVQ         regionLines+8(FP), DX
 	SHLQ         $0x06, DX
 	MOVQ         DX, R9
-	MOVQ         R9, 2056(SP)
+	MOVQ         R9, 4104(SP)
 	ADDQ         DX, R9
-	MOVQ         R9, 2064(SP)
+	MOVQ         R9, 4112(SP)
 	ADDQ         DX, R9
 	VMOVDQU64    fields<>+0(SB), Z16
 	VPBROADCASTQ one<>+0(SB), Z17
-	MOVQ         $0x00000004, 2072(SP)
+	MOVQ         $0x00000004, 4120(SP)
 
 all3first:
 	MOVQ   (R8), R9
@@ -11298,7 +11298,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -11311,7 +11311,7 @@ all3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -11320,10 +11320,10 @@ all3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         all3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         all3first
 	XORQ       BX, BX
-	MOVQ       $0x00000005, 2072(SP)
+	MOVQ       $0x00000005, 4120(SP)
 
 all3both:
 	MOVQ                (SP)(BX*1), DX
@@ -11391,7 +11391,7 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -11404,21 +11404,21 @@ all3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        all3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 all3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 all3last:
@@ -11450,7 +11450,7 @@ all3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 all3last
 
@@ -11464,8 +11464,8 @@ all3done:
 
 all3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  all3rest
 
 all3firstlong:
@@ -11482,7 +11482,7 @@ some:
 	CMPQ      lines+16(FP), $0x03
 	JE        some3
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x00000006, 2072(SP)
+	MOVQ      $0x00000006, 4120(SP)
 
 some1first:
 	MOVQ   (R8), R9
@@ -11520,10 +11520,10 @@ some1firsthashed:
 	ADDQ       $0x10, BX
 	INCQ       CX
 	JZ         some1asked
-	CMPQ       BX, $0x00000200
+	CMPQ       BX, $0x00000400
 	JB         some1first
 	XORQ       BX, BX
-	MOVQ       $0x00000007, 2072(SP)
+	MOVQ       $0x00000007, 4120(SP)
 
 some1both:
 	MOVQ                (SP)(BX*1), DX
@@ -11576,14 +11576,14 @@ some1bothhashed:
 	IMULQ      DX, R9
 	MOVQ       R9, 8(SP)(BX*1)
 	ADDQ       $0x10, BX
-	ANDQ       $0x000001ff, BX
+	ANDQ       $0x000003ff, BX
 	INCQ       CX
 	JNZ        some1both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some1rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some1last:
@@ -11606,7 +11606,7 @@ some1last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x10, BX
-	ANDQ                $0x000001ff, BX
+	ANDQ                $0x000003ff, BX
 	DECQ                DX
 	JNZ                 some1last
 
@@ -11620,8 +11620,8 @@ some1done:
 
 some1bothlong:
 	ADDQ $0x10, BX
-	ANDQ $0x000001ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000003ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some1rest
 
 some1firstlong:
@@ -11636,10 +11636,10 @@ some2:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x00000008, 2072(SP)
+	MOVQ      $0x00000008, 4120(SP)
 
 some2first:
 	MOVQ   (R8), R9
@@ -11681,7 +11681,7 @@ some2firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -11690,10 +11690,10 @@ some2firsthashed:
 	ADDQ       $0x20, BX
 	INCQ       CX
 	JZ         some2asked
-	CMPQ       BX, $0x00000400
+	CMPQ       BX, $0x00000800
 	JB         some2first
 	XORQ       BX, BX
-	MOVQ       $0x00000009, 2072(SP)
+	MOVQ       $0x00000009, 4120(SP)
 
 some2both:
 	MOVQ                (SP)(BX*1), DX
@@ -11767,21 +11767,21 @@ some2bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 24(SP)(BX*1)
 	ADDQ       $0x20, BX
-	ANDQ       $0x000003ff, BX
+	ANDQ       $0x000007ff, BX
 	INCQ       CX
 	JNZ        some2both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some2rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some2last:
@@ -11819,7 +11819,7 @@ some2last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x20, BX
-	ANDQ                $0x000003ff, BX
+	ANDQ                $0x000007ff, BX
 	DECQ                DX
 	JNZ                 some2last
 
@@ -11833,8 +11833,8 @@ some2done:
 
 some2bothlong:
 	ADDQ $0x20, BX
-	ANDQ $0x000003ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x000007ff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some2rest
 
 some2firstlong:
@@ -11849,12 +11849,12 @@ some3:
 	MOVQ      regionLines+8(FP), DX
 	SHLQ      $0x06, DX
 	MOVQ      DX, R9
-	MOVQ      R9, 2056(SP)
+	MOVQ      R9, 4104(SP)
 	ADDQ      DX, R9
-	MOVQ      R9, 2064(SP)
+	MOVQ      R9, 4112(SP)
 	ADDQ      DX, R9
 	VMOVDQU64 fields<>+0(SB), Z16
-	MOVQ      $0x0000000a, 2072(SP)
+	MOVQ      $0x0000000a, 4120(SP)
 
 some3first:
 	MOVQ   (R8), R9
@@ -11896,7 +11896,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -11909,7 +11909,7 @@ some3firsthashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -11918,10 +11918,10 @@ some3firsthashed:
 	ADDQ       $0x40, BX
 	INCQ       CX
 	JZ         some3asked
-	CMPQ       BX, $0x00000800
+	CMPQ       BX, $0x00001000
 	JB         some3first
 	XORQ       BX, BX
-	MOVQ       $0x0000000b, 2072(SP)
+	MOVQ       $0x0000000b, 4120(SP)
 
 some3both:
 	MOVQ                (SP)(BX*1), DX
@@ -12010,7 +12010,7 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2056(SP), R10
+	ADDQ       4104(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 16(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
@@ -12023,21 +12023,21 @@ some3bothhashed:
 	XORQ       R9, DX
 	MULXQ      regionLines+8(FP), R9, R10
 	SHLQ       $0x06, R10
-	ADDQ       2064(SP), R10
+	ADDQ       4112(SP), R10
 	PREFETCHT0 (AX)(R10*1)
 	MOVQ       R10, 32(SP)(BX*1)
 	MOVQ       $0x9e3779b97f4a7c15, R9
 	IMULQ      DX, R9
 	MOVQ       R9, 40(SP)(BX*1)
 	ADDQ       $0x40, BX
-	ANDQ       $0x000007ff, BX
+	ANDQ       $0x00000fff, BX
 	INCQ       CX
 	JNZ        some3both
-	MOVQ       $0x0000000000000020, DX
+	MOVQ       $0x0000000000000040, DX
 
 	// The answers that remain are those before the keys that are left.
 some3rest:
-	LEAQ 32(SI)(CX*1), SI
+	LEAQ 64(SI)(CX*1), SI
 	SUBQ DX, SI
 
 some3last:
@@ -12090,7 +12090,7 @@ some3last:
 	ADCQ                $0x00, DI
 	INCQ                SI
 	ADDQ                $0x40, BX
-	ANDQ                $0x000007ff, BX
+	ANDQ                $0x00000fff, BX
 	DECQ                DX
 	JNZ                 some3last
 
@@ -12104,8 +12104,8 @@ some3done:
 
 some3bothlong:
 	ADDQ $0x40, BX
-	ANDQ $0x000007ff, BX
-	MOVQ $0x000000000000001f, DX
+	ANDQ $0x00000fff, BX
+	MOVQ $0x000000000000003f, DX
 	JMP  some3rest
 
 some3firstlong:
@@ -12523,52 +12523,52 @@ tail:
 	XORQ  R9, DX
 
 hashed:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothhashed
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firsthashed
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothhashed
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firsthashed
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothhashed
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firsthashed
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothhashed
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firsthashed
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothhashed
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firsthashed
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothhashed
 	JMP  all1firsthashed
 
 long:
-	CMPQ 2072(SP), $0x01
+	CMPQ 4120(SP), $0x01
 	JE   all1bothlong
-	CMPQ 2072(SP), $0x02
+	CMPQ 4120(SP), $0x02
 	JE   all2firstlong
-	CMPQ 2072(SP), $0x03
+	CMPQ 4120(SP), $0x03
 	JE   all2bothlong
-	CMPQ 2072(SP), $0x04
+	CMPQ 4120(SP), $0x04
 	JE   all3firstlong
-	CMPQ 2072(SP), $0x05
+	CMPQ 4120(SP), $0x05
 	JE   all3bothlong
-	CMPQ 2072(SP), $0x06
+	CMPQ 4120(SP), $0x06
 	JE   some1firstlong
-	CMPQ 2072(SP), $0x07
+	CMPQ 4120(SP), $0x07
 	JE   some1bothlong
-	CMPQ 2072(SP), $0x08
+	CMPQ 4120(SP), $0x08
 	JE   some2firstlong
-	CMPQ 2072(SP), $0x09
+	CMPQ 4120(SP), $0x09
 	JE   some2bothlong
-	CMPQ 2072(SP), $0x0a
+	CMPQ 4120(SP), $0x0a
 	JE   some3firstlong
-	CMPQ 2072(SP), $0x0b
+	CMPQ 4120(SP), $0x0b
 	JE   some3bothlong
 	JMP  all1firstlong
 

@@ -12,7 +12,7 @@ import (
 // ahead is the number of keys between the request for the lines of one and the
 // probe: as many as memory can be asked for at a time, and few enough that the
 // lines stay in the first-level cache.
-const ahead = 32
+const ahead = 64
 
 // prefetch emits the request for the lines of many hashes.
 func prefetch() {
