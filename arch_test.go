@@ -31,6 +31,7 @@ var arrows = []arrow{
 		"time": "mathematics has no clock",
 		"sync": "mathematics has no state",
 	}},
+	{level: 0, pkg: "docs/man"},
 	{level: 0, pkg: "internal/keyhash", modules: []string{"github.com/dchest/siphash", "github.com/zeebo/xxh3", "golang.org/x/sys"}},
 	{level: 0, pkg: "internal/pages", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/resp", not: map[string]string{
