@@ -3,7 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
-	"flag"
+	stdflag "flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,7 +22,7 @@ func output(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-var updateManual = flag.Bool("update", false, "write the manual pages in docs/man anew")
+var updateManual = stdflag.Bool("update", false, "write the manual pages in docs/man anew")
 
 // The pages in the tree, which the command has in itself, say what its help says.
 func TestManualIsCurrent(t *testing.T) {
