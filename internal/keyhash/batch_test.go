@@ -2,6 +2,7 @@ package keyhash
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -115,7 +116,7 @@ func TestFlatOutOfRange(t *testing.T) {
 			{0, []int{10, -1}, false},
 			{-1, []int{10}, false},
 			{61, []int{61}, false},
-			{0, []int{1 << 62}, false},
+			{0, []int{math.MaxInt}, false},
 		} {
 			func() {
 				defer func() {
