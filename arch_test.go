@@ -100,7 +100,7 @@ var testOnly = []string{"internal/corpus", "internal/filtertest"}
 
 // testModules may be imported by any test.
 var testModules = []string{
-	"github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal",
+	"github.com/anishathalye/porcupine", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal",
 	"go.uber.org/goleak", "pgregory.net/rapid",
 }
 

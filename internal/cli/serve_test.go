@@ -24,16 +24,22 @@ func fillServed(s *served) {
 	s.must("BF.ADD", "born", "a")
 	s.must("CF.ADD", "cuckoo", "a")
 	s.must("CF.ADD", "cuckoo", "a")
+	s.must("CMS.INITBYDIM", "counts", "1000", "5")
+	s.must("CMS.INCRBY", "counts", "a", "41")
+	s.must("TOPK.RESERVE", "top", "3")
+	s.must("TOPK.ADD", "top", "a", "b", "a")
 	s.must("EXPIRE", "born", "100000")
 }
 
 func checkServed(s *served) {
 	s.t.Helper()
-	s.expect(":3", "DBSIZE")
+	s.expect(":5", "DBSIZE")
 	s.expect("[:1, :1, :1, :0]", "BF.MEXISTS", "bloom", "a", "b", "c", "d")
 	s.expect(":3", "BF.CARD", "bloom")
 	s.expect(":1", "BF.EXISTS", "born", "a")
 	s.expect(":2", "CF.COUNT", "cuckoo", "a")
+	s.expect("[:41]", "CMS.QUERY", "counts", "a")
+	s.expect("[:1, :1, :0]", "TOPK.QUERY", "top", "a", "b", "c")
 	if ttl := s.must("TTL", "born").Int; ttl < 90000 || ttl > 100000 {
 		s.t.Errorf("TTL of born is %d", ttl)
 	}
@@ -211,7 +217,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	}
 	s.stop()
-	if text, code := seenOutput(t, "restore", backup, dir+"/new"); code != ExitOK || !strings.Contains(text, "3 filters") {
+	if text, code := seenOutput(t, "restore", backup, dir+"/new"); code != ExitOK || !strings.Contains(text, "5 filters") {
 		t.Fatalf("restore: exit code %d\n%s", code, text)
 	}
 	s = startServed(t, dir+"/new")

@@ -1,0 +1,8 @@
+//go:build soak && unix
+
+package cli
+
+import "testing"
+
+// TestSoakKilledServer kills a server 500 times.
+func TestSoakKilledServer(t *testing.T) { killServer(t, 500, 2) }
