@@ -11,7 +11,7 @@ SERVERFLAGS ?=
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Packages whose callers or innards run in several goroutines.
-CONCURRENT = ./bloom ./bloomfile ./interop ./internal/stream/... ./internal/cli
+CONCURRENT = ./bloom ./bloomfile ./interop ./internal/stream/... ./internal/store ./internal/server ./internal/cli
 
 # Built, not run: other word sizes, byte orders and systems.
 PLATFORMS = linux/arm64 linux/386 linux/s390x darwin/arm64 windows/amd64
