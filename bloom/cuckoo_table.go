@@ -143,19 +143,24 @@ func (t *cuckooTable) find(h uint64, fp byte) (slot uint64, ok bool) {
 func (t *cuckooTable) has(h uint64) bool {
 	fp := fingerprint(h)
 	first, second := t.pair(h)
-	v, w := t.version(first), t.version(second)
 	for {
-		before := v.Load() + w.Load() // versions only rise, so an equal sum is no change
+		before := t.changes(first, second)
 		if _, ok := t.in(first, fp); ok {
 			return true
 		}
 		if _, ok := t.in(second, fp); ok {
 			return true
 		}
-		if v.Load()+w.Load() == before {
+		if t.changes(first, second) == before {
 			return false
 		}
 	}
+}
+
+// changes returns a number that is another after each change of a version of two
+// buckets: versions only rise, and so their sum does.
+func (t *cuckooTable) changes(first, second uint64) uint64 {
+	return t.version(first).Load() + t.version(second).Load()
 }
 
 // count returns the number of fingerprints of a key in its buckets.
