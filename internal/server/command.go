@@ -138,6 +138,7 @@ func families() [][]command {
 	return [][]command{
 		connectionCommands, keyCommands, expiryCommands, transactionCommands, serverCommands, aclCommands,
 		bfCommands,
+		dumpCommands,
 		cfCommands,
 		cmsCommands,
 		topkCommands,

@@ -40,8 +40,8 @@ func TestDumpsOfTheOtherServer(t *testing.T) {
 	}
 }
 
-// dump is a folder that the other server has written.
-type dump struct {
+// recorded is a folder that the other server has written.
+type recorded struct {
 	Chunks []struct {
 		File     string
 		Iterator int64 `json:"iter"`
@@ -58,7 +58,7 @@ type dump struct {
 	answers []bool
 }
 
-func readDump(t *testing.T, dir string) *dump {
+func readDump(t *testing.T, dir string) *recorded {
 	t.Helper()
 	read := func(name string) []byte {
 		b, err := os.ReadFile(filepath.Join(dir, name))
@@ -67,7 +67,7 @@ func readDump(t *testing.T, dir string) *dump {
 		}
 		return b
 	}
-	v := new(dump)
+	v := new(recorded)
 	if err := json.Unmarshal(read("params.json"), v); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func readDump(t *testing.T, dir string) *dump {
 	return v
 }
 
-func (v *dump) checkAnswers(t *testing.T, c *client, name string) {
+func (v *recorded) checkAnswers(t *testing.T, c *client, name string) {
 	t.Helper()
 	got := c.do(append([]string{"BF.MEXISTS", name}, v.asked...)...)
 	if len(got.Elems) != len(v.asked) {
@@ -111,7 +111,7 @@ func (v *dump) checkAnswers(t *testing.T, c *client, name string) {
 	}
 }
 
-func (v *dump) checkInfo(t *testing.T, c *client, name string) {
+func (v *recorded) checkInfo(t *testing.T, c *client, name string) {
 	t.Helper()
 	info := c.do("BF.INFO", name)
 	for i := 0; i+1 < len(info.Elems); i += 2 {
@@ -124,7 +124,7 @@ func (v *dump) checkInfo(t *testing.T, c *client, name string) {
 }
 
 // checkChunks dumps the filter and compares with what was loaded.
-func (v *dump) checkChunks(t *testing.T, c *client, name string) {
+func (v *recorded) checkChunks(t *testing.T, c *client, name string) {
 	t.Helper()
 	iterator := int64(0)
 	for i, want := range v.chunks {
@@ -139,7 +139,7 @@ func (v *dump) checkChunks(t *testing.T, c *client, name string) {
 }
 
 // rebuild makes the filter as it was made there.
-func (v *dump) rebuild(t *testing.T, c *client, name string) {
+func (v *recorded) rebuild(t *testing.T, c *client, name string) {
 	t.Helper()
 	if len(v.Reserve) > 0 {
 		args := []string{"BF.RESERVE", name}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"errors"
+	"time"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+var dumpCommands = section("generic", nil, []command{
+	{
+		name: "dump", arity: 2, flags: flagReadonly, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, handle: dump,
+		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Gives a value away as one string.", arguments: arguments("key"),
+	},
+	{
+		name: "restore", arity: -4, flags: flagWrite | flagDenyOOM, categories: []string{"keyspace", "dangerous"}, first: 1, last: 1, step: 1,
+		access: writes | overwrites, handle: restore,
+		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Makes the value that DUMP has given away.",
+		arguments: arguments("key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"),
+	},
+})
+
+func dump(c *call) {
+	payload, at, err := c.store().Dump(c.args[1])
+	c.after(at)
+	switch {
+	case err == nil:
+		c.out.Bulk(payload)
+	case errors.Is(err, store.ErrNotFound):
+		c.after(c.store().Absent())
+		c.out.Null()
+	default:
+		c.out.Error(storeError(err))
+	}
+}
+
+// restoring is what RESTORE is told besides the value.
+type restoring struct{ replace, absolute bool }
+
+// read reads the words behind the value. When the value was used last, and how
+// often, is not kept.
+func (r *restoring) read(words [][]byte) (problem string) {
+	for len(words) > 0 {
+		switch {
+		case isWord(words[0], "REPLACE"):
+			r.replace = true
+		case isWord(words[0], "ABSTTL"):
+			r.absolute = true
+		case len(words) > 1 && isWord(words[0], "IDLETIME"):
+			if n, ok := resp.ParseInt(words[1]); !ok {
+				return notInteger
+			} else if n < 0 {
+				return "ERR Invalid IDLETIME value, must be >= 0"
+			}
+			words = words[1:]
+		case len(words) > 1 && isWord(words[0], "FREQ"):
+			if n, ok := resp.ParseInt(words[1]); !ok {
+				return notInteger
+			} else if !within(n, 0, 255) {
+				return "ERR Invalid FREQ value, must be >= 0 and <= 255"
+			}
+			words = words[1:]
+		default:
+			return syntaxError
+		}
+		words = words[1:]
+	}
+	return ""
+}
+
+func restore(c *call) {
+	var r restoring
+	if problem := r.read(c.args[4:]); problem != "" {
+		c.out.Error(problem)
+		return
+	}
+	const busy = "BUSYKEY Target key name already exists."
+	if v := c.look(c.args[1]); v != nil && !r.replace {
+		c.out.Error(busy)
+		return
+	}
+	ttl, ok := resp.ParseInt(c.args[2])
+	if !ok {
+		c.out.Error(notInteger)
+		return
+	}
+	if ttl < 0 {
+		c.out.Error("ERR Invalid TTL value, must be >= 0")
+		return
+	}
+	var expires time.Time
+	if ttl > 0 {
+		millis, ok := deadline(ttl, time.Millisecond, !r.absolute, c.server.config.Now())
+		if !ok {
+			c.out.Error("ERR Invalid TTL value, must be >= 0")
+			return
+		}
+		expires = time.UnixMilli(millis)
+	}
+	at, err := c.store().Restore(c.args[1], c.args[3], expires, r.replace)
+	c.after(at)
+	switch {
+	case err == nil:
+		c.out.OK()
+	case errors.Is(err, store.ErrExists):
+		c.out.Error(busy)
+	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
+		c.out.Error("ERR DUMP payload version or checksum are wrong")
+	default:
+		c.out.Error(storeError(err))
+	}
+}
