@@ -29,6 +29,7 @@ type Shared struct {
 	keyed
 	f      *Blocked
 	single kernel.Prepared // the array of f, for single calls at the same time
+	quick  kernel.Guarded  // the same with the locks, for additions that need not wait
 	locks  *lineLocks
 }
 
@@ -56,6 +57,10 @@ func (s *Shared) replace(f *Blocked) {
 		s.single = kernel.Via(&announced{f.layout, f.touch, s.single}, f.hash)
 	}
 	s.locks = newLineLocks(&f.layout, f.added)
+	s.quick = f.layout.Guard(f.words, f.hash, s.locks.stripes, s.locks.perRegion, &s.locks.taken)
+	if f.touch != nil {
+		s.quick = kernel.Guarded{}
+	}
 	s.bind(f.hash, f.keyID, s)
 	s.tag = f.tag
 }
@@ -63,7 +68,20 @@ func (s *Shared) replace(f *Blocked) {
 // Add adds key and reports whether it was certainly not there before: a false
 // means that it was, or that the filter takes it for seen, with the filter's
 // error rate. It does not allocate and does not keep key.
-func (s *Shared) Add(key []byte) bool { return s.AddHash(s.hash.Sum(key)) }
+func (s *Shared) Add(key []byte) bool {
+	if o := s.quick.AddKey(key); o != kernel.Busy {
+		return o == kernel.New
+	}
+	return s.addSlowly(s.hash.Sum(key))
+}
+
+// AddString is Add for a string, without a copy.
+func (s *Shared) AddString(key string) bool {
+	if o := s.quick.AddString(key); o != kernel.Busy {
+		return o == kernel.New
+	}
+	return s.addSlowly(s.hash.SumString(key))
+}
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
 // the filter's error rate. It does not allocate and does not wait.
@@ -76,15 +94,24 @@ func (s *Shared) HasString(key string) bool { return s.single.HasString(key) }
 func (s *Shared) HasHash(h uint64) bool { return s.single.HasHash(h) }
 
 // AddHash is Add for a key whose hash is h.
-func (s *Shared) AddHash(h uint64) bool { return !s.single.HasHash(h) && s.addNew(h) }
+func (s *Shared) AddHash(h uint64) bool {
+	if o := s.quick.AddHash(h); o != kernel.Busy {
+		return o == kernel.New
+	}
+	return s.addSlowly(h)
+}
+
+// addSlowly is AddHash where the assembly does not do it: a lock is held by somebody
+// else, or there is no assembly.
+func (s *Shared) addSlowly(h uint64) bool { return !s.single.HasHash(h) && s.addNew(h) }
 
 // addNew is AddHash for a key that was absent just now. It locks the lines of the
 // key in the order of the regions.
 func (s *Shared) addNew(h uint64) bool {
 	l := &s.f.layout
 	first := s.locks.stripe(0, kernel.Line(h, l.RegionLines))
-	word := first.lock()
-	waited := s.locks.taken.Load()
+	word := lock(first)
+	waited := atomic.LoadUint32(&s.locks.taken) != 0
 	if waited {
 		word = s.locks.standInLine(first, word)
 	}
@@ -97,7 +124,7 @@ func (s *Shared) addNew(h uint64) bool {
 	if isNew {
 		word += oneKey
 	}
-	first.unlock(word)
+	unlock(first, word)
 	if waited {
 		s.locks.whole.Unlock()
 	}
@@ -109,16 +136,16 @@ func (s *Shared) lockMore(h uint64) (isNew bool) {
 	l := &s.f.layout
 	h2 := kernel.Next(h)
 	second := s.locks.stripe(1, kernel.Line(h2, l.RegionLines))
-	word2 := second.lock()
+	word2 := lock(second)
 	if l.Lines == 2 {
 		isNew = s.single.AddHash(h)
 	} else {
 		third := s.locks.stripe(2, kernel.Line(kernel.Next(h2), l.RegionLines))
-		word3 := third.lock()
+		word3 := lock(third)
 		isNew = s.single.AddHash(h)
-		third.unlock(word3)
+		unlock(third, word3)
 	}
-	second.unlock(word2)
+	unlock(second, word2)
 	return isNew
 }
 
@@ -185,7 +212,7 @@ func (s *Shared) addAbsent(added []bool, hs []uint64, few bool) (count int) {
 		return count
 	}
 	for i, h := range hs {
-		isNew := s.addNew(h)
+		isNew := s.AddHash(h)
 		if added != nil {
 			added[i] = isNew
 		}
@@ -217,7 +244,7 @@ func (s *Shared) change(do func(f *Blocked)) {
 // the filter is collected. It must not run at the same time as any other call, and
 // the filter must not be used any more: calls panic.
 func (s *Shared) Release() {
-	s.single = kernel.Prepared{}
+	s.single, s.quick = kernel.Prepared{}, kernel.Guarded{}
 	s.f.Release()
 }
 

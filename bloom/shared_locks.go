@@ -26,14 +26,14 @@ import (
 //
 // The stripes of the first region also count the keys that were new.
 type lineLocks struct {
-	stripes   []stripe // of all regions, one region after another
+	stripes   []stripe // of all regions, one region after another; see kernel.Guarded
 	perRegion int      // stripes of a region, a power of two
 	aloneFrom int      // new keys at a time from which on it is cheaper to lock all lines
 
 	_ [cacheLine]byte // what follows is written all the time
 
 	whole  sync.Mutex    // held by whoever is alone
-	taken  atomic.Bool   // while somebody is, or is about to be; changes under whole
+	taken  uint32        // 1 while somebody is, or is about to be; changes under whole
 	base   atomic.Uint64 // keys that the stripes do not count
 	resets atomic.Uint64 // beginnings and ends of changes of the counts other than upwards
 	adding atomic.Int32  // batches that are being added now
@@ -44,11 +44,9 @@ type lineLocks struct {
 // cacheLine is the distance of words that do not get into each other's way.
 const cacheLine = 64
 
-// stripe locks every so many lines of a region.
-type stripe struct {
-	word uint64 // bit 0 is the lock, the bits above it count
-	_    [cacheLine - 8]byte
-}
+// stripe locks every so many lines of a region. It is a line of memory of which the
+// first word is used: bit 0 is the lock, the bits above it count.
+type stripe = kernel.Slots
 
 const (
 	lockBit = 1
@@ -83,17 +81,9 @@ func (l *lineLocks) stripe(region int, line uint64) *stripe {
 func (l *lineLocks) first() []stripe { return l.stripes[:l.perRegion] }
 
 // lock locks s and returns its word as unlock takes it.
-func (s *stripe) lock() (word uint64) {
-	w := atomic.LoadUint64(&s.word) &^ lockBit
-	if !atomic.CompareAndSwapUint64(&s.word, w, w|lockBit) {
-		return s.lockContended()
-	}
-	return w
-}
-
-func (s *stripe) lockContended() (word uint64) {
+func lock(s *stripe) (word uint64) {
 	for turn := 0; ; turn++ {
-		if w := atomic.LoadUint64(&s.word); w&lockBit == 0 && atomic.CompareAndSwapUint64(&s.word, w, w|lockBit) {
+		if w := atomic.LoadUint64(&s[0]); w&lockBit == 0 && atomic.CompareAndSwapUint64(&s[0], w, w|lockBit) {
 			return w
 		}
 		pause(turn)
@@ -101,10 +91,10 @@ func (s *stripe) lockContended() (word uint64) {
 }
 
 // unlock gives s up, with the word that lock returned or one that counts more keys.
-func (s *stripe) unlock(word uint64) { kernel.Release(&s.word, word) }
+func unlock(s *stripe, word uint64) { kernel.Release(&s[0], word) }
 
 // isLocked reports whether somebody holds s.
-func (s *stripe) isLocked() bool { return atomic.LoadUint64(&s.word)&lockBit != 0 }
+func isLocked(s *stripe) bool { return atomic.LoadUint64(&s[0])&lockBit != 0 }
 
 // pause is called between looks at a lock that is held for nanoseconds, unless its
 // owner was interrupted: the processor is then needed by others, in the end by that
@@ -124,25 +114,25 @@ func pause(turn int) {
 // returns with that stripe and whole, which the caller unlocks after the stripe:
 // those who are alone come one after another, and so does the key.
 func (l *lineLocks) standInLine(first *stripe, word uint64) uint64 {
-	first.unlock(word)
+	unlock(first, word)
 	l.whole.Lock()
-	return first.lock()
+	return lock(first)
 }
 
 // lockAll waits until the caller is alone.
 func (l *lineLocks) lockAll() {
 	l.whole.Lock()
-	l.taken.Store(true)
+	atomic.StoreUint32(&l.taken, 1)
 	first := l.first()
 	for i := range first {
-		for turn := 0; first[i].isLocked(); turn++ {
+		for turn := 0; isLocked(&first[i]); turn++ {
 			pause(turn)
 		}
 	}
 }
 
 func (l *lineLocks) unlockAll() {
-	l.taken.Store(false)
+	atomic.StoreUint32(&l.taken, 0)
 	l.whole.Unlock()
 }
 
@@ -154,7 +144,7 @@ func (l *lineLocks) count() uint64 {
 		n := l.base.Load()
 		first := l.first()
 		for i := range first {
-			n += atomic.LoadUint64(&first[i].word) / oneKey
+			n += atomic.LoadUint64(&first[i][0]) / oneKey
 		}
 		// The counts only rise, one after another, so that their sum was right when
 		// it was reached; unless they were set anew.
@@ -172,8 +162,8 @@ func (l *lineLocks) setCount(n uint64) {
 	for i := range first {
 		// Somebody may be about to see that it came too late, and to store the word
 		// that it found.
-		first[i].lock()
-		first[i].unlock(0)
+		lock(&first[i])
+		unlock(&first[i], 0)
 	}
 	l.base.Store(n)
 	l.resets.Add(1)

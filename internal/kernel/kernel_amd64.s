@@ -14425,6 +14425,3541 @@ tail:
 elsewhere:
 	JMP ·addKeyElsewhere(SB)
 
+// func addGuardedHash(guarded *uint64, h uint64) uint8
+// Requires: AVX, AVX2, AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2
+TEXT ·addGuardedHash(SB), NOSPLIT, $0-17
+	MOVQ         guarded+0(FP), AX
+	MOVQ         h+8(FP), DX
+	MOVQ         24(AX), CX
+	TESTQ        CX, CX
+	JZ           elsewhere
+	CMPQ         CX, $0x09
+	JNE          variant1
+	MOVQ         8(AX), CX
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), BX, SI
+	SHLQ           $0x06, SI
+	LEAQ           (CX)(SI*1), CX
+	MOVQ           48(AX), BX
+	ANDQ           SI, BX
+	ADDQ           40(AX), BX
+	MOVQ           $0x9e3779b97f4a7c15, SI
+	IMULQ          DX, SI
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KORTESTQ       K1, K1
+	JCC            variant0absent
+	MOVB           $0x00, ret+16(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant0absent:
+	LOCK
+	BTSQ           $0x00, (BX)
+	JCS            variant0busy0
+	MOVQ           56(AX), AX
+	CMPL           (AX), $0x00
+	JNE            variant0busy1
+	XORL           AX, AX
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KORTESTQ       K1, K1
+	SETCC          AL
+	MOVB           AL, ret+16(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (BX)
+	RET
+
+variant0busy1:
+	DECQ (BX)
+
+variant0busy0:
+	MOVB $0x02, ret+16(FP)
+	RET
+
+variant1:
+	CMPQ      CX, $0x0d
+	JNE       variant2
+	MOVQ      8(AX), CX
+	VMOVDQU64 fields<>+0(SB), Z16
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), BX, SI
+	SHLQ           $0x06, SI
+	LEAQ           (CX)(SI*1), CX
+	MOVQ           48(AX), BX
+	ANDQ           SI, BX
+	ADDQ           40(AX), BX
+	MOVQ           $0x9e3779b97f4a7c15, SI
+	IMULQ          DX, SI
+	MOVQ           16(AX), DX
+	MOVWLZX        SI, DI
+	IMULQ          (DX), DI
+	SHRQ           $0x10, DI
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R8
+	ANDNQ          8(DX)(DI*8), R8, R8
+	CMPQ           R8, $0x01
+	JCC            variant1absent
+	MOVB           $0x00, ret+16(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant1absent:
+	LOCK
+	BTSQ           $0x00, (BX)
+	JCS            variant1busy0
+	MOVQ           56(AX), DX
+	CMPL           (DX), $0x00
+	JNE            variant1busy1
+	XORL           DX, DX
+	MOVQ           16(AX), AX
+	MOVWLZX        SI, DI
+	IMULQ          (AX), DI
+	SHRQ           $0x10, DI
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(AX)(DI*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KMOVQ          K1, CX
+	ANDNQ          8(AX)(DI*8), CX, CX
+	CMPQ           CX, $0x01
+	SETCC          DL
+	MOVB           DL, ret+16(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (BX)
+	RET
+
+variant1busy1:
+	DECQ (BX)
+
+variant1busy0:
+	MOVB $0x02, ret+16(FP)
+	RET
+
+variant2:
+	CMPQ         CX, $0x0a
+	JNE          variant3
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), BX
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), SI, DI
+	SHLQ           $0x06, DI
+	LEAQ           (CX)(DI*1), CX
+	MOVQ           48(AX), SI
+	ANDQ           DI, SI
+	ADDQ           40(AX), SI
+	MOVQ           $0x9e3779b97f4a7c15, DI
+	IMULQ          DX, DI
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	MOVQ           $0xd1342543de82ef95, R8
+	IMULQ          R8, DX
+	MOVQ           DX, R8
+	SHRQ           $0x20, R8
+	XORQ           R8, DX
+	MULXQ          (AX), R8, R9
+	SHLQ           $0x06, R9
+	LEAQ           (BX)(R9*1), BX
+	MOVQ           48(AX), R8
+	ANDQ           R9, R8
+	ADDQ           40(AX), R8
+	MOVQ           48(AX), R9
+	ADDQ           $0x40, R9
+	LEAQ           (R8)(R9*1), R8
+	MOVQ           $0x9e3779b97f4a7c15, R9
+	IMULQ          DX, R9
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	KANDQ          K1, K2, K2
+	KORTESTQ       K2, K2
+	JCC            variant2absent
+	MOVB           $0x00, ret+16(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant2absent:
+	LOCK
+	BTSQ           $0x00, (SI)
+	JCS            variant2busy0
+	MOVQ           56(AX), AX
+	CMPL           (AX), $0x00
+	JNE            variant2busy1
+	LOCK
+	BTSQ           $0x00, (R8)
+	JCS            variant2busy1
+	XORL           AX, AX
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KANDQ          K1, K2, K2
+	KORTESTQ       K2, K2
+	SETCC          AL
+	MOVB           AL, ret+16(FP)
+	MOVQ           $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (SI)
+	RET
+
+variant2busy1:
+	DECQ (SI)
+
+variant2busy0:
+	MOVB $0x02, ret+16(FP)
+	RET
+
+variant3:
+	CMPQ      CX, $0x0e
+	JNE       variant4
+	MOVQ      8(AX), CX
+	MOVQ      (AX), BX
+	SHLQ      $0x06, BX
+	LEAQ      (CX)(BX*1), BX
+	VMOVDQU64 fields<>+0(SB), Z16
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), SI, DI
+	SHLQ           $0x06, DI
+	LEAQ           (CX)(DI*1), CX
+	MOVQ           48(AX), SI
+	ANDQ           DI, SI
+	ADDQ           40(AX), SI
+	MOVQ           $0x9e3779b97f4a7c15, DI
+	IMULQ          DX, DI
+	MOVQ           16(AX), R8
+	MOVWLZX        DI, R9
+	IMULQ          (R8), R9
+	SHRQ           $0x10, R9
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R10
+	ANDNQ          8(R8)(R9*8), R10, R10
+	MOVQ           $0xd1342543de82ef95, R8
+	IMULQ          R8, DX
+	MOVQ           DX, R8
+	SHRQ           $0x20, R8
+	XORQ           R8, DX
+	MULXQ          (AX), R8, R9
+	SHLQ           $0x06, R9
+	LEAQ           (BX)(R9*1), BX
+	MOVQ           48(AX), R8
+	ANDQ           R9, R8
+	ADDQ           40(AX), R8
+	MOVQ           48(AX), R9
+	ADDQ           $0x40, R9
+	LEAQ           (R8)(R9*1), R8
+	MOVQ           $0x9e3779b97f4a7c15, R9
+	IMULQ          DX, R9
+	MOVQ           16(AX), DX
+	MOVWLZX        R9, R11
+	IMULQ          (DX), R11
+	SHRQ           $0x10, R11
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R12
+	ANDNQ          8(DX)(R11*8), R12, R12
+	ORQ            R10, R12
+	CMPQ           R12, $0x01
+	JCC            variant3absent
+	MOVB           $0x00, ret+16(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant3absent:
+	LOCK
+	BTSQ           $0x00, (SI)
+	JCS            variant3busy0
+	MOVQ           56(AX), DX
+	CMPL           (DX), $0x00
+	JNE            variant3busy1
+	LOCK
+	BTSQ           $0x00, (R8)
+	JCS            variant3busy1
+	XORL           DX, DX
+	MOVQ           16(AX), R10
+	MOVWLZX        DI, R11
+	IMULQ          (R10), R11
+	SHRQ           $0x10, R11
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(R10)(R11*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KMOVQ          K1, CX
+	ANDNQ          8(R10)(R11*8), CX, CX
+	MOVQ           16(AX), AX
+	MOVWLZX        R9, DI
+	IMULQ          (AX), DI
+	SHRQ           $0x10, DI
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(AX)(DI*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KMOVQ          K1, BX
+	ANDNQ          8(AX)(DI*8), BX, BX
+	ORQ            CX, BX
+	CMPQ           BX, $0x01
+	SETCC          DL
+	MOVB           DL, ret+16(FP)
+	MOVQ           $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (SI)
+	RET
+
+variant3busy1:
+	DECQ (SI)
+
+variant3busy0:
+	MOVB $0x02, ret+16(FP)
+	RET
+
+variant4:
+	CMPQ         CX, $0x0b
+	JNE          variant5
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), SI
+	LEAQ         (SI)(BX*1), BX
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), DI, R8
+	SHLQ           $0x06, R8
+	LEAQ           (CX)(R8*1), CX
+	MOVQ           48(AX), DI
+	ANDQ           R8, DI
+	ADDQ           40(AX), DI
+	MOVQ           $0x9e3779b97f4a7c15, R8
+	IMULQ          DX, R8
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	MOVQ           $0xd1342543de82ef95, R9
+	IMULQ          R9, DX
+	MOVQ           DX, R9
+	SHRQ           $0x20, R9
+	XORQ           R9, DX
+	MULXQ          (AX), R9, R10
+	SHLQ           $0x06, R10
+	LEAQ           (SI)(R10*1), SI
+	MOVQ           48(AX), R9
+	ANDQ           R10, R9
+	ADDQ           40(AX), R9
+	MOVQ           48(AX), R10
+	ADDQ           $0x40, R10
+	LEAQ           (R9)(R10*1), R9
+	MOVQ           $0x9e3779b97f4a7c15, R10
+	IMULQ          DX, R10
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	KANDQ          K1, K2, K2
+	MOVQ           $0xd1342543de82ef95, R11
+	IMULQ          R11, DX
+	MOVQ           DX, R11
+	SHRQ           $0x20, R11
+	XORQ           R11, DX
+	MULXQ          (AX), R11, R12
+	SHLQ           $0x06, R12
+	LEAQ           (BX)(R12*1), BX
+	MOVQ           48(AX), R11
+	ANDQ           R12, R11
+	ADDQ           40(AX), R11
+	MOVQ           48(AX), R12
+	ADDQ           $0x40, R12
+	LEAQ           (R11)(R12*2), R11
+	MOVQ           $0x9e3779b97f4a7c15, R12
+	IMULQ          DX, R12
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KANDQ          K2, K1, K1
+	KORTESTQ       K1, K1
+	JCC            variant4absent
+	MOVB           $0x00, ret+16(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant4absent:
+	LOCK
+	BTSQ           $0x00, (DI)
+	JCS            variant4busy0
+	MOVQ           56(AX), AX
+	CMPL           (AX), $0x00
+	JNE            variant4busy1
+	LOCK
+	BTSQ           $0x00, (R9)
+	JCS            variant4busy1
+	LOCK
+	BTSQ           $0x00, (R11)
+	JCS            variant4busy2
+	XORL           AX, AX
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (SI)
+	KANDQ          K1, K2, K2
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KANDQ          K2, K1, K1
+	KORTESTQ       K1, K1
+	SETCC          AL
+	MOVB           AL, ret+16(FP)
+	MOVQ           $0x00000000, (R11)
+	MOVQ           $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (DI)
+	RET
+
+variant4busy2:
+	MOVQ $0x00000000, (R9)
+
+variant4busy1:
+	DECQ (DI)
+
+variant4busy0:
+	MOVB $0x02, ret+16(FP)
+	RET
+
+variant5:
+	CMPQ      CX, $0x0f
+	JNE       variant6
+	MOVQ      8(AX), CX
+	MOVQ      (AX), BX
+	SHLQ      $0x06, BX
+	LEAQ      (CX)(BX*1), SI
+	LEAQ      (SI)(BX*1), BX
+	VMOVDQU64 fields<>+0(SB), Z16
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), DI, R8
+	SHLQ           $0x06, R8
+	LEAQ           (CX)(R8*1), CX
+	MOVQ           48(AX), DI
+	ANDQ           R8, DI
+	ADDQ           40(AX), DI
+	MOVQ           $0x9e3779b97f4a7c15, R8
+	IMULQ          DX, R8
+	MOVQ           16(AX), R9
+	MOVWLZX        R8, R10
+	IMULQ          (R9), R10
+	SHRQ           $0x10, R10
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R11
+	ANDNQ          8(R9)(R10*8), R11, R11
+	MOVQ           $0xd1342543de82ef95, R9
+	IMULQ          R9, DX
+	MOVQ           DX, R9
+	SHRQ           $0x20, R9
+	XORQ           R9, DX
+	MULXQ          (AX), R9, R10
+	SHLQ           $0x06, R10
+	LEAQ           (SI)(R10*1), SI
+	MOVQ           48(AX), R9
+	ANDQ           R10, R9
+	ADDQ           40(AX), R9
+	MOVQ           48(AX), R10
+	ADDQ           $0x40, R10
+	LEAQ           (R9)(R10*1), R9
+	MOVQ           $0x9e3779b97f4a7c15, R10
+	IMULQ          DX, R10
+	MOVQ           16(AX), R12
+	MOVWLZX        R10, R13
+	IMULQ          (R12), R13
+	SHRQ           $0x10, R13
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R14
+	ANDNQ          8(R12)(R13*8), R14, R14
+	ORQ            R11, R14
+	MOVQ           $0xd1342543de82ef95, R11
+	IMULQ          R11, DX
+	MOVQ           DX, R11
+	SHRQ           $0x20, R11
+	XORQ           R11, DX
+	MULXQ          (AX), R11, R12
+	SHLQ           $0x06, R12
+	LEAQ           (BX)(R12*1), BX
+	MOVQ           48(AX), R11
+	ANDQ           R12, R11
+	ADDQ           40(AX), R11
+	MOVQ           48(AX), R12
+	ADDQ           $0x40, R12
+	LEAQ           (R11)(R12*2), R11
+	MOVQ           $0x9e3779b97f4a7c15, R12
+	IMULQ          DX, R12
+	MOVQ           16(AX), DX
+	MOVWLZX        R12, R13
+	IMULQ          (DX), R13
+	SHRQ           $0x10, R13
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R15
+	ANDNQ          8(DX)(R13*8), R15, R15
+	ORQ            R14, R15
+	CMPQ           R15, $0x01
+	JCC            variant5absent
+	MOVB           $0x00, ret+16(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant5absent:
+	LOCK
+	BTSQ           $0x00, (DI)
+	JCS            variant5busy0
+	MOVQ           56(AX), DX
+	CMPL           (DX), $0x00
+	JNE            variant5busy1
+	LOCK
+	BTSQ           $0x00, (R9)
+	JCS            variant5busy1
+	LOCK
+	BTSQ           $0x00, (R11)
+	JCS            variant5busy2
+	XORL           DX, DX
+	MOVQ           16(AX), R13
+	MOVWLZX        R8, R14
+	IMULQ          (R13), R14
+	SHRQ           $0x10, R14
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(R13)(R14*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KMOVQ          K1, CX
+	ANDNQ          8(R13)(R14*8), CX, CX
+	MOVQ           16(AX), R8
+	MOVWLZX        R10, R13
+	IMULQ          (R8), R13
+	SHRQ           $0x10, R13
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(R8)(R13*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (SI)
+	KMOVQ          K1, SI
+	ANDNQ          8(R8)(R13*8), SI, SI
+	ORQ            CX, SI
+	MOVQ           16(AX), AX
+	MOVWLZX        R12, CX
+	IMULQ          (AX), CX
+	SHRQ           $0x10, CX
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(AX)(CX*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KMOVQ          K1, BX
+	ANDNQ          8(AX)(CX*8), BX, BX
+	ORQ            SI, BX
+	CMPQ           BX, $0x01
+	SETCC          DL
+	MOVB           DL, ret+16(FP)
+	MOVQ           $0x00000000, (R11)
+	MOVQ           $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (DI)
+	RET
+
+variant5busy2:
+	MOVQ $0x00000000, (R9)
+
+variant5busy1:
+	DECQ (DI)
+
+variant5busy0:
+	MOVB $0x02, ret+16(FP)
+	RET
+
+variant6:
+	CMPQ         CX, $0x01
+	JNE          variant7
+	MOVQ         8(AX), CX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), BX, SI
+	SHLQ         $0x06, SI
+	LEAQ         (CX)(SI*1), CX
+	MOVQ         48(AX), BX
+	ANDQ         SI, BX
+	ADDQ         40(AX), BX
+	MOVQ         $0x9e3779b97f4a7c15, SI
+	IMULQ        DX, SI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant6absent
+	MOVB         $0x00, ret+16(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant6absent:
+	LOCK
+	BTSQ         $0x00, (BX)
+	JCS          variant6busy0
+	MOVQ         56(AX), AX
+	CMPL         (AX), $0x00
+	JNE          variant6busy1
+	XORL         AX, AX
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        AL
+	MOVB         AL, ret+16(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (BX)
+	VZEROUPPER
+	RET
+
+variant6busy1:
+	DECQ (BX)
+
+variant6busy0:
+	MOVB $0x02, ret+16(FP)
+	VZEROUPPER
+	RET
+
+variant7:
+	CMPQ         CX, $0x05
+	JNE          variant8
+	MOVQ         8(AX), CX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), BX, SI
+	SHLQ         $0x06, SI
+	LEAQ         (CX)(SI*1), CX
+	MOVQ         48(AX), BX
+	ANDQ         SI, BX
+	ADDQ         40(AX), BX
+	MOVQ         $0x9e3779b97f4a7c15, SI
+	IMULQ        DX, SI
+	MOVQ         16(AX), DX
+	MOVWLZX      SI, DI
+	IMULQ        (DX), DI
+	SHRQ         $0x10, DI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(DX)(DI*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(DX)(DI*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant7absent
+	MOVB         $0x00, ret+16(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant7absent:
+	LOCK
+	BTSQ         $0x00, (BX)
+	JCS          variant7busy0
+	MOVQ         56(AX), DX
+	CMPL         (DX), $0x00
+	JNE          variant7busy1
+	XORL         DX, DX
+	MOVQ         16(AX), AX
+	MOVWLZX      SI, DI
+	IMULQ        (AX), DI
+	SHRQ         $0x10, DI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DI*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DI*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        DL
+	MOVB         DL, ret+16(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (BX)
+	VZEROUPPER
+	RET
+
+variant7busy1:
+	DECQ (BX)
+
+variant7busy0:
+	MOVB $0x02, ret+16(FP)
+	VZEROUPPER
+	RET
+
+variant8:
+	CMPQ         CX, $0x02
+	JNE          variant9
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), SI, DI
+	SHLQ         $0x06, DI
+	LEAQ         (CX)(DI*1), CX
+	MOVQ         48(AX), SI
+	ANDQ         DI, SI
+	ADDQ         40(AX), SI
+	MOVQ         $0x9e3779b97f4a7c15, DI
+	IMULQ        DX, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R8
+	IMULQ        R8, DX
+	MOVQ         DX, R8
+	SHRQ         $0x20, R8
+	XORQ         R8, DX
+	MULXQ        (AX), R8, R9
+	SHLQ         $0x06, R9
+	LEAQ         (BX)(R9*1), BX
+	MOVQ         48(AX), R8
+	ANDQ         R9, R8
+	ADDQ         40(AX), R8
+	MOVQ         48(AX), R9
+	ADDQ         $0x40, R9
+	LEAQ         (R8)(R9*1), R8
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant8absent
+	MOVB         $0x00, ret+16(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant8absent:
+	LOCK
+	BTSQ         $0x00, (SI)
+	JCS          variant8busy0
+	MOVQ         56(AX), AX
+	CMPL         (AX), $0x00
+	JNE          variant8busy1
+	LOCK
+	BTSQ         $0x00, (R8)
+	JCS          variant8busy1
+	XORL         AX, AX
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VMOVQ        R9, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        AL
+	MOVB         AL, ret+16(FP)
+	MOVQ         $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (SI)
+	VZEROUPPER
+	RET
+
+variant8busy1:
+	DECQ (SI)
+
+variant8busy0:
+	MOVB $0x02, ret+16(FP)
+	VZEROUPPER
+	RET
+
+variant9:
+	CMPQ         CX, $0x06
+	JNE          variant10
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), SI, DI
+	SHLQ         $0x06, DI
+	LEAQ         (CX)(DI*1), CX
+	MOVQ         48(AX), SI
+	ANDQ         DI, SI
+	ADDQ         40(AX), SI
+	MOVQ         $0x9e3779b97f4a7c15, DI
+	IMULQ        DX, DI
+	MOVQ         16(AX), R8
+	MOVWLZX      DI, R9
+	IMULQ        (R8), R9
+	SHRQ         $0x10, R9
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R8
+	IMULQ        R8, DX
+	MOVQ         DX, R8
+	SHRQ         $0x20, R8
+	XORQ         R8, DX
+	MULXQ        (AX), R8, R9
+	SHLQ         $0x06, R9
+	LEAQ         (BX)(R9*1), BX
+	MOVQ         48(AX), R8
+	ANDQ         R9, R8
+	ADDQ         40(AX), R8
+	MOVQ         48(AX), R9
+	ADDQ         $0x40, R9
+	LEAQ         (R8)(R9*1), R8
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         16(AX), DX
+	MOVWLZX      R9, R10
+	IMULQ        (DX), R10
+	SHRQ         $0x10, R10
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(DX)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(DX)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant9absent
+	MOVB         $0x00, ret+16(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant9absent:
+	LOCK
+	BTSQ         $0x00, (SI)
+	JCS          variant9busy0
+	MOVQ         56(AX), DX
+	CMPL         (DX), $0x00
+	JNE          variant9busy1
+	LOCK
+	BTSQ         $0x00, (R8)
+	JCS          variant9busy1
+	XORL         DX, DX
+	MOVQ         16(AX), R10
+	MOVWLZX      DI, R11
+	IMULQ        (R10), R11
+	SHRQ         $0x10, R11
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R10)(R11*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R10)(R11*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(AX), AX
+	MOVWLZX      R9, CX
+	IMULQ        (AX), CX
+	SHRQ         $0x10, CX
+	VMOVQ        R9, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(CX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(CX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        DL
+	MOVB         DL, ret+16(FP)
+	MOVQ         $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (SI)
+	VZEROUPPER
+	RET
+
+variant9busy1:
+	DECQ (SI)
+
+variant9busy0:
+	MOVB $0x02, ret+16(FP)
+	VZEROUPPER
+	RET
+
+variant10:
+	CMPQ         CX, $0x03
+	JNE          variant11
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), SI
+	LEAQ         (SI)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), DI, R8
+	SHLQ         $0x06, R8
+	LEAQ         (CX)(R8*1), CX
+	MOVQ         48(AX), DI
+	ANDQ         R8, DI
+	ADDQ         40(AX), DI
+	MOVQ         $0x9e3779b97f4a7c15, R8
+	IMULQ        DX, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        (AX), R9, R10
+	SHLQ         $0x06, R10
+	LEAQ         (SI)(R10*1), SI
+	MOVQ         48(AX), R9
+	ANDQ         R10, R9
+	ADDQ         40(AX), R9
+	MOVQ         48(AX), R10
+	ADDQ         $0x40, R10
+	LEAQ         (R9)(R10*1), R9
+	MOVQ         $0x9e3779b97f4a7c15, R10
+	IMULQ        DX, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (SI), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R11
+	IMULQ        R11, DX
+	MOVQ         DX, R11
+	SHRQ         $0x20, R11
+	XORQ         R11, DX
+	MULXQ        (AX), R11, R12
+	SHLQ         $0x06, R12
+	LEAQ         (BX)(R12*1), BX
+	MOVQ         48(AX), R11
+	ANDQ         R12, R11
+	ADDQ         40(AX), R11
+	MOVQ         48(AX), R12
+	ADDQ         $0x40, R12
+	LEAQ         (R11)(R12*2), R11
+	MOVQ         $0x9e3779b97f4a7c15, R12
+	IMULQ        DX, R12
+	VMOVQ        R12, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant10absent
+	MOVB         $0x00, ret+16(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant10absent:
+	LOCK
+	BTSQ         $0x00, (DI)
+	JCS          variant10busy0
+	MOVQ         56(AX), AX
+	CMPL         (AX), $0x00
+	JNE          variant10busy1
+	LOCK
+	BTSQ         $0x00, (R9)
+	JCS          variant10busy1
+	LOCK
+	BTSQ         $0x00, (R11)
+	JCS          variant10busy2
+	XORL         AX, AX
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VMOVQ        R10, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (SI), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)
+	VPOR         Y4, Y2, Y2
+	VMOVQ        R12, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        AL
+	MOVB         AL, ret+16(FP)
+	MOVQ         $0x00000000, (R11)
+	MOVQ         $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (DI)
+	VZEROUPPER
+	RET
+
+variant10busy2:
+	MOVQ $0x00000000, (R9)
+
+variant10busy1:
+	DECQ (DI)
+
+variant10busy0:
+	MOVB $0x02, ret+16(FP)
+	VZEROUPPER
+	RET
+
+variant11:
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), SI
+	LEAQ         (SI)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), DI, R8
+	SHLQ         $0x06, R8
+	LEAQ         (CX)(R8*1), CX
+	MOVQ         48(AX), DI
+	ANDQ         R8, DI
+	ADDQ         40(AX), DI
+	MOVQ         $0x9e3779b97f4a7c15, R8
+	IMULQ        DX, R8
+	MOVQ         16(AX), R9
+	MOVWLZX      R8, R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        (AX), R9, R10
+	SHLQ         $0x06, R10
+	LEAQ         (SI)(R10*1), SI
+	MOVQ         48(AX), R9
+	ANDQ         R10, R9
+	ADDQ         40(AX), R9
+	MOVQ         48(AX), R10
+	ADDQ         $0x40, R10
+	LEAQ         (R9)(R10*1), R9
+	MOVQ         $0x9e3779b97f4a7c15, R10
+	IMULQ        DX, R10
+	MOVQ         16(AX), R11
+	MOVWLZX      R10, R12
+	IMULQ        (R11), R12
+	SHRQ         $0x10, R12
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R11)(R12*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (SI), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R11)(R12*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R11
+	IMULQ        R11, DX
+	MOVQ         DX, R11
+	SHRQ         $0x20, R11
+	XORQ         R11, DX
+	MULXQ        (AX), R11, R12
+	SHLQ         $0x06, R12
+	LEAQ         (BX)(R12*1), BX
+	MOVQ         48(AX), R11
+	ANDQ         R12, R11
+	ADDQ         40(AX), R11
+	MOVQ         48(AX), R12
+	ADDQ         $0x40, R12
+	LEAQ         (R11)(R12*2), R11
+	MOVQ         $0x9e3779b97f4a7c15, R12
+	IMULQ        DX, R12
+	MOVQ         16(AX), DX
+	MOVWLZX      R12, R13
+	IMULQ        (DX), R13
+	SHRQ         $0x10, R13
+	VMOVQ        R12, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(DX)(R13*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(DX)(R13*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant11absent
+	MOVB         $0x00, ret+16(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant11absent:
+	LOCK
+	BTSQ         $0x00, (DI)
+	JCS          variant11busy0
+	MOVQ         56(AX), DX
+	CMPL         (DX), $0x00
+	JNE          variant11busy1
+	LOCK
+	BTSQ         $0x00, (R9)
+	JCS          variant11busy1
+	LOCK
+	BTSQ         $0x00, (R11)
+	JCS          variant11busy2
+	XORL         DX, DX
+	MOVQ         16(AX), R13
+	MOVWLZX      R8, R14
+	IMULQ        (R13), R14
+	SHRQ         $0x10, R14
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R13)(R14*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R13)(R14*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(AX), CX
+	MOVWLZX      R10, R8
+	IMULQ        (CX), R8
+	SHRQ         $0x10, R8
+	VMOVQ        R10, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(CX)(R8*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (SI), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(CX)(R8*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)
+	VPOR         Y4, Y2, Y2
+	MOVQ         16(AX), AX
+	MOVWLZX      R12, CX
+	IMULQ        (AX), CX
+	SHRQ         $0x10, CX
+	VMOVQ        R12, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(CX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(CX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        DL
+	MOVB         DL, ret+16(FP)
+	MOVQ         $0x00000000, (R11)
+	MOVQ         $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (DI)
+	VZEROUPPER
+	RET
+
+variant11busy2:
+	MOVQ $0x00000000, (R9)
+
+variant11busy1:
+	DECQ (DI)
+
+variant11busy0:
+	MOVB $0x02, ret+16(FP)
+	VZEROUPPER
+	RET
+
+elsewhere:
+	MOVB $0x02, ret+16(FP)
+	RET
+
+// func addGuardedKey(guarded *uint64, key *byte, n int) uint8
+// Requires: AVX, AVX2, AVX512BITALG, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI, BMI2
+TEXT ·addGuardedKey(SB), NOSPLIT, $0-25
+	MOVQ   guarded+0(FP), AX
+	MOVQ   key+8(FP), CX
+	MOVQ   n+16(FP), BX
+	MOVQ   32(AX), SI
+	TESTQ  SI, SI
+	JZ     elsewhere
+	LEAQ   -9(BX), DX
+	CMPQ   DX, $0x08
+	JAE    other
+	MOVQ   $0x6782737bea4239b9, DX
+	XORQ   (CX), DX
+	MOVQ   $0xaf56bc3b0996523a, DI
+	XORQ   -8(CX)(BX*1), DI
+	MULXQ  DI, CX, R8
+	BSWAPQ DX
+	ADDQ   BX, DI
+	XORQ   R8, CX
+	ADDQ   DI, DX
+	ADDQ   CX, DX
+	MOVQ   DX, CX
+	SHRQ   $0x25, CX
+	XORQ   CX, DX
+	MOVQ   $0x165667919e3779f9, CX
+	IMULQ  CX, DX
+	MOVQ   DX, CX
+	SHRQ   $0x20, CX
+	XORQ   CX, DX
+
+hashed:
+	CMPQ         SI, $0x09
+	JNE          variant1
+	MOVQ         8(AX), CX
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), BX, SI
+	SHLQ           $0x06, SI
+	LEAQ           (CX)(SI*1), CX
+	MOVQ           48(AX), BX
+	ANDQ           SI, BX
+	ADDQ           40(AX), BX
+	MOVQ           $0x9e3779b97f4a7c15, SI
+	IMULQ          DX, SI
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KORTESTQ       K1, K1
+	JCC            variant0absent
+	MOVB           $0x00, ret+24(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant0absent:
+	LOCK
+	BTSQ           $0x00, (BX)
+	JCS            variant0busy0
+	MOVQ           56(AX), AX
+	CMPL           (AX), $0x00
+	JNE            variant0busy1
+	XORL           AX, AX
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KORTESTQ       K1, K1
+	SETCC          AL
+	MOVB           AL, ret+24(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (BX)
+	RET
+
+variant0busy1:
+	DECQ (BX)
+
+variant0busy0:
+	MOVB $0x02, ret+24(FP)
+	RET
+
+variant1:
+	CMPQ      SI, $0x0d
+	JNE       variant2
+	MOVQ      8(AX), CX
+	VMOVDQU64 fields<>+0(SB), Z16
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), BX, SI
+	SHLQ           $0x06, SI
+	LEAQ           (CX)(SI*1), CX
+	MOVQ           48(AX), BX
+	ANDQ           SI, BX
+	ADDQ           40(AX), BX
+	MOVQ           $0x9e3779b97f4a7c15, SI
+	IMULQ          DX, SI
+	MOVQ           16(AX), DX
+	MOVWLZX        SI, DI
+	IMULQ          (DX), DI
+	SHRQ           $0x10, DI
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R8
+	ANDNQ          8(DX)(DI*8), R8, R8
+	CMPQ           R8, $0x01
+	JCC            variant1absent
+	MOVB           $0x00, ret+24(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant1absent:
+	LOCK
+	BTSQ           $0x00, (BX)
+	JCS            variant1busy0
+	MOVQ           56(AX), DX
+	CMPL           (DX), $0x00
+	JNE            variant1busy1
+	XORL           DX, DX
+	MOVQ           16(AX), AX
+	MOVWLZX        SI, DI
+	IMULQ          (AX), DI
+	SHRQ           $0x10, DI
+	VPBROADCASTQ   SI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(AX)(DI*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KMOVQ          K1, CX
+	ANDNQ          8(AX)(DI*8), CX, CX
+	CMPQ           CX, $0x01
+	SETCC          DL
+	MOVB           DL, ret+24(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (BX)
+	RET
+
+variant1busy1:
+	DECQ (BX)
+
+variant1busy0:
+	MOVB $0x02, ret+24(FP)
+	RET
+
+variant2:
+	CMPQ         SI, $0x0a
+	JNE          variant3
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), BX
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), SI, DI
+	SHLQ           $0x06, DI
+	LEAQ           (CX)(DI*1), CX
+	MOVQ           48(AX), SI
+	ANDQ           DI, SI
+	ADDQ           40(AX), SI
+	MOVQ           $0x9e3779b97f4a7c15, DI
+	IMULQ          DX, DI
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	MOVQ           $0xd1342543de82ef95, R8
+	IMULQ          R8, DX
+	MOVQ           DX, R8
+	SHRQ           $0x20, R8
+	XORQ           R8, DX
+	MULXQ          (AX), R8, R9
+	SHLQ           $0x06, R9
+	LEAQ           (BX)(R9*1), BX
+	MOVQ           48(AX), R8
+	ANDQ           R9, R8
+	ADDQ           40(AX), R8
+	MOVQ           48(AX), R9
+	ADDQ           $0x40, R9
+	LEAQ           (R8)(R9*1), R8
+	MOVQ           $0x9e3779b97f4a7c15, R9
+	IMULQ          DX, R9
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	KANDQ          K1, K2, K2
+	KORTESTQ       K2, K2
+	JCC            variant2absent
+	MOVB           $0x00, ret+24(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant2absent:
+	LOCK
+	BTSQ           $0x00, (SI)
+	JCS            variant2busy0
+	MOVQ           56(AX), AX
+	CMPL           (AX), $0x00
+	JNE            variant2busy1
+	LOCK
+	BTSQ           $0x00, (R8)
+	JCS            variant2busy1
+	XORL           AX, AX
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KANDQ          K1, K2, K2
+	KORTESTQ       K2, K2
+	SETCC          AL
+	MOVB           AL, ret+24(FP)
+	MOVQ           $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (SI)
+	RET
+
+variant2busy1:
+	DECQ (SI)
+
+variant2busy0:
+	MOVB $0x02, ret+24(FP)
+	RET
+
+variant3:
+	CMPQ      SI, $0x0e
+	JNE       variant4
+	MOVQ      8(AX), CX
+	MOVQ      (AX), BX
+	SHLQ      $0x06, BX
+	LEAQ      (CX)(BX*1), BX
+	VMOVDQU64 fields<>+0(SB), Z16
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), SI, DI
+	SHLQ           $0x06, DI
+	LEAQ           (CX)(DI*1), CX
+	MOVQ           48(AX), SI
+	ANDQ           DI, SI
+	ADDQ           40(AX), SI
+	MOVQ           $0x9e3779b97f4a7c15, DI
+	IMULQ          DX, DI
+	MOVQ           16(AX), R8
+	MOVWLZX        DI, R9
+	IMULQ          (R8), R9
+	SHRQ           $0x10, R9
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R10
+	ANDNQ          8(R8)(R9*8), R10, R10
+	MOVQ           $0xd1342543de82ef95, R8
+	IMULQ          R8, DX
+	MOVQ           DX, R8
+	SHRQ           $0x20, R8
+	XORQ           R8, DX
+	MULXQ          (AX), R8, R9
+	SHLQ           $0x06, R9
+	LEAQ           (BX)(R9*1), BX
+	MOVQ           48(AX), R8
+	ANDQ           R9, R8
+	ADDQ           40(AX), R8
+	MOVQ           48(AX), R9
+	ADDQ           $0x40, R9
+	LEAQ           (R8)(R9*1), R8
+	MOVQ           $0x9e3779b97f4a7c15, R9
+	IMULQ          DX, R9
+	MOVQ           16(AX), DX
+	MOVWLZX        R9, R11
+	IMULQ          (DX), R11
+	SHRQ           $0x10, R11
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R12
+	ANDNQ          8(DX)(R11*8), R12, R12
+	ORQ            R10, R12
+	CMPQ           R12, $0x01
+	JCC            variant3absent
+	MOVB           $0x00, ret+24(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant3absent:
+	LOCK
+	BTSQ           $0x00, (SI)
+	JCS            variant3busy0
+	MOVQ           56(AX), DX
+	CMPL           (DX), $0x00
+	JNE            variant3busy1
+	LOCK
+	BTSQ           $0x00, (R8)
+	JCS            variant3busy1
+	XORL           DX, DX
+	MOVQ           16(AX), R10
+	MOVWLZX        DI, R11
+	IMULQ          (R10), R11
+	SHRQ           $0x10, R11
+	VPBROADCASTQ   DI, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(R10)(R11*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KMOVQ          K1, CX
+	ANDNQ          8(R10)(R11*8), CX, CX
+	MOVQ           16(AX), AX
+	MOVWLZX        R9, DI
+	IMULQ          (AX), DI
+	SHRQ           $0x10, DI
+	VPBROADCASTQ   R9, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(AX)(DI*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KMOVQ          K1, BX
+	ANDNQ          8(AX)(DI*8), BX, BX
+	ORQ            CX, BX
+	CMPQ           BX, $0x01
+	SETCC          DL
+	MOVB           DL, ret+24(FP)
+	MOVQ           $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (SI)
+	RET
+
+variant3busy1:
+	DECQ (SI)
+
+variant3busy0:
+	MOVB $0x02, ret+24(FP)
+	RET
+
+variant4:
+	CMPQ         SI, $0x0b
+	JNE          variant5
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), SI
+	LEAQ         (SI)(BX*1), BX
+	VMOVDQU64    fields<>+0(SB), Z16
+	VPBROADCASTQ one<>+0(SB), Z17
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), DI, R8
+	SHLQ           $0x06, R8
+	LEAQ           (CX)(R8*1), CX
+	MOVQ           48(AX), DI
+	ANDQ           R8, DI
+	ADDQ           40(AX), DI
+	MOVQ           $0x9e3779b97f4a7c15, R8
+	IMULQ          DX, R8
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	MOVQ           $0xd1342543de82ef95, R9
+	IMULQ          R9, DX
+	MOVQ           DX, R9
+	SHRQ           $0x20, R9
+	XORQ           R9, DX
+	MULXQ          (AX), R9, R10
+	SHLQ           $0x06, R10
+	LEAQ           (SI)(R10*1), SI
+	MOVQ           48(AX), R9
+	ANDQ           R10, R9
+	ADDQ           40(AX), R9
+	MOVQ           48(AX), R10
+	ADDQ           $0x40, R10
+	LEAQ           (R9)(R10*1), R9
+	MOVQ           $0x9e3779b97f4a7c15, R10
+	IMULQ          DX, R10
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	KANDQ          K1, K2, K2
+	MOVQ           $0xd1342543de82ef95, R11
+	IMULQ          R11, DX
+	MOVQ           DX, R11
+	SHRQ           $0x20, R11
+	XORQ           R11, DX
+	MULXQ          (AX), R11, R12
+	SHLQ           $0x06, R12
+	LEAQ           (BX)(R12*1), BX
+	MOVQ           48(AX), R11
+	ANDQ           R12, R11
+	ADDQ           40(AX), R11
+	MOVQ           48(AX), R12
+	ADDQ           $0x40, R12
+	LEAQ           (R11)(R12*2), R11
+	MOVQ           $0x9e3779b97f4a7c15, R12
+	IMULQ          DX, R12
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KANDQ          K2, K1, K1
+	KORTESTQ       K1, K1
+	JCC            variant4absent
+	MOVB           $0x00, ret+24(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant4absent:
+	LOCK
+	BTSQ           $0x00, (DI)
+	JCS            variant4busy0
+	MOVQ           56(AX), AX
+	CMPL           (AX), $0x00
+	JNE            variant4busy1
+	LOCK
+	BTSQ           $0x00, (R9)
+	JCS            variant4busy1
+	LOCK
+	BTSQ           $0x00, (R11)
+	JCS            variant4busy2
+	XORL           AX, AX
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K2
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (SI)
+	KANDQ          K1, K2, K2
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KANDQ          K2, K1, K1
+	KORTESTQ       K1, K1
+	SETCC          AL
+	MOVB           AL, ret+24(FP)
+	MOVQ           $0x00000000, (R11)
+	MOVQ           $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (DI)
+	RET
+
+variant4busy2:
+	MOVQ $0x00000000, (R9)
+
+variant4busy1:
+	DECQ (DI)
+
+variant4busy0:
+	MOVB $0x02, ret+24(FP)
+	RET
+
+variant5:
+	CMPQ      SI, $0x0f
+	JNE       variant6
+	MOVQ      8(AX), CX
+	MOVQ      (AX), BX
+	SHLQ      $0x06, BX
+	LEAQ      (CX)(BX*1), SI
+	LEAQ      (SI)(BX*1), BX
+	VMOVDQU64 fields<>+0(SB), Z16
+
+	// Keys that are there need no lock.
+	MULXQ          (AX), DI, R8
+	SHLQ           $0x06, R8
+	LEAQ           (CX)(R8*1), CX
+	MOVQ           48(AX), DI
+	ANDQ           R8, DI
+	ADDQ           40(AX), DI
+	MOVQ           $0x9e3779b97f4a7c15, R8
+	IMULQ          DX, R8
+	MOVQ           16(AX), R9
+	MOVWLZX        R8, R10
+	IMULQ          (R9), R10
+	SHRQ           $0x10, R10
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R11
+	ANDNQ          8(R9)(R10*8), R11, R11
+	MOVQ           $0xd1342543de82ef95, R9
+	IMULQ          R9, DX
+	MOVQ           DX, R9
+	SHRQ           $0x20, R9
+	XORQ           R9, DX
+	MULXQ          (AX), R9, R10
+	SHLQ           $0x06, R10
+	LEAQ           (SI)(R10*1), SI
+	MOVQ           48(AX), R9
+	ANDQ           R10, R9
+	ADDQ           40(AX), R9
+	MOVQ           48(AX), R10
+	ADDQ           $0x40, R10
+	LEAQ           (R9)(R10*1), R9
+	MOVQ           $0x9e3779b97f4a7c15, R10
+	IMULQ          DX, R10
+	MOVQ           16(AX), R12
+	MOVWLZX        R10, R13
+	IMULQ          (R12), R13
+	SHRQ           $0x10, R13
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R14
+	ANDNQ          8(R12)(R13*8), R14, R14
+	ORQ            R11, R14
+	MOVQ           $0xd1342543de82ef95, R11
+	IMULQ          R11, DX
+	MOVQ           DX, R11
+	SHRQ           $0x20, R11
+	XORQ           R11, DX
+	MULXQ          (AX), R11, R12
+	SHLQ           $0x06, R12
+	LEAQ           (BX)(R12*1), BX
+	MOVQ           48(AX), R11
+	ANDQ           R12, R11
+	ADDQ           40(AX), R11
+	MOVQ           48(AX), R12
+	ADDQ           $0x40, R12
+	LEAQ           (R11)(R12*2), R11
+	MOVQ           $0x9e3779b97f4a7c15, R12
+	IMULQ          DX, R12
+	MOVQ           16(AX), DX
+	MOVWLZX        R12, R13
+	IMULQ          (DX), R13
+	SHRQ           $0x10, R13
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	KMOVQ          K1, R15
+	ANDNQ          8(DX)(R13*8), R15, R15
+	ORQ            R14, R15
+	CMPQ           R15, $0x01
+	JCC            variant5absent
+	MOVB           $0x00, ret+24(FP)
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant5absent:
+	LOCK
+	BTSQ           $0x00, (DI)
+	JCS            variant5busy0
+	MOVQ           56(AX), DX
+	CMPL           (DX), $0x00
+	JNE            variant5busy1
+	LOCK
+	BTSQ           $0x00, (R9)
+	JCS            variant5busy1
+	LOCK
+	BTSQ           $0x00, (R11)
+	JCS            variant5busy2
+	XORL           DX, DX
+	MOVQ           16(AX), R13
+	MOVWLZX        R8, R14
+	IMULQ          (R13), R14
+	SHRQ           $0x10, R14
+	VPBROADCASTQ   R8, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (CX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(R13)(R14*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (CX)
+	KMOVQ          K1, CX
+	ANDNQ          8(R13)(R14*8), CX, CX
+	MOVQ           16(AX), R8
+	MOVWLZX        R10, R13
+	IMULQ          (R8), R13
+	SHRQ           $0x10, R13
+	VPBROADCASTQ   R10, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (SI), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(R8)(R13*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (SI)
+	KMOVQ          K1, SI
+	ANDNQ          8(R8)(R13*8), SI, SI
+	ORQ            CX, SI
+	MOVQ           16(AX), AX
+	MOVWLZX        R12, CX
+	IMULQ          (AX), CX
+	SHRQ           $0x10, CX
+	VPBROADCASTQ   R12, Z18
+	VPMULTISHIFTQB Z18, Z16, Z18
+	VMOVDQU64      (BX), Z19
+	VPSHUFBITQMB   Z18, Z19, K1
+	VPMOVZXBQ      8(AX)(CX*8), Z17
+	VPROLVQ        Z18, Z17, Z18
+	VPORQ          Z18, Z19, Z19
+	VMOVDQU64      Z19, (BX)
+	KMOVQ          K1, BX
+	ANDNQ          8(AX)(CX*8), BX, BX
+	ORQ            SI, BX
+	CMPQ           BX, $0x01
+	SETCC          DL
+	MOVB           DL, ret+24(FP)
+	MOVQ           $0x00000000, (R11)
+	MOVQ           $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (DI)
+	RET
+
+variant5busy2:
+	MOVQ $0x00000000, (R9)
+
+variant5busy1:
+	DECQ (DI)
+
+variant5busy0:
+	MOVB $0x02, ret+24(FP)
+	RET
+
+variant6:
+	CMPQ         SI, $0x01
+	JNE          variant7
+	MOVQ         8(AX), CX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), BX, SI
+	SHLQ         $0x06, SI
+	LEAQ         (CX)(SI*1), CX
+	MOVQ         48(AX), BX
+	ANDQ         SI, BX
+	ADDQ         40(AX), BX
+	MOVQ         $0x9e3779b97f4a7c15, SI
+	IMULQ        DX, SI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant6absent
+	MOVB         $0x00, ret+24(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant6absent:
+	LOCK
+	BTSQ         $0x00, (BX)
+	JCS          variant6busy0
+	MOVQ         56(AX), AX
+	CMPL         (AX), $0x00
+	JNE          variant6busy1
+	XORL         AX, AX
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        AL
+	MOVB         AL, ret+24(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (BX)
+	VZEROUPPER
+	RET
+
+variant6busy1:
+	DECQ (BX)
+
+variant6busy0:
+	MOVB $0x02, ret+24(FP)
+	VZEROUPPER
+	RET
+
+variant7:
+	CMPQ         SI, $0x05
+	JNE          variant8
+	MOVQ         8(AX), CX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), BX, SI
+	SHLQ         $0x06, SI
+	LEAQ         (CX)(SI*1), CX
+	MOVQ         48(AX), BX
+	ANDQ         SI, BX
+	ADDQ         40(AX), BX
+	MOVQ         $0x9e3779b97f4a7c15, SI
+	IMULQ        DX, SI
+	MOVQ         16(AX), DX
+	MOVWLZX      SI, DI
+	IMULQ        (DX), DI
+	SHRQ         $0x10, DI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(DX)(DI*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(DX)(DI*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant7absent
+	MOVB         $0x00, ret+24(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant7absent:
+	LOCK
+	BTSQ         $0x00, (BX)
+	JCS          variant7busy0
+	MOVQ         56(AX), DX
+	CMPL         (DX), $0x00
+	JNE          variant7busy1
+	XORL         DX, DX
+	MOVQ         16(AX), AX
+	MOVWLZX      SI, DI
+	IMULQ        (AX), DI
+	SHRQ         $0x10, DI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(DI*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(DI*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        DL
+	MOVB         DL, ret+24(FP)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (BX), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (BX)
+	VZEROUPPER
+	RET
+
+variant7busy1:
+	DECQ (BX)
+
+variant7busy0:
+	MOVB $0x02, ret+24(FP)
+	VZEROUPPER
+	RET
+
+variant8:
+	CMPQ         SI, $0x02
+	JNE          variant9
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), SI, DI
+	SHLQ         $0x06, DI
+	LEAQ         (CX)(DI*1), CX
+	MOVQ         48(AX), SI
+	ANDQ         DI, SI
+	ADDQ         40(AX), SI
+	MOVQ         $0x9e3779b97f4a7c15, DI
+	IMULQ        DX, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R8
+	IMULQ        R8, DX
+	MOVQ         DX, R8
+	SHRQ         $0x20, R8
+	XORQ         R8, DX
+	MULXQ        (AX), R8, R9
+	SHLQ         $0x06, R9
+	LEAQ         (BX)(R9*1), BX
+	MOVQ         48(AX), R8
+	ANDQ         R9, R8
+	ADDQ         40(AX), R8
+	MOVQ         48(AX), R9
+	ADDQ         $0x40, R9
+	LEAQ         (R8)(R9*1), R8
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant8absent
+	MOVB         $0x00, ret+24(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant8absent:
+	LOCK
+	BTSQ         $0x00, (SI)
+	JCS          variant8busy0
+	MOVQ         56(AX), AX
+	CMPL         (AX), $0x00
+	JNE          variant8busy1
+	LOCK
+	BTSQ         $0x00, (R8)
+	JCS          variant8busy1
+	XORL         AX, AX
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VMOVQ        R9, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        AL
+	MOVB         AL, ret+24(FP)
+	MOVQ         $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (SI)
+	VZEROUPPER
+	RET
+
+variant8busy1:
+	DECQ (SI)
+
+variant8busy0:
+	MOVB $0x02, ret+24(FP)
+	VZEROUPPER
+	RET
+
+variant9:
+	CMPQ         SI, $0x06
+	JNE          variant10
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), SI, DI
+	SHLQ         $0x06, DI
+	LEAQ         (CX)(DI*1), CX
+	MOVQ         48(AX), SI
+	ANDQ         DI, SI
+	ADDQ         40(AX), SI
+	MOVQ         $0x9e3779b97f4a7c15, DI
+	IMULQ        DX, DI
+	MOVQ         16(AX), R8
+	MOVWLZX      DI, R9
+	IMULQ        (R8), R9
+	SHRQ         $0x10, R9
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R8)(R9*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R8)(R9*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R8
+	IMULQ        R8, DX
+	MOVQ         DX, R8
+	SHRQ         $0x20, R8
+	XORQ         R8, DX
+	MULXQ        (AX), R8, R9
+	SHLQ         $0x06, R9
+	LEAQ         (BX)(R9*1), BX
+	MOVQ         48(AX), R8
+	ANDQ         R9, R8
+	ADDQ         40(AX), R8
+	MOVQ         48(AX), R9
+	ADDQ         $0x40, R9
+	LEAQ         (R8)(R9*1), R8
+	MOVQ         $0x9e3779b97f4a7c15, R9
+	IMULQ        DX, R9
+	MOVQ         16(AX), DX
+	MOVWLZX      R9, R10
+	IMULQ        (DX), R10
+	SHRQ         $0x10, R10
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(DX)(R10*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(DX)(R10*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant9absent
+	MOVB         $0x00, ret+24(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant9absent:
+	LOCK
+	BTSQ         $0x00, (SI)
+	JCS          variant9busy0
+	MOVQ         56(AX), DX
+	CMPL         (DX), $0x00
+	JNE          variant9busy1
+	LOCK
+	BTSQ         $0x00, (R8)
+	JCS          variant9busy1
+	XORL         DX, DX
+	MOVQ         16(AX), R10
+	MOVWLZX      DI, R11
+	IMULQ        (R10), R11
+	SHRQ         $0x10, R11
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R10)(R11*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R10)(R11*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(AX), AX
+	MOVWLZX      R9, CX
+	IMULQ        (AX), CX
+	SHRQ         $0x10, CX
+	VMOVQ        R9, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(CX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(CX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        DL
+	MOVB         DL, ret+24(FP)
+	MOVQ         $0x00000000, (R8)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (SI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (SI)
+	VZEROUPPER
+	RET
+
+variant9busy1:
+	DECQ (SI)
+
+variant9busy0:
+	MOVB $0x02, ret+24(FP)
+	VZEROUPPER
+	RET
+
+variant10:
+	CMPQ         SI, $0x03
+	JNE          variant11
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), SI
+	LEAQ         (SI)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+	VPBROADCASTQ one<>+0(SB), Y14
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), DI, R8
+	SHLQ         $0x06, R8
+	LEAQ         (CX)(R8*1), CX
+	MOVQ         48(AX), DI
+	ANDQ         R8, DI
+	ADDQ         40(AX), DI
+	MOVQ         $0x9e3779b97f4a7c15, R8
+	IMULQ        DX, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        (AX), R9, R10
+	SHLQ         $0x06, R10
+	LEAQ         (SI)(R10*1), SI
+	MOVQ         48(AX), R9
+	ANDQ         R10, R9
+	ADDQ         40(AX), R9
+	MOVQ         48(AX), R10
+	ADDQ         $0x40, R10
+	LEAQ         (R9)(R10*1), R9
+	MOVQ         $0x9e3779b97f4a7c15, R10
+	IMULQ        DX, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (SI), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R11
+	IMULQ        R11, DX
+	MOVQ         DX, R11
+	SHRQ         $0x20, R11
+	XORQ         R11, DX
+	MULXQ        (AX), R11, R12
+	SHLQ         $0x06, R12
+	LEAQ         (BX)(R12*1), BX
+	MOVQ         48(AX), R11
+	ANDQ         R12, R11
+	ADDQ         40(AX), R11
+	MOVQ         48(AX), R12
+	ADDQ         $0x40, R12
+	LEAQ         (R11)(R12*2), R11
+	MOVQ         $0x9e3779b97f4a7c15, R12
+	IMULQ        DX, R12
+	VMOVQ        R12, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPSLLVQ      Y2, Y14, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant10absent
+	MOVB         $0x00, ret+24(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant10absent:
+	LOCK
+	BTSQ         $0x00, (DI)
+	JCS          variant10busy0
+	MOVQ         56(AX), AX
+	CMPL         (AX), $0x00
+	JNE          variant10busy1
+	LOCK
+	BTSQ         $0x00, (R9)
+	JCS          variant10busy1
+	LOCK
+	BTSQ         $0x00, (R11)
+	JCS          variant10busy2
+	XORL         AX, AX
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	VMOVQ        R10, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (SI), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)
+	VPOR         Y4, Y2, Y2
+	VMOVQ        R12, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPSLLVQ      Y1, Y14, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPSLLVQ      Y0, Y14, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        AL
+	MOVB         AL, ret+24(FP)
+	MOVQ         $0x00000000, (R11)
+	MOVQ         $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), CX
+	LEAQ -1(CX)(AX*2), CX
+	MOVQ CX, (DI)
+	VZEROUPPER
+	RET
+
+variant10busy2:
+	MOVQ $0x00000000, (R9)
+
+variant10busy1:
+	DECQ (DI)
+
+variant10busy0:
+	MOVB $0x02, ret+24(FP)
+	VZEROUPPER
+	RET
+
+variant11:
+	MOVQ         8(AX), CX
+	MOVQ         (AX), BX
+	SHLQ         $0x06, BX
+	LEAQ         (CX)(BX*1), SI
+	LEAQ         (SI)(BX*1), BX
+	VMOVDQU      shifts<>+0(SB), Y11
+	VMOVDQU      shifts<>+32(SB), Y12
+	VPBROADCASTQ low6<>+0(SB), Y13
+	VPXOR        Y15, Y15, Y15
+
+	// Keys that are there need no lock.
+	MULXQ        (AX), DI, R8
+	SHLQ         $0x06, R8
+	LEAQ         (CX)(R8*1), CX
+	MOVQ         48(AX), DI
+	ANDQ         R8, DI
+	ADDQ         40(AX), DI
+	MOVQ         $0x9e3779b97f4a7c15, R8
+	IMULQ        DX, R8
+	MOVQ         16(AX), R9
+	MOVWLZX      R8, R10
+	IMULQ        (R9), R10
+	SHRQ         $0x10, R10
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R9)(R10*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y1
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R9)(R10*8), Y2
+	VPSLLVQ      Y0, Y2, Y0
+	VMOVDQU      32(CX), Y2
+	VPANDN       Y0, Y2, Y0
+	VPOR         Y1, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R9
+	IMULQ        R9, DX
+	MOVQ         DX, R9
+	SHRQ         $0x20, R9
+	XORQ         R9, DX
+	MULXQ        (AX), R9, R10
+	SHLQ         $0x06, R10
+	LEAQ         (SI)(R10*1), SI
+	MOVQ         48(AX), R9
+	ANDQ         R10, R9
+	ADDQ         40(AX), R9
+	MOVQ         48(AX), R10
+	ADDQ         $0x40, R10
+	LEAQ         (R9)(R10*1), R9
+	MOVQ         $0x9e3779b97f4a7c15, R10
+	IMULQ        DX, R10
+	MOVQ         16(AX), R11
+	MOVWLZX      R10, R12
+	IMULQ        (R11), R12
+	SHRQ         $0x10, R12
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(R11)(R12*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (SI), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R11)(R12*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	MOVQ         $0xd1342543de82ef95, R11
+	IMULQ        R11, DX
+	MOVQ         DX, R11
+	SHRQ         $0x20, R11
+	XORQ         R11, DX
+	MULXQ        (AX), R11, R12
+	SHLQ         $0x06, R12
+	LEAQ         (BX)(R12*1), BX
+	MOVQ         48(AX), R11
+	ANDQ         R12, R11
+	ADDQ         40(AX), R11
+	MOVQ         48(AX), R12
+	ADDQ         $0x40, R12
+	LEAQ         (R11)(R12*2), R11
+	MOVQ         $0x9e3779b97f4a7c15, R12
+	IMULQ        DX, R12
+	MOVQ         16(AX), DX
+	MOVWLZX      R12, R13
+	IMULQ        (DX), R13
+	SHRQ         $0x10, R13
+	VMOVQ        R12, X1
+	VPBROADCASTQ X1, Y1
+	VPSRLVQ      Y11, Y1, Y2
+	VPAND        Y13, Y2, Y2
+	VPMOVZXBQ    8(DX)(R13*8), Y3
+	VPSLLVQ      Y2, Y3, Y2
+	VMOVDQU      (BX), Y3
+	VPANDN       Y2, Y3, Y2
+	VPOR         Y0, Y2, Y2
+	VPSRLVQ      Y12, Y1, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(DX)(R13*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y0
+	VPOR         Y2, Y0, Y0
+	VPTEST       Y0, Y15
+	JCC          variant11absent
+	MOVB         $0x00, ret+24(FP)
+	VZEROUPPER
+	RET
+
+	// Each of the stripes in order, unless somebody has it, or has all.
+variant11absent:
+	LOCK
+	BTSQ         $0x00, (DI)
+	JCS          variant11busy0
+	MOVQ         56(AX), DX
+	CMPL         (DX), $0x00
+	JNE          variant11busy1
+	LOCK
+	BTSQ         $0x00, (R9)
+	JCS          variant11busy1
+	LOCK
+	BTSQ         $0x00, (R11)
+	JCS          variant11busy2
+	XORL         DX, DX
+	MOVQ         16(AX), R13
+	MOVWLZX      R8, R14
+	IMULQ        (R13), R14
+	SHRQ         $0x10, R14
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(R13)(R14*8), Y2
+	VPSLLVQ      Y1, Y2, Y1
+	VMOVDQU      (CX), Y2
+	VPANDN       Y1, Y2, Y3
+	VPOR         Y1, Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(R13)(R14*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(CX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(CX)
+	VPOR         Y3, Y2, Y2
+	MOVQ         16(AX), CX
+	MOVWLZX      R10, R8
+	IMULQ        (CX), R8
+	SHRQ         $0x10, R8
+	VMOVQ        R10, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(CX)(R8*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (SI), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (SI)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(CX)(R8*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(SI), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(SI)
+	VPOR         Y4, Y2, Y2
+	MOVQ         16(AX), AX
+	MOVWLZX      R12, CX
+	IMULQ        (AX), CX
+	SHRQ         $0x10, CX
+	VMOVQ        R12, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLVQ      Y11, Y0, Y1
+	VPAND        Y13, Y1, Y1
+	VPMOVZXBQ    8(AX)(CX*8), Y3
+	VPSLLVQ      Y1, Y3, Y1
+	VMOVDQU      (BX), Y3
+	VPANDN       Y1, Y3, Y4
+	VPOR         Y1, Y3, Y3
+	VMOVDQU      Y3, (BX)
+	VPOR         Y2, Y4, Y4
+	VPSRLVQ      Y12, Y0, Y0
+	VPAND        Y13, Y0, Y0
+	VPMOVZXBQ    12(AX)(CX*8), Y1
+	VPSLLVQ      Y0, Y1, Y0
+	VMOVDQU      32(BX), Y1
+	VPANDN       Y0, Y1, Y2
+	VPOR         Y0, Y1, Y1
+	VMOVDQU      Y1, 32(BX)
+	VPOR         Y4, Y2, Y2
+	VPTEST       Y2, Y15
+	SETCC        DL
+	MOVB         DL, ret+24(FP)
+	MOVQ         $0x00000000, (R11)
+	MOVQ         $0x00000000, (R9)
+
+	// Without the lock, and with a key more if it is new.
+	MOVQ (DI), AX
+	LEAQ -1(AX)(DX*2), AX
+	MOVQ AX, (DI)
+	VZEROUPPER
+	RET
+
+variant11busy2:
+	MOVQ $0x00000000, (R9)
+
+variant11busy1:
+	DECQ (DI)
+
+variant11busy0:
+	MOVB $0x02, ret+24(FP)
+	VZEROUPPER
+	RET
+
+other:
+	LEAQ  -33(BX), DX
+	CMPQ  DX, $0x20
+	JAE   not64
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+not64:
+	CMPQ  BX, $0x10
+	JBE   tiny
+	CMPQ  BX, $0x20
+	JA    not32
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+not32:
+	CMPQ  BX, $0x00000060
+	JA    not96
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  40(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(CX)(BX*1), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  -40(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+not96:
+	CMPQ  BX, $0x00000080
+	JA    large
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  48(CX), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R8
+	XORQ  56(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  -64(CX)(BX*1), DX
+	MOVQ  $0x647378d9c97e9fc8, R8
+	XORQ  -56(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  32(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  40(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  -48(CX)(BX*1), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  -40(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  -32(CX)(BX*1), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  -24(CX)(BX*1), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+tiny:
+	CMPQ  BX, $0x04
+	JB    least
+	MOVL  -4(CX)(BX*1), DX
+	MOVL  (CX), CX
+	SHLQ  $0x20, CX
+	ADDQ  CX, DX
+	MOVQ  $0xc73ab174c5ecd5a2, CX
+	XORQ  CX, DX
+	RORXQ $0x0f, DX, DI
+	RORXQ $0x28, DX, CX
+	XORQ  DI, DX
+	XORQ  CX, DX
+	MOVQ  $0x9fb21c651e98df25, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x23, CX
+	ADDQ  BX, CX
+	XORQ  CX, DX
+	MOVQ  $0x9fb21c651e98df25, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x1c, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+least:
+	MOVQ    $0x2d06800538d394c2, DX
+	TESTQ   BX, BX
+	JZ      hashed
+	MOVQ    BX, R8
+	SHRQ    $0x01, R8
+	MOVBLZX (CX), DI
+	MOVBLZX (CX)(R8*1), R8
+	MOVBLZX -1(CX)(BX*1), DX
+	SHLL    $0x10, DI
+	SHLL    $0x18, R8
+	ORL     DI, DX
+	ORL     R8, DX
+	MOVL    BX, R8
+	SHLL    $0x08, R8
+	ORL     R8, DX
+	XORL    $0x87275a9b, DX
+	MOVQ    DX, CX
+	SHRQ    $0x21, CX
+	XORQ    CX, DX
+	MOVQ    $0xc2b2ae3d27d4eb4f, CX
+	IMULQ   CX, DX
+	MOVQ    DX, CX
+	SHRQ    $0x1d, CX
+	XORQ    CX, DX
+	MOVQ    $0x165667b19e3779f9, CX
+	IMULQ   CX, DX
+	MOVQ    DX, CX
+	SHRQ    $0x20, CX
+	XORQ    CX, DX
+	JMP     hashed
+
+large:
+	CMPQ  BX, $0x000000f0
+	JA    elsewhere
+	MOVQ  $0x9e3779b185ebca87, DI
+	IMULQ BX, DI
+	MOVQ  $0xbe4ba423396cfeb8, DX
+	XORQ  (CX), DX
+	MOVQ  $0x1cad21f72c81017c, R8
+	XORQ  8(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xdb979083e96dd4de, DX
+	XORQ  16(CX), DX
+	MOVQ  $0x1f67b3b7a4a44072, R8
+	XORQ  24(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x78e5c0cc4ee679cb, DX
+	XORQ  32(CX), DX
+	MOVQ  $0x2172ffcc7dd05a82, R8
+	XORQ  40(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x8e2443f7744608b8, DX
+	XORQ  48(CX), DX
+	MOVQ  $0x4c263a81e69035e0, R8
+	XORQ  56(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0xcb00c391bb52283c, DX
+	XORQ  64(CX), DX
+	MOVQ  $0xa32e531b8b65d088, R8
+	XORQ  72(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x4ef90da297486471, DX
+	XORQ  80(CX), DX
+	MOVQ  $0xd8acdea946ef1938, R8
+	XORQ  88(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x3f349ce33f76faa8, DX
+	XORQ  96(CX), DX
+	MOVQ  $0x1d4f0bc7c7bbdcf9, R8
+	XORQ  104(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	MOVQ  $0x3159b4cd4be0518a, DX
+	XORQ  112(CX), DX
+	MOVQ  $0x647378d9c97e9fc8, R8
+	XORQ  120(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	LEAQ  (DI)(DX*1), DX
+	MOVQ  DX, DI
+	SHRQ  $0x25, DI
+	XORQ  DI, DX
+	MOVQ  $0x165667919e3779f9, DI
+	IMULQ DI, DX
+	MOVQ  DX, DI
+	SHRQ  $0x20, DI
+	XORQ  DI, DX
+	MOVQ  DX, DI
+	CMPQ  BX, $0x00000090
+	JB    tail
+	MOVQ  $0x81017cbe4ba42339, DX
+	XORQ  128(CX), DX
+	MOVQ  $0x6dd4de1cad21f72c, R8
+	XORQ  136(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	CMPQ  BX, $0x000000a0
+	JB    tail
+	MOVQ  $0xa44072db979083e9, DX
+	XORQ  144(CX), DX
+	MOVQ  $0xe679cb1f67b3b7a4, R8
+	XORQ  152(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	CMPQ  BX, $0x000000b0
+	JB    tail
+	MOVQ  $0xd05a8278e5c0cc4e, DX
+	XORQ  160(CX), DX
+	MOVQ  $0x4608b82172ffcc7d, R8
+	XORQ  168(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	CMPQ  BX, $0x000000c0
+	JB    tail
+	MOVQ  $0x9035e08e2443f774, DX
+	XORQ  176(CX), DX
+	MOVQ  $0x52283c4c263a81e6, R8
+	XORQ  184(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	CMPQ  BX, $0x000000d0
+	JB    tail
+	MOVQ  $0x65d088cb00c391bb, DX
+	XORQ  192(CX), DX
+	MOVQ  $0x486471a32e531b8b, R8
+	XORQ  200(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	CMPQ  BX, $0x000000e0
+	JB    tail
+	MOVQ  $0xef19384ef90da297, DX
+	XORQ  208(CX), DX
+	MOVQ  $0x76faa8d8acdea946, R8
+	XORQ  216(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+	CMPQ  BX, $0x000000f0
+	JB    tail
+	MOVQ  $0xbbdcf93f349ce33f, DX
+	XORQ  224(CX), DX
+	MOVQ  $0xe0518a1d4f0bc7c7, R8
+	XORQ  232(CX), R8
+	MULXQ R8, DX, R8
+	XORQ  R8, DX
+	ADDQ  DX, DI
+
+tail:
+	MOVQ  $0x7378d9c97e9fc831, DX
+	XORQ  -16(CX)(BX*1), DX
+	MOVQ  $0xebd33483acc5ea64, R8
+	XORQ  -8(CX)(BX*1), R8
+	MULXQ R8, CX, DX
+	XORQ  DX, CX
+	LEAQ  (DI)(CX*1), DX
+	MOVQ  DX, CX
+	SHRQ  $0x25, CX
+	XORQ  CX, DX
+	MOVQ  $0x165667919e3779f9, CX
+	IMULQ CX, DX
+	MOVQ  DX, CX
+	SHRQ  $0x20, CX
+	XORQ  CX, DX
+	JMP   hashed
+
+elsewhere:
+	MOVB $0x02, ret+24(FP)
+	RET
+
 // func release(p *uint64, v uint64)
 TEXT ·release(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), AX

@@ -37,6 +37,11 @@ func init() {
 			},
 		})
 		keyBatches[v.name] = batchesBy(v.by)
+		guarders[v.name] = func(l Layout, words []uint64, stripes []Slots, perRegion int, taken *uint32) *Guarded {
+			g := guarders["dispatched"](l, words, stripes, perRegion, taken)
+			g.hashCode, g.keyCode = l.codeBy(v.by), l.codeBy(v.by)
+			return g
+		}
 		searches[v.name] = func(found []bool, lines []*Slots, words []uint64) { searchBy(v.by, found, lines, words) }
 		preparers[v.name] = func(l Layout, words []uint64) *Prepared { return preparedBy(v.by, l, words) }
 	}

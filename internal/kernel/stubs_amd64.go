@@ -81,6 +81,16 @@ func addHash(prepared *uint64, h uint64) bool
 //go:noescape
 func addKey(prepared *uint64, key *byte, n int) bool
 
+// addGuardedHash adds one hash under locks. guarded is the first field of a Guarded.
+//
+//go:noescape
+func addGuardedHash(guarded *uint64, h uint64) uint8
+
+// addGuardedKey adds a key of n bytes under locks. guarded is the first field of a Guarded.
+//
+//go:noescape
+func addGuardedKey(guarded *uint64, key *byte, n int) uint8
+
 // release stores v in *p after all stores that come before.
 //
 //go:noescape

@@ -25,6 +25,8 @@ func main() {
 			singleHash(op)
 			singleKey(op)
 		}
+		guardedHash()
+		guardedKey()
 		release()
 		prefetchAt("prefetchSlots", 0, "prefetchSlots asks for n lines, which must be at least one.")
 		prefetchAt("prefetchNext", 1<<lineShift, "prefetchNext asks for the lines behind n lines, which must be at least one.")

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Where the fields of a Guarded stand that a Prepared does not have.
+const (
+	guardedStripes = 40 + 8*iota
+	guardedMask
+	guardedTaken
+)
+
+// The constants of type Outcome.
+const (
+	outcomePresent = iota
+	_
+	outcomeBusy
+)
+
+// guardedHash emits the addition of one hash under locks.
+func guardedHash() {
+	const name = "addGuardedHash"
+	TEXT(name, NOSPLIT, "func(guarded *uint64, h uint64) uint8")
+	Doc(name + " adds one hash under locks. guarded is the first field of a Guarded.")
+	Pragma("noescape")
+	p := prepared{GP64()}
+	Load(Param("guarded"), p.at)
+	Load(Param("h"), reg.RDX)
+	code := GP64()
+	MOVQ(p.field(preparedHashCode), code)
+	TESTQ(code, code)
+	JZ(operand.LabelRef("elsewhere"))
+	p.addGuarded(code)
+	leaveBusy("elsewhere")
+}
+
+// guardedKey emits the addition of one key under locks.
+func guardedKey() {
+	const name = "addGuardedKey"
+	TEXT(name, NOSPLIT, "func(guarded *uint64, key *byte, n int) uint8")
+	Doc(name + " adds a key of n bytes under locks. guarded is the first field of a Guarded.")
+	Pragma("noescape")
+	p := prepared{GP64()}
+	Load(Param("guarded"), p.at)
+	x := xxh3{key: GP64(), n: GP64()}
+	Load(Param("key"), x.key)
+	Load(Param("n"), x.n)
+	code := GP64()
+	MOVQ(p.field(preparedKeyCode), code)
+	TESTQ(code, code)
+	JZ(operand.LabelRef("elsewhere"))
+	x.usual()
+	Label(hashed)
+	p.addGuarded(code)
+	x.rest("elsewhere")
+	leaveBusy("elsewhere")
+}
+
+// leaveBusy returns without having done anything.
+func leaveBusy(label string) {
+	Label(label)
+	MOVB(operand.U8(outcomeBusy), result())
+	RET()
+}
+
+// addGuarded emits the addition of the hash in RDX for all variants, of which code
+// chooses one, and returns.
+func (p prepared) addGuarded(code reg.GPVirtual) {
+	all := variants()
+	for i, v := range all {
+		other := fmt.Sprintf("variant%d", i+1)
+		if i+1 < len(all) {
+			CMPQ(code, operand.Imm(v.code()))
+			JNE(operand.LabelRef(other))
+		}
+		p.addGuardedVariant(v, fmt.Sprintf("variant%d", i))
+		if i+1 < len(all) {
+			Label(other)
+		}
+	}
+}
+
+// guardedLine is a line of a hash, with its lane bits and its lock.
+type guardedLine struct {
+	at     operand.Mem
+	bits   reg.GPVirtual
+	stripe operand.Mem
+}
+
+func (p prepared) addGuardedVariant(v variant, label string) {
+	a := array{variant: v, regionLines: p.field(preparedRegionLines), table: p.field(preparedTable)}
+	a.base[0] = GP64()
+	MOVQ(p.field(preparedWords), a.base[0])
+	a.regions()
+	v.constants(add, v.full)
+
+	Comment("Keys that are there need no lock.")
+	var missing reg.Register
+	lines := make([]guardedLine, v.lines)
+	for j := range lines {
+		if j > 0 {
+			next()
+		}
+		lines[j] = p.guardedLine(&a, j)
+		missing = a.probe(has, lines[j].at, lines[j].bits, missing)
+	}
+	v.answer(missing, v.full)
+	JCC(operand.LabelRef(label + "absent"))
+	MOVB(operand.U8(outcomePresent), result())
+	v.end()
+	RET()
+
+	Comment("Each of the stripes in order, unless somebody has it, or has all.")
+	Label(label + "absent")
+	busy := func(held int) operand.LabelRef { return operand.LabelRef(fmt.Sprintf("%sbusy%d", label, held)) }
+	for j := range lines {
+		lockPrefix()
+		BTSQ(operand.U8(0), lines[j].stripe)
+		JCS(busy(j))
+		if j == 0 {
+			taken := GP64()
+			MOVQ(p.field(guardedTaken), taken)
+			CMPL(operand.Mem{Base: taken}, operand.Imm(0))
+			JNE(busy(1))
+		}
+	}
+	isNew, word := GP64(), GP64()
+	XORL(isNew.As32(), isNew.As32())
+	missing = nil
+	for j := range lines {
+		missing = a.probe(add, lines[j].at, lines[j].bits, missing)
+	}
+	v.answer(missing, v.full)
+	SETCC(isNew.As8())
+	MOVB(isNew.As8(), result())
+	for j := v.lines - 1; j > 0; j-- {
+		MOVQ(operand.U32(0), lines[j].stripe)
+	}
+	Comment("Without the lock, and with a key more if it is new.")
+	MOVQ(lines[0].stripe, word)
+	LEAQ(operand.Mem{Base: word, Index: isNew, Scale: 2, Disp: -1}, word)
+	MOVQ(word, lines[0].stripe)
+	v.end()
+	RET()
+
+	for held := max(1, v.lines-1); held > 0; held-- {
+		Label(string(busy(held)))
+		if held > 1 {
+			MOVQ(operand.U32(0), lines[held-1].stripe)
+		} else {
+			DECQ(lines[0].stripe) // nobody else changes a word that is locked
+		}
+	}
+	Label(string(busy(0)))
+	MOVB(operand.U8(outcomeBusy), result())
+	v.end()
+	RET()
+}
+
+// guardedLine finds the line of the hash in RDX in region j, and its stripe.
+func (p prepared) guardedLine(a *array, j int) guardedLine {
+	at := a.lineOf(j)
+	line, stripe := GP64(), GP64()
+	LEAQ(at, line)
+	MOVQ(p.field(guardedMask), stripe)
+	ANDQ(at.Index, stripe)
+	ADDQ(p.field(guardedStripes), stripe)
+	if j > 0 {
+		region := GP64()
+		MOVQ(p.field(guardedMask), region)
+		ADDQ(operand.Imm(1<<lineShift), region)
+		LEAQ(operand.Mem{Base: stripe, Index: region, Scale: uint8(j)}, stripe)
+	}
+	return guardedLine{operand.Mem{Base: line}, laneBits(), operand.Mem{Base: stripe}}
+}
+
+// lockPrefix makes the next instruction atomic.
+func lockPrefix() { Instruction(&ir.Instruction{Opcode: "LOCK"}) }
