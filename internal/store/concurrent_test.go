@@ -179,99 +179,115 @@ func TestEverythingAtOnce(t *testing.T) {
 }
 
 // TestSeenCoversItsAddition checks the rule on which replies rest: who is told that a
-// key is there is told a position that covers the addition which put it there.
+// key is there is told a position that covers the addition which put it there. The
+// keys come in batches, of which the first is asked for while the others are added.
 func TestSeenCoversItsAddition(t *testing.T) {
-	const keys, askers = 3000, 3
-	s := mustOpen(t, Options{FS: vfs.NewMem()})
-	f, _, err := s.CreateBloom([]byte("a"), BloomConfig{ErrorRate: rare, Capacity: 100, Expansion: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := func(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
-	var seenAt, addedAt [keys]atomic.Uint64 // first position at which each was seen
-	var wg sync.WaitGroup
-	for a := range askers {
-		wg.Go(func() {
-			for i := range keys {
-				for one := [1]bool{}; ; {
-					at := LSN(0)
-					if a == 0 { // adds it as well, and may be told that it is there
-						var err error
-						if _, at, err = f.Add(one[:], [][]byte{key(i)}); err != nil {
-							t.Error(err)
-							return
-						}
-						if one[0] {
-							addedAt[i].Store(uint64(at))
-							break
-						}
-						one[0] = true
-					} else {
-						at = f.Has(one[:], [][]byte{key(i)})
-					}
-					if one[0] {
-						for {
-							was := seenAt[i].Load()
-							if was != 0 && was <= uint64(at) || seenAt[i].CompareAndSwap(was, uint64(at)) {
-								break
+	for _, layout := range []Layout{LayoutSeen, LayoutRedisBloom} {
+		t.Run(layout.String(), func(t *testing.T) {
+			const batches, batch, askers = 60, 2000, 2
+			s := mustOpen(t, Options{FS: vfs.NewMem(), Fsync: Never})
+			f, _, err := s.CreateBloom([]byte("a"), BloomConfig{ErrorRate: rare, Capacity: 1000, Expansion: 2, Layout: layout})
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := func(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
+			// Of the first key of each batch: before its addition, and as its addition
+			// and those who ask have been told.
+			var before, added [batches]LSN
+			var seen [askers][batches]LSN
+			var wg sync.WaitGroup
+			for a := range askers {
+				wg.Go(func() {
+					found := []bool{false}
+					for i := range batches {
+						first := [][]byte{key(i * batch)}
+						for found[0] = false; !found[0]; {
+							if a > 0 {
+								seen[a][i] = f.Has(found, first)
+								continue
+							}
+							// Add, once it will be answered that the key is there.
+							if f.Has(found, first); found[0] {
+								var err error
+								if _, seen[a][i], err = f.Add([]bool{true}, first); err != nil {
+									t.Error(err)
+								}
 							}
 						}
-						break
+					}
+				})
+			}
+			for i := range batches {
+				keys := make([][]byte, batch)
+				for k := range keys {
+					keys[k] = key(i*batch + k)
+				}
+				var err error
+				before[i] = s.Last()
+				if _, added[i], err = f.Add(make([]bool, batch), keys); err != nil {
+					t.Error(err)
+				}
+			}
+			wg.Wait()
+			for i := range batches {
+				// The first key is in the first operation of its batch, or in the one
+				// after that if the filter has grown for it.
+				if added[i] <= before[i] {
+					t.Errorf("batch %d: its addition was told position %d, it came after %d", i, added[i], before[i])
+				}
+				for a := range askers {
+					if seen[a][i] <= before[i] {
+						t.Errorf("batch %d: asker %d was told position %d, the key came after %d", i, a, seen[a][i], before[i])
 					}
 				}
 			}
 		})
 	}
-	wg.Go(func() {
-		for i := range keys {
-			one := [1]bool{}
-			_, at, err := f.Add(one[:], [][]byte{key(i)})
-			if err != nil {
-				t.Error(err)
-			}
-			if one[0] {
-				addedAt[i].Store(uint64(at))
-			}
+}
+
+// TestTogetherIsOneRecord commits after each operation that may stand alone, and looks
+// at the records: what a call logs must not be torn apart.
+func TestTogetherIsOneRecord(t *testing.T) {
+	s := mustOpen(t, Options{FS: vfs.NewMem(), Fsync: Never})
+	s.log.notify = func() { s.commitOnce(nil, false) }
+	m := model{}
+	payload := []byte(nil)
+	for i := range 3 {
+		for _, step := range []func(*Store, model) (LSN, error){
+			create("a", BloomConfig{ErrorRate: rare, Capacity: 5, Expansion: 2}), create("b", small), rename("b", "a"), add("a", 0, 200),
+		} {
+			mustDo(t, s, m, step)
 		}
-	})
-	wg.Wait()
-	// The operations, in order, tell where each key was really added.
-	if err := s.flush(t.Context(), s.Last()); err != nil {
-		t.Fatal(err)
+		if i == 0 {
+			payload, _, _ = s.Dump([]byte("a"))
+		}
+		if _, err := s.Restore([]byte("a"), payload, time.Time{}, true); err != nil {
+			t.Fatal(err)
+		}
+		s.Atomically(func() { mustDo(t, s, m, remove("a")) })
 	}
-	where := map[uint64]LSN{}
-	err = s.db.Load().each(prefixLog, func(first uint64, ops []byte) error {
-		for at := LSN(first); len(ops) > 0; at++ {
+	records := 0
+	err := s.db.Load().each(prefixLog, func(_ uint64, ops []byte) error {
+		records++
+		var codes []opcode
+		for len(ops) > 0 {
 			op, rest, err := nextOp(ops)
 			if err != nil {
 				return err
 			}
-			if op.code == opAdd {
-				r := reader{b: op.body}
-				r.uvarint()
-				for len(r.b) > 0 {
-					where[r.uint64()] = at
-				}
-			}
-			ops = rest
+			codes, ops = append(codes, op.code), rest
+		}
+		switch first, last := codes[0], codes[len(codes)-1]; {
+		case first == opRename, first == opGrow, last == opGrow:
+			return fmt.Errorf("a record %v", codes)
 		}
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	hash := s.Hash()
-	for i := range keys {
-		at, ok := where[hash.Sum(key(i))]
-		if !ok {
-			t.Fatalf("key %d is not in the log", i)
-		}
-		if got := LSN(addedAt[i].Load()); got < at {
-			t.Errorf("key %d: its addition was told position %d, it is at %d", i, got, at)
-		}
-		if got := LSN(seenAt[i].Load()); got != 0 && got < at {
-			t.Errorf("key %d: an answer that shows it was told position %d, it was added at %d", i, got, at)
-		}
+	if records != 3*6 {
+		t.Errorf("%d records for 18 calls", records)
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -154,6 +155,9 @@ func (j *journey) verifyOne(o Options, c crash) error {
 	if err != nil {
 		return err
 	}
+	if err := checkFiles(s); err != nil {
+		return err
+	}
 	state := -1
 	var first error
 	for i := min(c.issued, len(j.states)-1); i >= c.acked; i-- {
@@ -180,6 +184,30 @@ func (j *journey) verifyOne(o Options, c crash) error {
 		return fmt.Errorf("after a second crash: state %d: %w", state, err)
 	}
 	return nil
+}
+
+// checkFiles returns an error unless the files of a store are those that it needs.
+func checkFiles(s *Store) error {
+	want := map[string]bool{}
+	s.space.Lock()
+	defer s.space.Unlock()
+	for _, v := range s.values {
+		for _, n := range v.head().stored.numbers() {
+			want[s.opts.FS.PathBase(s.files.path(n))] = true
+		}
+	}
+	for _, d := range s.dead {
+		for _, n := range d.numbers() {
+			want[s.opts.FS.PathBase(s.files.path(n))] = true
+		}
+	}
+	names, err := s.opts.FS.List(s.files.dir)
+	for _, name := range names {
+		if !want[name] {
+			err = errors.Join(err, fmt.Errorf("nothing refers to the file %s", name))
+		}
+	}
+	return err
 }
 
 // create returns a step that makes a filter.

@@ -20,6 +20,8 @@ type log struct {
 	// buffered is the length of buf.
 	buffered atomic.Int64
 	work     chan struct{} // tells the committer that there are operations
+	// notify is called when there are operations that may be committed.
+	notify func()
 	// trouble is why nothing can be appended at present, nil if all is well.
 	trouble atomic.Pointer[trouble]
 }
@@ -28,6 +30,7 @@ func (l *log) init(last LSN) {
 	l.last.Store(uint64(last))
 	l.first = last + 1
 	l.work = make(chan struct{}, 1)
+	l.notify = l.signal
 }
 
 // writable returns why no change is taken at present, or nil.
@@ -79,7 +82,7 @@ func (l *log) close(start int) LSN {
 	l.buffered.Store(int64(len(l.buf)))
 	l.mu.Unlock()
 	if !held {
-		l.signal()
+		l.notify()
 	}
 	return LSN(at)
 }
@@ -119,7 +122,7 @@ func (l *log) release() {
 	l.mu.Lock()
 	l.held--
 	l.mu.Unlock()
-	l.signal()
+	l.notify()
 }
 
 // take takes all operations out of the buffer, and gives it spare to go on with.
