@@ -16,9 +16,10 @@ import (
 
 // listeners are the open ports of a server.
 type listeners struct {
-	redis []net.Listener // TCP and Unix
-	http  []net.Listener
-	tls   atomic.Pointer[tls.Config] // nil: no TLS
+	redis     []net.Listener // TCP and Unix
+	encrypted int            // of redis, from the first: the server puts TLS over them if there is any
+	http      []net.Listener
+	tls       atomic.Pointer[tls.Config] // nil: no TLS
 }
 
 // openListeners opens all ports that the settings name, or none.
@@ -36,12 +37,16 @@ func (c *serveConfig) openListeners(ctx context.Context) (_ *listeners, err erro
 		if err := l.open(ctx, &l.redis, address); err != nil {
 			return nil, fmt.Errorf("--addr: %w", err)
 		}
+		l.encrypted = len(l.redis)
 	}
 	for _, address := range c.http {
 		if err := l.open(ctx, &l.http, address); err != nil {
 			return nil, fmt.Errorf("--http: %w", err)
 		}
 		last := &l.http[len(l.http)-1]
+		if config := l.tlsConfig(); config != nil {
+			*last = tls.NewListener(*last, config)
+		}
 		*last = newFewListener(*last, maxHTTPConnections)
 	}
 	if c.unix != "" {
@@ -60,14 +65,19 @@ func (l *listeners) open(ctx context.Context, to *[]net.Listener, address string
 	if err != nil {
 		return err
 	}
-	if l.tls.Load() != nil {
-		tcp = tls.NewListener(tcp, &tls.Config{
-			// Asked for each connection, so that a reload serves the next one.
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return l.tls.Load(), nil },
-		})
-	}
 	*to = append(*to, tcp)
 	return nil
+}
+
+// tlsConfig returns a configuration that follows reloads, nil if there is no TLS.
+func (l *listeners) tlsConfig() *tls.Config {
+	if l.tls.Load() == nil {
+		return nil
+	}
+	return &tls.Config{
+		// Asked for each connection, so that a reload serves the next one.
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return l.tls.Load(), nil },
+	}
 }
 
 // reload reads certificates and keys again. On an error the former ones stay.

@@ -101,8 +101,14 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 	}
 	failed := make(chan error, len(ports.redis)+len(ports.http))
 	var running sync.WaitGroup
-	for _, l := range ports.redis {
-		running.Go(func() { failed <- s.Serve(l) })
+	for i, l := range ports.redis {
+		running.Go(func() {
+			if config := ports.tlsConfig(); config != nil && i < ports.encrypted {
+				failed <- s.ServeTLS(l, config)
+			} else {
+				failed <- s.Serve(l)
+			}
+		})
 	}
 	for _, l := range ports.http {
 		running.Go(func() { failed <- web.Serve(l) })

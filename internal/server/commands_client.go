@@ -32,7 +32,8 @@ var clientCommands = []command{
 		arguments: arguments("[ip:port] [ID client-id] [TYPE normal|master|replica|pubsub] [USER username] [ADDR address] [LADDR address] [SKIPME yes|no]"),
 	},
 	{
-		name: "reply", arity: 3, flags: forAll, handle: clientReply, since: "3.2.0", complexity: "O(1)", summary: "Chooses whether commands are answered.",
+		// Not within a transaction: EXEC announces how many replies come.
+		name: "reply", arity: 3, flags: forAll | flagNoMulti, handle: clientReply, since: "3.2.0", complexity: "O(1)", summary: "Chooses whether commands are answered.",
 		arguments: arguments("ON|OFF|SKIP"),
 	},
 	{

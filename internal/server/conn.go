@@ -1,9 +1,9 @@
 package server
 
 import (
-	"errors"
+	"context"
+	"crypto/tls"
 	"net"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +23,7 @@ type conn struct {
 	server *Server
 	socket net.Conn // what carries the protocol: the outlet, or TLS over it
 	outlet *outlet
+	tls    *tls.Conn // nil: none
 
 	id     int64
 	began  time.Time
@@ -72,12 +73,35 @@ func (s *Server) newConn(socket net.Conn) *conn {
 func (c *conn) serve() {
 	defer c.server.clients.remove(c)
 	defer c.cut()
+	if !c.shakeHands() {
+		return
+	}
 	c.in = make([]byte, 0, bufferSize)
 	for c.fill() && c.answer() {
+	}
+	if c.tls != nil {
+		_ = c.tls.CloseWrite() // the client may have gone
 	}
 	c.outlet.finish()
 	c.discard()
 	c.server.buffers.give(c.extra)
+}
+
+// handshakeTime is how long a client may take to agree on TLS.
+const handshakeTime = 10 * time.Second
+
+// shakeHands agrees with the client on TLS, if the connection has it.
+func (c *conn) shakeHands() bool {
+	if c.tls == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(c.server.cutting, handshakeTime)
+	defer cancel()
+	if err := c.tls.HandshakeContext(ctx); err != nil {
+		c.server.event(Debug, "a client could not agree on TLS", "client", c.address(), "error", err.Error())
+		return false
+	}
+	return true
 }
 
 // cut closes the connection at once. Anybody may call it.
@@ -105,11 +129,8 @@ func (c *conn) fill() bool {
 	}
 	n, err := c.socket.Read(c.in[len(c.in):cap(c.in)])
 	c.in = c.in[:len(c.in)+n]
-	if n == 0 {
-		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) && !c.server.closing() {
-			return true
-		}
-		return err == nil
+	if n == 0 && err != nil {
+		return false
 	}
 	c.active.Store(c.server.config.Now().UnixNano())
 	c.server.received.Add(int64(n))

@@ -57,6 +57,10 @@ func (c *conn) execute(batch []parsed) {
 			p.command.runs.handle(&c.call, batch)
 			c.server.store.End()
 		})
+	} else if p.command == nil && speaksHTTP(p.args[0]) {
+		c.server.event(Warning, "a client speaks HTTP: a web page may be behind it; it was cut off", "client", c.address())
+		c.replies--
+		c.ending = true
 	} else if reason := c.refusal(p); reason != "" {
 		c.reject(p, reason)
 	} else if c.tx.open && !p.command.immediate() {
@@ -65,6 +69,12 @@ func (c *conn) execute(batch []parsed) {
 		c.counted(batch, func() { c.handle(p.command) })
 	}
 	c.afterReply(mark)
+}
+
+// speaksHTTP reports whether a word begins a line of HTTP. A web page can have a
+// browser send a request to any port; its body would be read as commands.
+func speaksHTTP(word []byte) bool {
+	return isWord(word, "POST") || isWord(word, "HOST:")
 }
 
 // handle calls the handler of a command whose words are in the call.

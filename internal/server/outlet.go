@@ -42,6 +42,11 @@ func newOutlet(s *Server, socket net.Conn) *outlet {
 	return o
 }
 
+// SetWriteDeadline does nothing: how long a client may take is decided by who looks
+// at the outlet. TLS would set one when it says good-bye, and so keep what waits from
+// being sent.
+func (o *outlet) SetWriteDeadline(time.Time) error { return nil }
+
 // Write sends b, or keeps a copy of it to be sent. An error means that the
 // connection is of no more use.
 func (o *outlet) Write(b []byte) (int, error) {
@@ -60,6 +65,7 @@ func (o *outlet) Write(b []byte) (int, error) {
 	if o.left+len(rest) > o.server.config.Limits.Output || !o.server.buffers.take(len(rest)) {
 		o.err = errSlow
 		o.server.clients.slow.Add(1)
+		_ = o.Conn.Close() // wakes the goroutine, which may wait for the client for ever
 		return n, o.err
 	}
 	o.kept = append(o.kept, rest...)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -112,11 +113,30 @@ func (s *Server) event(level Level, message string, pairs ...any) {
 }
 
 // Serve takes connections from l until Shutdown, and then returns nil. It closes l.
+// A listener that other machines can reach is refused as long as everybody may use
+// the server, unless the configuration says that it may be insecure.
 func (s *Server) Serve(l net.Listener) error {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && s.acl.open() && !s.config.Insecure {
+		_ = l.Close() // it was never used
+		return fmt.Errorf("server: other machines can reach %s, and the user default needs no password; set one, use TLS, "+
+			"listen on 127.0.0.1, or allow it as insecure", a)
+	}
+	return s.serve(l, nil)
+}
+
+// ServeTLS is Serve with TLS over the connections of l, which has none itself: so
+// the server decides what happens when a client does not take its replies. Who may
+// connect is the business of the configuration, which may change from connection to
+// connection (GetConfigForClient).
+func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error { return s.serve(l, config) }
+
+// serve takes connections, with TLS if there is a configuration for it.
+func (s *Server) serve(l net.Listener, config *tls.Config) error {
 	s.mu.Lock()
 	if s.closing() {
 		s.mu.Unlock()
-		return errors.Join(net.ErrClosed, l.Close())
+		_ = l.Close() // it was never used
+		return nil
 	}
 	s.listeners[l] = true
 	if a, ok := l.Addr().(*net.TCPAddr); ok && s.tcpPort == 0 {
@@ -134,7 +154,7 @@ func (s *Server) Serve(l net.Listener) error {
 		socket, err := l.Accept()
 		if err == nil {
 			pause = 0
-			s.welcome(socket)
+			s.welcome(socket, config)
 			continue
 		}
 		if s.closing() {
@@ -155,12 +175,16 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // welcome starts a connection on a socket, or turns it away.
-func (s *Server) welcome(socket net.Conn) {
+func (s *Server) welcome(socket net.Conn, config *tls.Config) {
 	c := s.newConn(socket)
+	if config != nil {
+		c.tls = tls.Server(c.outlet, config)
+		c.socket = c.tls
+	}
 	if !s.clients.add(c, int(s.maxClients.Load())) {
 		// The socket is new: so few bytes fit into its buffer. If the client has
 		// gone, there is nobody to tell.
-		_, _ = c.socket.Write([]byte("-ERR max number of clients reached\r\n"))
+		_, _ = c.outlet.Write([]byte("-ERR max number of clients reached\r\n"))
 		_ = socket.Close()
 		return
 	}

@@ -128,7 +128,8 @@ func (c *conn) watches(name []byte) bool {
 }
 
 func unwatch(c *call) {
-	if !c.tx.open {
+	// Within EXEC the watching is over anyway.
+	if !c.tx.running {
 		c.discard()
 	}
 	c.out.OK()
