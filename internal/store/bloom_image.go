@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -107,7 +108,28 @@ func parseBloomMeta(b []byte) (*bloomMeta, error) {
 	if err := m.config.complete(LayoutSeen); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return m, m.validate()
+}
+
+// validate reports layers that no filter has: additions and replays count on it.
+func (m *bloomMeta) validate() error {
+	window := m.config.Span != 0
+	if !window && len(m.layers) == 0 {
+		return errors.New("a filter without layers")
+	}
+	serials := map[uint64]bool{}
+	for i, c := range m.layers {
+		switch {
+		case serials[c.serial]:
+			return fmt.Errorf("two layers with the number %d", c.serial)
+		case !window && c.gen != 0, window && c.gen > m.current:
+			return fmt.Errorf("a layer of generation %d in a filter at %d", c.gen, m.current)
+		case i > 0 && c.gen < m.layers[i-1].gen:
+			return fmt.Errorf("a layer of generation %d after one of %d", c.gen, m.layers[i-1].gen)
+		}
+		serials[c.serial] = true
+	}
+	return nil
 }
 
 // loadBloom makes the filter that an image describes.
