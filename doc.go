@@ -19,6 +19,9 @@
 //	internal/vfs       the few file operations in use, and files that fail on purpose
 //	internal/frame     the bytes of the file format, docs/FORMAT.md
 //	internal/stream    reads, splits and hashes lines in parallel and keeps their order
+//	internal/resp      the protocol of Redis on byte slices
+//	internal/store     names and their filters, kept through crashes
+//	internal/server    answers clients of Redis, and by HTTP
 //	internal/cli       the subcommands
 //
 // docs/DESIGN.md explains why the parts are what they are, and arch_test.go holds

@@ -117,7 +117,6 @@ type argument struct {
 	optional          bool
 	multiple          bool
 	multipleToken     bool
-	since             string
 	parts             []argument // of a oneof or a block
 }
 

@@ -62,12 +62,12 @@ func TestReopen(t *testing.T) {
 	}
 	for i := range 5 {
 		name := fmt.Appendf(nil, "f%d", i)
-		f, at, err := s.CreateBloom(name, BloomConfig{ErrorRate: 0.001, Capacity: 1000 << (3 * i), Expansion: 2})
+		f, _, err := s.CreateBloom(name, BloomConfig{ErrorRate: 0.001, Capacity: 1000 << (3 * i), Expansion: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		keys := testKeys("k", 10000)
-		_, at, err = f.Add(make([]bool, len(keys)), keys)
+		_, at, err := f.Add(make([]bool, len(keys)), keys)
 		if err != nil {
 			t.Fatal(err)
 		}
