@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"runtime"
 
 	"seen/internal/frame"
 )
@@ -88,6 +89,7 @@ func (t *TopK) encode() (frame.Header, []byte) {
 	for _, b := range t.buckets {
 		body = binary.LittleEndian.AppendUint64(body, b)
 	}
+	runtime.KeepAlive(t)
 	for _, e := range t.heap {
 		body = binary.LittleEndian.AppendUint64(body, uint64(e.count))
 		body = binary.LittleEndian.AppendUint64(body, uint64(len(e.key)))
@@ -118,7 +120,7 @@ func (t *TopK) decode(h *frame.Header, body []byte, hash Hash) error {
 	}
 	t.k, t.width, t.depth, t.decay, t.hash, t.random = int(k), int(width), int(depth), decay, hash, h.Fields[4]
 	t.setChances()
-	t.buckets = make([]uint64, n)
+	t.mem, t.buckets = nil, make([]uint64, n)
 	for i := range t.buckets {
 		t.buckets[i] = binary.LittleEndian.Uint64(body[8*i:])
 	}

@@ -5,7 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+
+	"seen/internal/pages"
 )
 
 // TopK finds the k keys that come most often, with HeavyKeeper (Yang, Zhang, Li, Gong,
@@ -31,8 +34,9 @@ type TopK struct {
 	decay           float64
 	hash            Hash
 	random          uint64
-	buckets         []uint64 // row by row: the fingerprint in the high half, the count in the low
-	heap            []entry  // the least first, as in container/heap
+	mem             *pages.Array // what buckets lie in, nil: an ordinary slice
+	buckets         []uint64     // row by row: the fingerprint in the high half, the count in the low
+	heap            []entry      // the least first, as in container/heap
 	place           map[string]int
 	keyBytes        uint64
 	chances         [256]float64 // decay to the power of the index
@@ -98,9 +102,13 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 			return nil, fmt.Errorf("sketch: %d bytes for a top-k sketch are refused: %w", n*8, err)
 		}
 	}
+	mem, err := pages.New(uint64(n))
+	if err != nil {
+		return nil, fmt.Errorf("sketch: %w; lower the width or the depth", err)
+	}
 	t := &TopK{
 		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hash: c.Hash, random: c.Seed,
-		buckets: make([]uint64, n), place: map[string]int{},
+		mem: mem, buckets: mem.Words(), place: map[string]int{},
 	}
 	t.setChances()
 	return t, nil
@@ -235,6 +243,7 @@ func (t *TopK) raise(h uint64, n uint32) (highest uint32) {
 		*b = uint64(fp)<<32 | uint64(count)
 		highest = max(highest, count)
 	}
+	runtime.KeepAlive(t)
 	return highest
 }
 
@@ -275,6 +284,7 @@ func (t *TopK) Count(key []byte) uint32 {
 			highest = max(highest, uint32(b))
 		}
 	}
+	runtime.KeepAlive(t)
 	return highest
 }
 
@@ -338,12 +348,19 @@ func (t *TopK) Clear() {
 	clear(t.buckets)
 	clear(t.place)
 	t.heap, t.keyBytes = nil, 0
+	runtime.KeepAlive(t)
 }
 
 // Clone returns a copy that shares nothing with t.
 func (t *TopK) Clone() *TopK {
 	c := *t
-	c.buckets = slices.Clone(t.buckets)
+	if mem, err := pages.New(uint64(len(t.buckets))); err == nil {
+		c.mem, c.buckets = mem, mem.Words()
+		copy(c.buckets, t.buckets)
+	} else { // no error can be returned here: if there is other memory, it is on the heap
+		c.mem, c.buckets = nil, slices.Clone(t.buckets)
+	}
+	runtime.KeepAlive(t)
 	c.heap = slices.Clone(t.heap)
 	c.place = make(map[string]int, len(t.place))
 	for i, e := range c.heap {
@@ -355,6 +372,9 @@ func (t *TopK) Clone() *TopK {
 // Equal reports whether t and other have the same size, hash, counts and keys, and the
 // same random numbers to come.
 func (t *TopK) Equal(other *TopK) bool {
-	return t.k == other.k && t.width == other.width && t.depth == other.depth && t.decay == other.decay && t.hash == other.hash &&
+	equal := t.k == other.k && t.width == other.width && t.depth == other.depth && t.decay == other.decay && t.hash == other.hash &&
 		t.random == other.random && slices.Equal(t.buckets, other.buckets) && slices.Equal(t.heap, other.heap)
+	runtime.KeepAlive(t)
+	runtime.KeepAlive(other)
+	return equal
 }

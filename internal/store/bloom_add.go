@@ -136,6 +136,9 @@ func (b *Bloom) room(gen int64) (int, error) {
 // grow logs and makes a new layer. In a window older ones may go.
 func (b *Bloom) grow(c layerConfig) error {
 	after := b.with(b.view.Load(), &layer{layerConfig: c})
+	if len(after.layers) > maxLayers { // it was loaded with so many
+		return fmt.Errorf("%w: it has %d layers of at most %d", ErrFull, maxLayers, maxLayers)
+	}
 	release, err := b.resize(after.bytes())
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (b *Bloom) captureView(v *view, next uint64) *capture {
 // part describes the array of a layer, and how to write it if it needs a file.
 func (l *layer) part() (part, func(io.Writer) error) {
 	switch {
-	case l.added.Load() == 0:
+	case l.empty():
 		return part{state: partEmpty}, nil
 	case l.file != 0 && l.changed <= l.fileAt:
 		return part{state: partFile, file: l.file}, nil
@@ -90,7 +90,13 @@ func parseBloomMeta(b []byte) (*bloomMeta, error) {
 	m.config.Generations = int(r.uvarint())
 	m.current = r.varint()
 	m.next = r.uvarint()
+	if m.next > math.MaxInt64 { // no filter comes so far, and the next would be 0
+		return nil, fmt.Errorf("a filter whose next layer is %d", m.next)
+	}
 	n := r.uvarint()
+	if r.err == nil && n == 0 && m.config.Span == 0 {
+		return nil, fmt.Errorf("a filter without layers")
+	}
 	if r.err == nil && (n > maxLayers || n > uint64(len(r.b))) {
 		return nil, fmt.Errorf("a filter of %d layers", n)
 	}
@@ -173,6 +179,7 @@ func (s *Store) loadLayers(im *image, m *bloomMeta) (*view, error) {
 
 // fill puts the bits into an empty layer.
 func (l *layer) fill(s *Store, p part) error {
+	l.loaded = p.state != partEmpty
 	switch p.state {
 	case partInline:
 		defer runtime.KeepAlive(l)

@@ -159,6 +159,8 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 			}
 		}
 		if err := s.replaceCatalogue(images, gone, upTo); err != nil {
+			// The disk may have the catalogue that names them nevertheless.
+			s.doubtful, written = append(s.doubtful, written...), nil
 			return err
 		}
 	}
@@ -257,7 +259,8 @@ func (s *Store) replaceCatalogue(images []catalogued, gone []uint64, upTo LSN) e
 		return err
 	}
 	s.trimmed = upTo
-	var superfluous []uint64
+	superfluous := s.doubtful // this catalogue names none of them
+	s.doubtful = nil
 	for _, im := range images {
 		superfluous = append(superfluous, im.in.replace(im.files(), im.at)...)
 		if im.saved != nil {

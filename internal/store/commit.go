@@ -128,6 +128,9 @@ func (s *Store) commit() {
 		}
 		always := s.Fsync() == Always
 		spare = s.commitAll(spare, always)
+		if always {
+			s.sync() // what was written before it was always so
+		}
 		if !always && due == nil && s.Fsync() == EverySecond && s.durable.Load() < s.written.Load() {
 			due = time.After(syncEvery)
 		}
@@ -195,6 +198,9 @@ func (s *Store) synced(last uint64, took time.Duration) {
 
 // sync makes what is written durable.
 func (s *Store) sync() {
+	if s.written.Load() == s.durable.Load() {
+		return
+	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	last, begin := s.written.Load(), time.Now()

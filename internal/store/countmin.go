@@ -106,6 +106,11 @@ func (s *Store) MergeCountMin(dest *CountMin, sources []*CountMin, weights []int
 	all := append([]*CountMin{dest}, sources...)
 	slices.SortFunc(all, func(a, b *CountMin) int { return cmp.Compare(a.id, b.id) })
 	all = slices.Compact(all)
+	for i, c := range all[1:] {
+		if c.id == all[i].id {
+			return 0, ErrGone // one of them was looked up before a change of name
+		}
+	}
 	for i, c := range all {
 		if err := c.lock(); err != nil {
 			for _, locked := range all[:i] {

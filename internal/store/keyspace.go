@@ -203,7 +203,7 @@ func (s *Store) rename(v value, to string) {
 	h.gone = true
 	c := v.renamed()
 	c.head().name = to
-	c.head().changed(at)
+	c.head().changedAll(at) // keys of a former value of that name are absent now
 	s.insert(c)
 }
 
@@ -241,6 +241,7 @@ func (s *Store) setExpiry(name []byte, deadline int64, wanted func(former int64)
 	defer h.mu.Unlock()
 	at := s.log.append(opExpire, h.id, binary.AppendVarint(nil, deadline))
 	h.changed(at)
+	s.removed.Store(uint64(at)) // once it is over, nothing else tells of it
 	h.expire.Store(deadline)
 	if delete(s.expiring, h.id); deadline != 0 {
 		s.expiring[h.id] = v

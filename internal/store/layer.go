@@ -23,7 +23,11 @@ type layer struct {
 	changed LSN    // the last operation that concerned it
 	file    uint64 // the newest file that has the layer, 0 if none has
 	fileAt  LSN    // operations up to it are in the file
+	loaded  bool   // it has bits of keys that added may not count
 }
+
+// empty reports whether no bit is set; the mutex of the value is held.
+func (l *layer) empty() bool { return l.added.Load() == 0 && !l.loaded }
 
 // layerConfig describes a layer. It is logged when the layer is made, so that a
 // later version that would choose other parameters repeats what this one chose.

@@ -136,7 +136,7 @@ func (b *Bloom) put(offset uint64, data []byte, at LSN) error {
 	if err != nil {
 		return err
 	}
-	l.changed = at
+	l.changed, l.loaded = at, true
 	words := l.mem.Words()
 	for len(data) > 0 {
 		var word [8]byte

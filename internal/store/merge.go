@@ -92,6 +92,7 @@ func (c *BloomConfig) alike(d *BloomConfig) error {
 type counted struct {
 	*layer
 	keys    uint64
+	empty   bool  // it has no bits either
 	current int64 // of the window that it is of
 }
 
@@ -103,7 +104,7 @@ func snapshot(from []*Bloom) []counted {
 		b.mu.Lock()
 		v := b.view.Load()
 		for _, l := range v.layers {
-			parts = append(parts, counted{l, l.added.Load(), v.current})
+			parts = append(parts, counted{l, l.added.Load(), l.empty(), v.current})
 		}
 		b.mu.Unlock()
 	}
@@ -168,7 +169,7 @@ func (b *Bloom) united(v *view, parts []counted) (*view, uint64, error) {
 	n := &view{current: v.current}
 	var unions []*union
 	for _, l := range v.layers {
-		unions = append(unions, &union{[]counted{{l, l.added.Load(), v.current}}})
+		unions = append(unions, &union{[]counted{{l, l.added.Load(), l.empty(), v.current}}})
 	}
 	own := len(unions)
 	for _, p := range parts {
@@ -177,12 +178,15 @@ func (b *Bloom) united(v *view, parts []counted) (*view, uint64, error) {
 	for _, p := range parts {
 		i := slices.IndexFunc(unions, func(u *union) bool { return u.takes(p) })
 		switch {
-		case p.keys == 0 || b.forgotten(p.layer, n) || slices.Contains(v.layers, p.layer):
+		case p.empty || b.forgotten(p.layer, n) || slices.Contains(v.layers, p.layer):
 		case i >= 0:
 			unions[i].of = append(unions[i].of, p)
 		default:
 			unions = append(unions, &union{[]counted{p}})
 		}
+	}
+	if len(unions) > maxLayers {
+		return nil, 0, fmt.Errorf("%w: the union would have %d layers of at most %d", ErrFull, len(unions), maxLayers)
 	}
 	bytes := uint64(0)
 	for _, u := range unions {
@@ -222,20 +226,21 @@ func (b *Bloom) forgotten(l *layer, v *view) bool {
 func (b *Bloom) unite(u *union, serial uint64) (*layer, error) {
 	c := u.of[0].layerConfig
 	c.serial = serial
+	for _, from := range u.of {
+		c.capacity = max(c.capacity, from.capacity)
+	}
 	l, err := c.make(b.store)
 	if err != nil {
 		return nil, err
 	}
 	words := l.mem.Words()
 	for _, from := range u.of {
-		c.capacity = max(c.capacity, from.capacity)
 		theirs := from.mem.Words()
 		for i := range words {
 			words[i] |= atomic.LoadUint64(&theirs[i])
 		}
 		runtime.KeepAlive(from.layer)
 	}
-	l.capacity = c.capacity
 	keys := u.keys()
 	if len(u.of) > 1 {
 		// Some may be in several.
@@ -244,6 +249,7 @@ func (b *Bloom) unite(u *union, serial uint64) (*layer, error) {
 		}
 	}
 	l.added.Store(keys)
+	l.loaded = true
 	runtime.KeepAlive(l)
 	return l, nil
 }

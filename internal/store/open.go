@@ -140,6 +140,8 @@ func (s *Store) Close() error {
 	if !s.close() {
 		return ErrClosed
 	}
+	s.gate.Lock() // commands under way end, and with them what they log
+	s.gate.Unlock()
 	close(s.closing)
 	s.background.Wait()
 	close(s.quit)

@@ -262,6 +262,7 @@ func (s *Store) repeatCreate(v value, op operation, at LSN, keep map[uint64]bool
 		if v.LSN() < at {
 			return fmt.Errorf("it creates value %d, which exists", op.id)
 		}
+		v.head().stored.add(im.files()) // they go with the operation
 		return nil
 	}
 	if v, err = s.materialise(im); err != nil {

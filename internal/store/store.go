@@ -37,7 +37,8 @@ type Store struct {
 	removed  atomic.Uint64 // position of the last deletion
 
 	checkpointing   sync.Mutex
-	trimmed         LSN // operations up to it are not in the log any more; guarded by checkpointing
+	trimmed         LSN      // operations up to it are not in the log any more; guarded by checkpointing
+	doubtful        []uint64 // files of checkpoints that failed at the end, and may be there all the same; so guarded too
 	due             chan struct{}
 	inCheckpoint    atomic.Bool
 	checkpointed    atomic.Int64 // Unix milliseconds

@@ -89,6 +89,13 @@ func (t *TopK) Add(keys [][]byte, by []uint32, each func(i int, expelled []byte,
 		}
 		return by[i]
 	}
+	size := uint64(0)
+	for _, key := range keys {
+		size += uint64(len(key))
+	}
+	if err := t.ask(size); err != nil { // all of them may be kept
+		return 0, err
+	}
 	l := &t.store.log
 	start := l.open(opChange, t.id)
 	for i, key := range keys {
