@@ -2,12 +2,16 @@ package server
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
 // maxACLLog is the number of entries of the log of refusals.
 const maxACLLog = 128
+
+// maxRefusedText is how much of a key or a name an entry keeps.
+const maxRefusedText = 256
 
 // refused is an entry of the log of refusals: what somebody was not allowed, how
 // often, and who it was first.
@@ -32,6 +36,11 @@ const refusedAgain = time.Minute
 
 // add notes a refusal; one that is like an earlier one is counted there.
 func (l *aclLog) add(r refused, now time.Time) {
+	for _, text := range []*string{&r.object, &r.user} {
+		if len(*text) > maxRefusedText {
+			*text = strings.Clone((*text)[:maxRefusedText]) + "..."
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.reasons == nil {

@@ -89,6 +89,9 @@ type command struct {
 	// not the whole truth.
 	keys   func(args [][]byte, key func(at int, a access))
 	handle func(*call)
+	// secret, if not 0, is the first word that may be a password, or before one: it and
+	// those behind it are not kept in the slow log.
+	secret int
 	// runs, if set, answers several commands of one pipeline at once: neighbours
 	// with the same runs and the same first argument.
 	runs *runs

@@ -20,7 +20,7 @@ var aclCommands = section("server", nil, []command{{
 			summary: "Describes a user.", arguments: arguments("username"),
 		},
 		{
-			name: "setuser", arity: -3, flags: forAdmin, handle: aclSetUser, since: "6.0.0", complexity: "O(n), n rules",
+			name: "setuser", arity: -3, flags: forAdmin, handle: aclSetUser, secret: 3, since: "6.0.0", complexity: "O(n), n rules",
 			summary: "Makes or changes a user.", arguments: arguments("username [rule [rule ...]]"),
 		},
 		{

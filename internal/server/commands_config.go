@@ -8,7 +8,7 @@ var configCommands = []command{
 		summary: "Tells settings.", arguments: arguments("parameter [parameter ...]"),
 	},
 	{
-		name: "set", arity: -4, flags: forAdmin, handle: configSet, since: "2.0.0", complexity: "O(n), n settings",
+		name: "set", arity: -4, flags: forAdmin, handle: configSet, secret: 2, since: "2.0.0", complexity: "O(n), n settings",
 		summary: "Changes settings until the server ends: all of them, or none.", arguments: arguments("parameter value [parameter value ...]"),
 	},
 	{

@@ -19,12 +19,12 @@ var connectionCommands = section("connection", []string{"connection"}, []command
 		summary: "Answers with the message.", arguments: arguments("message"),
 	},
 	{
-		name: "hello", arity: -1, flags: anyTime, handle: hello, since: "6.0.0", complexity: "O(1)",
+		name: "hello", arity: -1, flags: anyTime, handle: hello, secret: 2, since: "6.0.0", complexity: "O(1)",
 		summary:   "Chooses the version of the protocol; may authenticate and name the client.",
 		arguments: arguments("[protover [AUTH username password] [SETNAME clientname]]"),
 	},
 	{
-		name: "auth", arity: -2, flags: anyTime, handle: auth, since: "1.0.0", complexity: "O(n), n passwords of the user",
+		name: "auth", arity: -2, flags: anyTime, handle: auth, secret: 1, since: "1.0.0", complexity: "O(n), n passwords of the user",
 		summary: "Tells who the client is.", arguments: arguments("[username] password"),
 	},
 	{

@@ -22,6 +22,11 @@ var dumpCommands = section("generic", nil, []command{
 })
 
 func dump(c *call) {
+	// Nobody could send it back, and it stands in memory more than once.
+	if v := c.look(c.args[1]); v != nil && v.Bytes() > uint64(c.server.config.Limits.Command.Bulk) {
+		c.out.Error("ERR the value is too large for one string: use SCANDUMP of its family, or a backup")
+		return
+	}
 	payload, at, err := c.store().Dump(c.args[1])
 	c.after(at)
 	switch {

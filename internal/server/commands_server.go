@@ -91,7 +91,7 @@ var serverCommands = section("server", nil, []command{
 		name: "debug", arity: -2, flags: forAdmin, since: "1.0.0", complexity: "Depends on the subcommand", summary: "Commands for tests of clients.",
 		subs: []command{
 			{
-				name: "sleep", arity: 3, flags: forAdmin, handle: debugSleep, since: "1.0.0", complexity: "O(1)",
+				name: "sleep", arity: 3, flags: forAdmin | flagNoMulti, handle: debugSleep, since: "1.0.0", complexity: "O(1)",
 				summary: "Answers after some seconds; other clients do not notice.", arguments: arguments("seconds"),
 			},
 			help("6.2.0"),

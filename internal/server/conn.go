@@ -14,7 +14,8 @@ import (
 const (
 	bufferSize = 16 << 10 // of the input, from the start
 	keepBuffer = 64 << 10 // larger buffers are given up when they are empty
-	flushAt    = 64 << 10 // replies that are sent before the rest of a pipeline runs
+	flushAt    = 64 << 10 // replies that are sent before the rest of a pipeline is parsed
+	flushSoon  = 1 << 20  // and before the next command runs
 )
 
 // A conn is a client: its buffers and what it has told about itself. Fields are used
@@ -179,11 +180,21 @@ func (c *conn) answer() bool {
 			c.ending = true
 		}
 		if c.ending || !more {
+			c.release()
 			return c.flush() && !c.ending
 		}
 		if c.out.Len() > flushAt && !c.flush() {
 			return false
 		}
+	}
+}
+
+// release gives up what commands of many words have needed, so that it does not stay
+// with a client that has nothing more to ask.
+func (c *conn) release() {
+	if cap(c.args) > maxScratch {
+		clear(c.batch)
+		c.args, c.batch, c.call.args = nil, c.batch[:0], nil
 	}
 }
 

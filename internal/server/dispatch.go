@@ -24,6 +24,10 @@ func (c *conn) run() {
 		n := c.neighbours(rest)
 		c.execute(rest[:n])
 		rest = rest[n:]
+		// Small commands may have large replies: not all of them at a time.
+		if c.outlet != nil && c.out.Len() > flushSoon && !c.flush() {
+			c.ending = true
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (l *slowLog) note(c *conn, batch []parsed, took time.Duration) {
 	if threshold < 0 || took.Microseconds() < threshold*int64(len(batch)) {
 		return
 	}
-	e := slowEntry{at: c.server.config.Now(), took: took / time.Duration(len(batch)), args: slowWords(batch[0].args), client: c.address(), name: c.name()}
+	e := slowEntry{at: c.server.config.Now(), took: took / time.Duration(len(batch)), args: slowWords(batch[0]), client: c.address(), name: c.name()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.id = l.nextID
@@ -54,8 +54,12 @@ func (l *slowLog) note(c *conn, batch []parsed, took time.Duration) {
 	l.entries = l.entries[:min(len(l.entries), int(max(l.length.Load(), 0)))]
 }
 
-func slowWords(args [][]byte) (words []string) {
+func slowWords(p parsed) (words []string) {
+	args := p.args
 	for i, arg := range args {
+		if p.command.secret != 0 && i >= p.command.secret {
+			arg = []byte("(redacted)")
+		}
 		if i == maxSlowArgs-1 && len(args) > maxSlowArgs {
 			return append(words, fmt.Sprintf("... (%d more arguments)", len(args)-i))
 		}

@@ -148,11 +148,13 @@ func runTransaction(c *call) {
 		c.out.Error("EXECABORT Transaction discarded because of previous errors.")
 		return
 	}
+	tooLong := false
 	c.server.store.Atomically(func() {
 		if c.changed() {
 			c.out.NullArray()
 			return
 		}
+		mark := c.out.Len()
 		c.out.Array(len(c.tx.queued))
 		c.tx.running, c.tx.open = true, false
 		for i, p := range c.tx.queued {
@@ -163,6 +165,17 @@ func runTransaction(c *call) {
 				continue
 			}
 			c.counted(c.tx.queued[i:i+1], func() { c.handle(p.command) })
+			if c.out.Len()-mark > c.server.config.Limits.Output {
+				// Nobody would take so much; but what has begun is done to its end.
+				c.out.Truncate(mark)
+				tooLong = true
+			}
+		}
+		if tooLong {
+			c.out.Truncate(mark)
+			c.replies--
+			c.ending = true
+			c.server.clients.slow.Add(1)
 		}
 	})
 	c.discard()
