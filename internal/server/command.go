@@ -138,7 +138,7 @@ type table struct {
 // families are the parts of the table.
 func families() [][]command {
 	return [][]command{
-		connectionCommands, keyCommands, expiryCommands, transactionCommands, serverCommands, aclCommands,
+		connectionCommands, keyCommands, expiryCommands, transactionCommands, serverCommands, moduleCommands, aclCommands,
 		bfCommands,
 		dumpCommands,
 		cfCommands,

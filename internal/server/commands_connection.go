@@ -209,7 +209,7 @@ func hello(c *call) {
 		c.out.BulkString(field.value)
 	}
 	c.out.BulkString("modules")
-	c.out.Array(0)
+	listModules(c)
 }
 
 // redisVersion is the version of Redis whose behaviour clients may count on.

@@ -186,6 +186,7 @@ func infoStats(s *Server, line func(string, any)) {
 	line("acl_access_denied_auth", s.acl.log.denied("auth"))
 	line("acl_access_denied_cmd", s.acl.log.denied("command"))
 	line("acl_access_denied_key", s.acl.log.denied("key"))
+	line("expired_keys", s.store.Stats().Expired)
 	line("evicted_keys", 0)
 	line("pubsub_channels", 0)
 	line("pubsub_patterns", 0)
@@ -206,8 +207,6 @@ func infoCPU(_ *Server, line func(string, any)) {
 	line("used_cpu_sys", fmt.Sprintf("%.6f", system.Seconds()))
 	line("used_cpu_user", fmt.Sprintf("%.6f", user.Seconds()))
 }
-
-func infoModules(*Server, func(string, any)) {}
 
 func infoCommands(s *Server, line func(string, any)) {
 	for _, cmd := range s.table.commands {

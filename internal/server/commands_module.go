@@ -1,0 +1,38 @@
+package server
+
+import "fmt"
+
+// The module that clients look for before they use commands of the four families,
+// and the version of it that belongs to redisVersion.
+const (
+	moduleName    = "bf"
+	moduleVersion = 20802
+)
+
+var moduleCommands = section("server", nil, []command{{
+	name: "module", arity: -2, flags: flagAlone, since: "4.0.0", complexity: "Depends on the subcommand", summary: "Commands about modules.",
+	subs: []command{
+		{
+			name: "list", arity: 2, flags: flagAdmin | flagNoScript | flagAlone, handle: listModules, since: "4.0.0", complexity: "O(1)",
+			summary: "Lists the one module whose commands are here.",
+		},
+		help("5.0.0"),
+	},
+}})
+
+func listModules(c *call) {
+	c.out.Array(1)
+	c.out.Map(4)
+	c.out.BulkString("name")
+	c.out.BulkString(moduleName)
+	c.out.BulkString("ver")
+	c.out.Int(moduleVersion)
+	c.out.BulkString("path")
+	c.out.BulkString("") // no file: it is built in
+	c.out.BulkString("args")
+	c.out.Array(0)
+}
+
+func infoModules(_ *Server, line func(string, any)) {
+	line("module", fmt.Sprintf("name=%s,ver=%d,api=1,filters=0,usedby=[],using=[],options=[]", moduleName, moduleVersion))
+}
