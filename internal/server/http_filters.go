@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -225,6 +226,30 @@ func (c *filterConfig) words(name string) ([]string, error) {
 	return words, nil
 }
 
+// wrongConfig says what is wrong with a filterConfig, in words of JSON: those who
+// read it do not know the types of this program.
+func wrongConfig(err error) string {
+	var field *json.UnmarshalTypeError
+	switch {
+	case err == io.EOF:
+		return "it is empty"
+	case err == io.ErrUnexpectedEOF:
+		return "the JSON ends in the middle"
+	case !errors.As(err, &field):
+		return strings.TrimPrefix(err.Error(), "json: ")
+	case field.Field == "":
+		return "want a JSON object, not: " + field.Value
+	}
+	want := "a string"
+	switch field.Type.Kind() {
+	case reflect.Uint64:
+		want = "a whole number that is not negative"
+	case reflect.Float64:
+		want = "a number"
+	}
+	return fmt.Sprintf("want %s for %q, not: %s", want, field.Field, field.Value)
+}
+
 // maxConfigBytes bounds the body that describes a filter.
 const maxConfigBytes = 16 << 10
 
@@ -233,7 +258,7 @@ func makeFilter(r *request) {
 	decoder.DisallowUnknownFields()
 	var c filterConfig
 	if err := decoder.Decode(&c); err != nil {
-		r.fail(http.StatusBadRequest, "the body is no description of a filter: "+err.Error())
+		r.fail(http.StatusBadRequest, "the body is no description of a filter: "+wrongConfig(err))
 		return
 	}
 	if _, err := decoder.Token(); err != io.EOF {
