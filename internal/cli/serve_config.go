@@ -153,10 +153,22 @@ func (s *serveSettings) check() (*serveConfig, error) {
 			complain("--acl-file: %w", err)
 		}
 	}
+	if err := server.CheckFilterSettings(s.filterValues()); err != nil {
+		problems = append(problems, err)
+	}
 	if err := c.checkExposure(); err != nil {
 		problems = append(problems, err)
 	}
 	return c, errors.Join(problems...)
+}
+
+// filterValues returns what filters are made with, as the server takes it.
+func (s *serveSettings) filterValues() map[string]string {
+	values := map[string]string{}
+	for _, f := range s.filters {
+		values[f.name] = f.String()
+	}
+	return values
 }
 
 // checkExposure refuses to listen beyond this machine where anybody could do

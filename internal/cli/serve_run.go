@@ -181,16 +181,12 @@ func (r *serving) storeOptions() store.Options {
 
 // serverConfig returns how clients are served.
 func (r *serving) serverConfig(data *store.Store) server.Config {
-	settings := map[string]string{}
-	for _, f := range r.filters {
-		settings[f.name] = f.String()
-	}
 	limits := resp.DefaultLimits
 	limits.Total = int(min(uint64(r.maxCommand), math.MaxInt))
 	limits.Bulk = min(limits.Bulk, limits.Total)
 	return server.Config{
 		Store: data, Version: Version(), Password: r.secret, ACLFile: string(r.aclFile), Insecure: bool(r.insecure),
-		Settings: settings, Stop: r.stop, Metrics: r.metrics,
+		Settings: r.filterValues(), Stop: r.stop, Metrics: r.metrics,
 		Limits: server.Limits{
 			Clients: int(r.maxClients.value), Idle: time.Duration(r.timeout), Output: int(min(uint64(r.maxOutput), math.MaxInt)), Command: limits,
 		},

@@ -193,6 +193,11 @@ func TestServeSettingsTogether(t *testing.T) {
 		{"--tls-client-ca x", "no meaning without --tls-cert"},
 		{"--addr off --http off", "nobody could ask anything"},
 		{"--addr off --http off --unix s", ""},
+		{"--bf-error-rate 2", "bf-error-rate=2"},
+		{"--bf-initial-size 0", "bf-initial-size=0"},
+		{"--cf-bucket-size 600", "cf-bucket-size=600"},
+		{"--cf-bucket-size 200 --cf-initial-size 400", ""},
+		{"--cf-bucket-size 200 --cf-initial-size 399", "must be in the range"},
 	} {
 		s, _, err := loaded(t, strings.Fields(c.flags), nil, "")
 		if err != nil {

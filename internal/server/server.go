@@ -81,9 +81,27 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// preset gives settings their first values; "" stands for the default. What one may
-// be can depend on another, so that those that are wrong get another chance.
+// preset gives settings their first values.
 func (s *Server) preset(values map[string]string) error {
+	return presetWith(values, func(name, value string) string {
+		_, problem := s.configure([]change{{name, value}})
+		return problem
+	})
+}
+
+// CheckFilterSettings says what New will say about the settings that filters are
+// made with, without a server.
+func CheckFilterSettings(values map[string]string) error {
+	s := defaultFilterSettings()
+	return presetWith(values, func(name, value string) (problem string) {
+		s, problem = s.set(name, value)
+		return problem
+	})
+}
+
+// presetWith sets each of the values; "" stands for the default. What one may be can
+// depend on another, so that those that are wrong get another chance.
+func presetWith(values map[string]string, set func(name, value string) (problem string)) error {
 	left := slices.Sorted(maps.Keys(values))
 	for {
 		var again []string
@@ -95,7 +113,7 @@ func (s *Server) preset(values map[string]string) error {
 			if !isSetting(name) {
 				return fmt.Errorf("server: there is no setting %q", name)
 			}
-			if _, problem := s.configure([]change{{name, values[name]}}); problem != "" {
+			if problem := set(name, values[name]); problem != "" {
 				again = append(again, name)
 				wrong = fmt.Errorf("server: the setting %s=%s: %s", name, values[name], problem)
 			}
