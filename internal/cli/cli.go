@@ -89,6 +89,7 @@ func Run(ctx context.Context, env Env) int {
 
 	a := &app{env: env, ctx: ctx, caller: caller, releaseSignals: stop}
 	root := a.command()
+	refuseUnknownTopics(root)
 	root.SetArgs(env.Args)
 	cmd, err := root.ExecuteContextC(ctx)
 	return a.finish(cmd, err)
@@ -147,6 +148,24 @@ builds, merges and inspects Bloom filters.`,
 	root.SetUsageFunc(usage)
 	root.AddCommand(a.subcommands()...)
 	return root
+}
+
+// refuseUnknownTopics makes help about what is no subcommand an error, as calling it
+// is; without this it would be the help of seen itself.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	print := help.Run
+	help.Run, help.RunE = nil, func(cmd *cobra.Command, args []string) error {
+		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+			return usagef("there is no subcommand %q", strings.Join(args, " "))
+		}
+		print(cmd, args)
+		return nil
+	}
 }
 
 // finish prints what is left to say and turns err into an exit code.

@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// Help about what is no subcommand is an error; about one, it is that of --help.
+func TestHelpTopics(t *testing.T) {
+	if a, b := output(t, "help", "uniq"), output(t, "uniq", "--help"); a != b {
+		t.Errorf("seen help uniq:\n%s\nseen uniq --help:\n%s", a, b)
+	}
+	if a, b := output(t, "help"), output(t, "--help"); a != b {
+		t.Errorf("seen help:\n%s\nseen --help:\n%s", a, b)
+	}
+	for _, args := range [][]string{{"help", "nosuch"}, {"help", "uniq", "more"}} {
+		var out, messages bytes.Buffer
+		code := Run(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages})
+		if code != ExitError || out.Len() > 0 || !strings.Contains(messages.String(), "there is no subcommand") {
+			t.Errorf("seen %v: exit code %d, output %q, message %q", args, code, &out, &messages)
+		}
+	}
+}
