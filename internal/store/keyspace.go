@@ -57,11 +57,15 @@ func (s *Store) insert(v value) {
 // change v before anybody else can see it; a crash leaves v so, or not at all.
 func (s *Store) create(name []byte, v value, replace bool, first func()) (at LSN, err error) {
 	h := v.head()
+	if err := s.memory.change(0, uint64(len(name))); err != nil {
+		s.memory.force(h.memory.Swap(0), 0)
+		return 0, err
+	}
 	h.name = string(name)
 	h.created = s.now()
 	defer func() {
 		if err != nil {
-			s.memory.force(h.memory.Swap(0), 0)
+			s.memory.force(h.memory.Swap(0)+uint64(len(name)), 0)
 		}
 	}()
 	c, err := v.capture()
@@ -121,7 +125,7 @@ func (s *Store) drop(v value, at LSN) {
 	if s.names.get([]byte(h.name)) == v {
 		s.names.remove(h.name)
 	}
-	s.memory.force(h.memory.Load(), 0)
+	s.memory.force(h.Bytes(), 0)
 	s.dead = append(s.dead, dead{h.id, at, h.stored})
 }
 
@@ -179,6 +183,9 @@ func (s *Store) Rename(from, to []byte, keep bool) (LSN, error) {
 	}
 	if bytes.Equal(from, to) {
 		return v.LSN(), nil
+	}
+	if err := s.memory.change(uint64(len(from)), uint64(len(to))); err != nil {
+		return 0, err
 	}
 	// Both or none after a crash.
 	s.together(func() {
@@ -266,7 +273,7 @@ func (s *Store) Flush() (LSN, error) {
 	at := s.log.append(opFlush, 0, nil)
 	for _, v := range s.values {
 		h := v.head()
-		s.memory.force(h.memory.Load(), 0)
+		s.memory.force(h.Bytes(), 0)
 		s.dead = append(s.dead, dead{h.id, at, h.stored})
 	}
 	clear(s.values)

@@ -264,3 +264,38 @@ func TestMergeDuringRename(t *testing.T) {
 		t.Fatal("it waits for itself")
 	}
 }
+
+// Names count as memory.
+func TestNamesAreAccounted(t *testing.T) {
+	s := mustOpen(t, Options{FS: vfs.NewMem(), MaxMemory: 1 << 20})
+	c := BloomConfig{ErrorRate: 0.01, Capacity: 10}
+	long := make([]byte, 400<<10)
+	for i := range 2 {
+		long[0] = byte(i)
+		if _, _, err := s.CreateBloom(long, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long[0] = 2
+	if _, _, err := s.CreateBloom(long, c); !errors.Is(err, ErrMemory) {
+		t.Errorf("a third name of 400 KiB within 1 MiB: %v", err)
+	}
+	if _, _, err := s.CreateBloom([]byte("short"), c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Rename([]byte("short"), long, false); !errors.Is(err, ErrMemory) {
+		t.Errorf("a change to it: %v", err)
+	}
+	long[0] = 1
+	if _, err := s.Rename(long, []byte("other"), false); err != nil {
+		t.Fatal(err)
+	}
+	was := s.Memory()
+	s = reopened(t, s)
+	if was < 400<<10 || was > 500<<10 || s.Memory() != was {
+		t.Errorf("%d bytes for one long name, %d after a restart", was, s.Memory())
+	}
+	if _, err := s.Flush(); err != nil || s.Memory() != 0 {
+		t.Errorf("%d bytes of nothing: %v", s.Memory(), err)
+	}
+}

@@ -130,7 +130,7 @@ func (s *Store) materialise(im *image) (value, error) {
 	h.expire.Store(im.expire)
 	h.changedAll(im.at)
 	h.stored = &stored{files: im.files()}
-	s.memory.force(0, h.memory.Load())
+	s.memory.force(0, h.Bytes())
 	return v, nil
 }
 
@@ -221,6 +221,7 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 	case opDelete:
 		s.bury(v, at)
 	case opRename:
+		s.memory.force(uint64(len(h.name)), uint64(len(op.body)))
 		h.name = string(op.body)
 	case opExpire:
 		r := reader{b: op.body}
@@ -277,7 +278,7 @@ func (s *Store) bury(v value, at LSN) {
 	h := v.head()
 	h.gone = true
 	delete(s.values, h.id)
-	s.memory.force(h.memory.Load(), 0)
+	s.memory.force(h.Bytes(), 0)
 	s.dead = append(s.dead, dead{h.id, at, h.stored})
 }
 

@@ -42,7 +42,7 @@ type base struct {
 	kind    kind
 	id      uint64 // never used twice
 	created int64  // Unix milliseconds
-	memory  atomic.Uint64
+	memory  atomic.Uint64 // without that of the name
 
 	// mu is held by changes while they are decided, logged and made. Questions to
 	// Bloom filters do not take it. The value has it also under another name.
@@ -64,7 +64,7 @@ type base struct {
 }
 
 func (b *base) head() *base        { return b }
-func (b *base) Bytes() uint64      { return b.memory.Load() }
+func (b *base) Bytes() uint64      { return b.memory.Load() + uint64(len(b.name)) }
 func (b *base) Created() time.Time { return time.UnixMilli(b.created) }
 func (b *base) LSN() LSN           { return LSN(b.last.Load()) }
 
