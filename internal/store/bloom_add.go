@@ -222,9 +222,14 @@ func (b *Bloom) empty() (*view, error) {
 	if b.step != 0 {
 		return v, nil
 	}
-	layers := b.view.Load().layers
-	c := layers[len(layers)-1].layerConfig
-	c.serial = b.next
+	c, err := b.config.nextLayer(b.next, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	if layers := b.view.Load().layers; len(layers) > 0 {
+		c = layers[len(layers)-1].layerConfig
+		c.serial = b.next
+	}
 	l, err := c.make(b.store)
 	if err != nil {
 		return nil, fmt.Errorf("store: a new array for the cleared filter: %w", err)

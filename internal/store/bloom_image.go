@@ -94,9 +94,6 @@ func parseBloomMeta(b []byte) (*bloomMeta, error) {
 		return nil, fmt.Errorf("a filter whose next layer is %d", m.next)
 	}
 	n := r.uvarint()
-	if r.err == nil && n == 0 && m.config.Span == 0 {
-		return nil, fmt.Errorf("a filter without layers")
-	}
 	if r.err == nil && (n > maxLayers || n > uint64(len(r.b))) {
 		return nil, fmt.Errorf("a filter of %d layers", n)
 	}

@@ -64,6 +64,9 @@ func (s *Store) parseDumpHeader(header []byte) (*bloomMeta, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrData, err)
 	}
+	if len(meta.layers) == 0 && meta.config.Span == 0 {
+		return nil, fmt.Errorf("%w: a filter without layers", ErrData)
+	}
 	return meta, nil
 }
 

@@ -299,3 +299,27 @@ func TestNamesAreAccounted(t *testing.T) {
 		t.Errorf("%d bytes of nothing: %v", s.Memory(), err)
 	}
 }
+
+// The union of filters without keys is a filter like any other.
+func TestMergeOfEmptyFilters(t *testing.T) {
+	s := mustOpen(t, Options{FS: vfs.NewMem()})
+	if _, _, err := s.CreateBloom([]byte("a"), BloomConfig{ErrorRate: 0.01, Capacity: 100, Expansion: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.MergeBloom([]byte("b"), []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		a, b := s.Get([]byte("a")).(*Bloom), s.Get([]byte("b")).(*Bloom)
+		if i := b.Info(); i.Capacity != 100 || len(i.Layers) != 1 || b.Bytes() != a.Bytes() {
+			t.Errorf("%+v, %d bytes, and %d of its like", i, b.Bytes(), a.Bytes())
+		}
+		if _, err := b.Clear(); err != nil {
+			t.Fatal(err)
+		}
+		if s.Memory() != a.Bytes()+b.Bytes() {
+			t.Errorf("%d bytes where values have %d and %d", s.Memory(), a.Bytes(), b.Bytes())
+		}
+		s = reopened(t, s)
+	}
+}

@@ -58,6 +58,12 @@ func (s *Store) MergeBloom(dest []byte, sources ...[]byte) (LSN, error) {
 	}
 	to.next = next
 	to.view.Store(v)
+	if len(v.layers) == 0 && to.step == 0 { // the sources are empty
+		if err := to.first(); err != nil {
+			s.memory.force(to.memory.Swap(0), 0)
+			return 0, err
+		}
+	}
 	return s.create(dest, to, false, nil)
 }
 
