@@ -40,8 +40,8 @@ type value interface {
 type base struct {
 	store   *Store
 	kind    kind
-	id      uint64 // never used twice
-	created int64  // Unix milliseconds
+	id      uint64        // never used twice
+	created int64         // Unix milliseconds
 	memory  atomic.Uint64 // without that of the name
 
 	// mu is held by changes while they are decided, logged and made. Questions to
