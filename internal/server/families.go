@@ -61,8 +61,12 @@ func refusesAll(err error) bool {
 
 // storeError is the text of an error of the store that no command has words for.
 func storeError(err error) string {
-	if errors.Is(err, store.ErrMemory) {
+	switch {
+	case errors.Is(err, store.ErrMemory):
 		return outOfMemory
+	case errors.Is(err, store.ErrDiskFull), errors.Is(err, store.ErrFailed):
+		// The word by which clients know a server that cannot write to its disk.
+		return fmt.Sprintf("MISCONF %v", err)
 	}
 	return fmt.Sprintf("ERR %v", err)
 }
