@@ -174,7 +174,8 @@ func (r *serving) storeOptions() store.Options {
 				r.metrics.Error()
 				r.logger.Error("the store has a problem", "error", err)
 			},
-			Log: func(text string) { r.logger.Debug("database", "text", text) },
+			Recovered: func() { r.logger.Info("changes are taken again") },
+			Log:       func(text string) { r.logger.Debug("database", "text", text) },
 		},
 	}
 }

@@ -123,6 +123,8 @@ type Events struct {
 	Fsync func(took time.Duration)
 	// Error is called when something in the background has gone wrong.
 	Error func(error)
+	// Recovered is called when changes are taken again that were refused.
+	Recovered func()
 	// Log is told what the database has to say, for people who look for the cause
 	// of trouble.
 	Log func(text string)
@@ -158,6 +160,9 @@ func (o *Options) complete() {
 	}
 	if o.Events.Error == nil {
 		o.Events.Error = func(error) {}
+	}
+	if o.Events.Recovered == nil {
+		o.Events.Recovered = func() {}
 	}
 	if o.Events.Log == nil {
 		o.Events.Log = func(string) {}

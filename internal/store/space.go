@@ -40,7 +40,9 @@ func (s *Store) show() {
 	case d.full != nil:
 		s.log.trouble.Store(&trouble{d.full, false})
 	default:
-		s.log.trouble.Store(nil)
+		if s.log.trouble.Swap(nil) != nil {
+			s.opts.Events.Recovered()
+		}
 	}
 	s.announce()
 }

@@ -92,7 +92,8 @@ func refused(t *testing.T, s *Store, m model, want error) {
 
 func TestDiskReserve(t *testing.T) {
 	disk := newFullable()
-	s := mustOpen(t, Options{FS: disk, Reserve: 1000})
+	recovered := 0
+	s := mustOpen(t, Options{FS: disk, Reserve: 1000, Events: Events{Recovered: func() { recovered++ }}})
 	m := model{}
 	mustDo(t, s, m, create("a", BloomConfig{ErrorRate: rare, Capacity: 10, Expansion: 2}))
 	mustDo(t, s, m, create("b", BloomConfig{ErrorRate: rare, Capacity: 10, Expansion: 2}))
@@ -101,8 +102,17 @@ func TestDiskReserve(t *testing.T) {
 	s.considerSpace()
 	refused(t, s, m, ErrDiskFull)
 	mustDo(t, s, m, remove("b")) // makes room
-	disk.free.Store(1000)
 	s.considerSpace()
+	if recovered != 0 {
+		t.Error("a store whose disk is full says that it has recovered")
+	}
+	disk.free.Store(1000)
+	for range 2 {
+		s.considerSpace()
+	}
+	if recovered != 1 {
+		t.Errorf("a store that takes changes again has said so %d times", recovered)
+	}
 	mustDo(t, s, m, add("a", 40, 60))
 	mustMatch(t, s, m)
 	again := mustOpen(t, Options{FS: disk.mem.CrashClone(vfs.CrashCloneCfg{})})
