@@ -21,6 +21,7 @@ type database struct {
 	events *Events
 	failed func(*database, error)
 
+	unref sync.Once
 	once  sync.Once
 	cause error         // why it is dead
 	dead  chan struct{} // closed when it is
@@ -65,7 +66,7 @@ func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database
 // close closes the database, or returns why that is impossible.
 func (d *database) close() error {
 	err := d.guarded(d.db.Close)
-	d.cache.Unref()
+	d.unref.Do(d.cache.Unref)
 	return err
 }
 

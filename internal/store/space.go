@@ -167,6 +167,8 @@ func (s *Store) heal() error {
 	s.db.Store(db)
 	last := s.log.forget()
 	if err := s.checkpoint(func() (LSN, bool) { return last, false }); err != nil {
+		// It is tried again every second: nothing of this attempt may stay.
+		_ = db.close() // what is wrong with it does not matter any more
 		db.die(err)
 		return err
 	}
