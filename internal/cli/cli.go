@@ -117,8 +117,9 @@ type app struct {
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "seen",
-		Short: "have I seen this before?",
+		Use:                   "seen COMMAND [ARGUMENT]...",
+		DisableFlagsInUseLine: true,
+		Short:                 "have I seen this before?",
 		Long: `seen answers one question, fast and in little memory: has this key been seen
 before? It removes duplicate lines in one pass, filters lines by sets, and
 builds, merges and inspects Bloom filters.`,

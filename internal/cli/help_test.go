@@ -15,6 +15,9 @@ func TestHelpTopics(t *testing.T) {
 	if a, b := output(t, "help"), output(t, "--help"); a != b {
 		t.Errorf("seen help:\n%s\nseen --help:\n%s", a, b)
 	}
+	if text := output(t, "help"); !strings.Contains(text, "Usage:\n  seen COMMAND ") || strings.Contains(text, "[flags]") {
+		t.Errorf("seen help does not say how seen is called:\n%s", text)
+	}
 	for _, args := range [][]string{{"help", "nosuch"}, {"help", "uniq", "more"}} {
 		var out, messages bytes.Buffer
 		code := Run(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages})
