@@ -21,6 +21,8 @@ type acl struct {
 	table *table
 	file  string
 
+	changing sync.Mutex // held by changes, so that none is lost, before mu
+
 	mu      sync.RWMutex
 	users   map[string]*user
 	nobody  *user         // the user default, of whom nobody has to ask
@@ -67,6 +69,8 @@ func (a *acl) put(name string, r *rights) *user {
 // setPassword makes a password the only one of the user default; "" opens that user
 // to everybody.
 func (a *acl) setPassword(password string) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
 	r := a.nobody.rights.Load().clone()
 	r.passwords, r.open = nil, password == ""
 	if password != "" {
@@ -89,13 +93,13 @@ func (a *acl) list() []*user {
 	return slices.SortedFunc(maps.Values(a.users), func(x, y *user) int { return strings.Compare(x.name, y.name) })
 }
 
-// remove removes a user and reports whether there was one.
-func (a *acl) remove(name string) bool {
+// remove removes a user and returns it, nil if there was none.
+func (a *acl) remove(name string) *user {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, ok := a.users[name]
+	u := a.users[name]
 	delete(a.users, name)
-	return ok
+	return u
 }
 
 // change applies rules to a user, a new one if there is none of that name: all of
@@ -104,6 +108,8 @@ func (a *acl) change(name string, rules []string) (rule, problem string) {
 	if !plainPattern(name) {
 		return name, "Usernames can't contain spaces or null characters"
 	}
+	a.changing.Lock()
+	defer a.changing.Unlock()
 	r := newRights(a.table)
 	if u := a.get(name); u != nil {
 		r = u.rights.Load().clone()

@@ -94,6 +94,8 @@ func (a *acl) load() (gone []*user, err error) {
 	if err != nil {
 		return nil, err
 	}
+	a.changing.Lock()
+	defer a.changing.Unlock()
 	for _, u := range a.list() {
 		if found[u.name] == nil && u.name != defaultUserName {
 			a.remove(u.name)

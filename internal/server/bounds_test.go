@@ -3,8 +3,13 @@ package server
 import (
 	"bytes"
 	"net"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
 
 	"seen/internal/resp"
 	"seen/internal/store"
@@ -127,5 +132,52 @@ func TestDumpOfALargeValue(t *testing.T) {
 	}
 	if v := c.do("DUMP", "large"); v.Kind != resp.Error || !strings.Contains(v.Text, "too large") {
 		t.Errorf("%.100s", v)
+	}
+}
+
+// Changes of one user at the same time are all made.
+func TestChangesOfUsersAreNotLost(t *testing.T) {
+	s := start(t)
+	const each = 1000
+	var wg sync.WaitGroup
+	for _, kind := range []string{"a", "b", "c"} {
+		wg.Go(func() {
+			for i := range each {
+				if _, problem := s.acl.change("somebody", []string{"~" + kind + strconv.Itoa(i)}); problem != "" {
+					t.Error(problem)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(s.acl.get("somebody").rights.Load().patterns); n != 3*each {
+		t.Errorf("%d of %d changes are there", n, 3*each)
+	}
+}
+
+// A user who is deleted while its password is tried does not stay.
+func TestDeletedWhileLoggingIn(t *testing.T) {
+	s := start(t)
+	admin := s.dial(t)
+	slow, err := bcrypt.GenerateFromPassword([]byte("secret"), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin.want("+OK", "ACL", "SETUSER", "somebody", "on", "#"+string(slow), "+@all", "~*")
+	// The password is tried when the one before has been.
+	s.acl.slow <- struct{}{}
+	c := s.dial(t)
+	c.want("+PONG", "PING")
+	c.send("AUTH", "somebody", "secret")
+	calls := s.table.byName["auth"].stats
+	time.Sleep(50 * time.Millisecond) // if it has not begun by then, it finds no user, which is refused too
+	admin.want(":1", "ACL", "DELUSER", "somebody")
+	<-s.acl.slow
+	if got := c.read().String(); !strings.HasPrefix(got, "-WRONGPASS") {
+		t.Errorf("a deleted user: %s", got)
+	}
+	c.want(`"default"`, "ACL", "WHOAMI")
+	if calls.calls.Load() != 1 {
+		t.Error("AUTH was not called once")
 	}
 }

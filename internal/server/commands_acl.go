@@ -122,7 +122,10 @@ func aclDelUser(c *call) {
 		}
 	}
 	for _, name := range c.args[2:] {
-		if u := c.server.acl.get(string(name)); u != nil && c.server.acl.remove(u.name) {
+		c.server.acl.changing.Lock()
+		u := c.server.acl.remove(string(name))
+		c.server.acl.changing.Unlock()
+		if u != nil {
 			c.kill(func(other *conn) bool { return other.user.Load() == u })
 			n++
 		}

@@ -140,13 +140,22 @@ func auth(c *call) {
 // login makes the client the user of a name if the password is right.
 func (c *call) login(name string, password []byte) bool {
 	u := c.server.acl.authenticate(name, password)
+	former := c.user.Load()
+	if u != nil {
+		c.user.Store(u)
+		// Who was deleted while the password was tried is not found among the
+		// connections that are ended for it.
+		if c.server.acl.get(name) != u {
+			c.user.Store(former)
+			u = nil
+		}
+	}
 	if u == nil {
 		c.server.acl.log.add(refused{
 			reason: "auth", context: c.place(), object: strings.ToUpper(c.command.full), user: name, client: c.describe(),
 		}, c.server.config.Now())
 		return false
 	}
-	c.user.Store(u)
 	c.authenticated = true
 	return true
 }

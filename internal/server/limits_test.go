@@ -111,7 +111,7 @@ func TestStalledReaderIsDropped(t *testing.T) {
 	one := bytes.Repeat(resp.AppendCommand(nil, "ECHO", strings.Repeat("x", 10_000)), 100)
 	waiting := func() bool {
 		for _, c := range s.clients.list() {
-			if c.outlet.waiting() > 0 {
+			if c.outlet.waiting() > 16<<20 { // more than the system takes
 				return true
 			}
 		}
