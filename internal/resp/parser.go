@@ -173,16 +173,3 @@ func (p *Parser) inline(buf []byte, args [][]byte) ([][]byte, int, error) {
 	}
 	return args, end + 1, nil
 }
-
-// Need returns how many bytes the buffer has to hold, at the least, before the
-// command that Next found incomplete can be complete. It is what the client
-// announced: no reason to allocate so much before it has come.
-func (p *Parser) Need() int {
-	if p.left == 0 {
-		return p.seen + 1
-	}
-	if p.bulk < 0 {
-		return p.pos + p.seen + 1
-	}
-	return p.pos + p.bulk + 2
-}

@@ -118,35 +118,15 @@ func TestStrangers(t *testing.T) {
 func TestTotal(t *testing.T) {
 	limits := DefaultLimits
 	limits.Total = 64
-	fits := AppendCommand(nil, strings.Repeat("x", 20), strings.Repeat("y", 23))
+	fits := AppendCommand(nil, strings.Repeat("x", 20), strings.Repeat("y", 26))
 	if len(fits) != 64 {
 		t.Fatalf("the command has %d bytes", len(fits))
 	}
 	if _, rest, err := parseAll(limits, false, string(fits)); rest != "" || err != nil {
 		t.Errorf("a command of 64 bytes: %q is left, %v", rest, err)
 	}
-	if _, _, err := parseAll(limits, false, string(AppendCommand(nil, strings.Repeat("x", 20), strings.Repeat("y", 24)))); err == nil {
+	if _, _, err := parseAll(limits, false, string(AppendCommand(nil, strings.Repeat("x", 20), strings.Repeat("y", 27)))); err == nil {
 		t.Error("a command of 65 bytes is accepted")
-	}
-}
-
-// TestNeed asks for exactly what Need says, and must come to the end that way.
-func TestNeed(t *testing.T) {
-	for _, test := range parserTests {
-		if test.err != "" || test.rest != "" || len(test.want) != 1 {
-			continue
-		}
-		p := Parser{Limits: DefaultLimits}
-		input, have := []byte(test.input), 0
-		for have < len(input) {
-			have = max(have, p.Need())
-			if have > len(input) {
-				t.Fatalf("%q: asks for %d bytes", test.input, have)
-			}
-			if _, n, err := p.Next(slices.Clone(input[:have]), nil); err != nil || n != 0 && have < len(input) {
-				t.Fatalf("%q: n = %d, %v with %d bytes", test.input, n, err, have)
-			}
-		}
 	}
 }
 
