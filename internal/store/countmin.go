@@ -111,11 +111,8 @@ func (s *Store) MergeCountMin(dest *CountMin, sources []*CountMin, weights []int
 			return 0, ErrGone // one of them was looked up before a change of name
 		}
 	}
-	for i, c := range all {
+	for _, c := range all {
 		if err := c.lock(); err != nil {
-			for _, locked := range all[:i] {
-				locked.mu.Unlock()
-			}
 			return 0, err
 		}
 		defer c.mu.Unlock()

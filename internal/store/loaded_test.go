@@ -265,6 +265,28 @@ func TestMergeDuringRename(t *testing.T) {
 	}
 }
 
+// A merge that finds one of its sketches deleted gives the others back, and once.
+func TestMergeOfDeleted(t *testing.T) {
+	s := mustOpen(t, Options{FS: vfs.NewMem()})
+	var all []*CountMin
+	for _, name := range []string{"a", "b", "c"} {
+		c, _, err := s.CreateCountMin([]byte(name), CountMinConfig{Width: 10, Depth: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	if _, _, err := s.Delete([]byte("c")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.MergeCountMin(all[0], all[1:], nil); !errors.Is(err, ErrGone) {
+		t.Errorf("with a deleted one: %v", err)
+	}
+	if _, err := s.MergeCountMin(all[0], all[1:2], nil); err != nil {
+		t.Errorf("with the others: %v", err)
+	}
+}
+
 // Names count as memory.
 func TestNamesAreAccounted(t *testing.T) {
 	s := mustOpen(t, Options{FS: vfs.NewMem(), MaxMemory: 1 << 20})
