@@ -151,6 +151,8 @@ func (s *Store) note(name string, at LSN) {
 func (s *Store) Delete(names ...[]byte) (count int, at LSN, err error) {
 	s.space.Lock()
 	defer s.space.Unlock()
+	s.log.hold() // all or none after a crash
+	defer s.log.release()
 	for _, name := range names {
 		v := s.lookup(name)
 		if v == nil {

@@ -208,14 +208,19 @@ func TestDiskFails(t *testing.T) {
 func TestDiskFullAnywhere(t *testing.T) {
 	for n := int64(0); ; n++ {
 		disk := newFullable()
-		s := mustOpen(t, Options{FS: disk})
+		var opened atomic.Bool
 		var changes atomic.Int64
 		disk.before = func() error {
+			if !opened.Load() {
+				return nil
+			}
 			if c := changes.Add(1) - 1; c >= n && c < n+8 {
 				return syscall.ENOSPC
 			}
 			return nil
 		}
+		s := mustOpen(t, Options{FS: disk})
+		opened.Store(true)
 		m := model{}
 		for i, change := range []func(*Store, model) (LSN, error){
 			create("a", BloomConfig{ErrorRate: rare, Capacity: 10, Expansion: 2}),
