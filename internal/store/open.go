@@ -140,9 +140,9 @@ func (s *Store) Close() error {
 	if !s.close() {
 		return ErrClosed
 	}
-	s.gate.Lock() // commands under way end, and with them what they log
-	s.gate.Unlock()
+	s.gate.Lock() // commands under way end first, and with them what they log
 	close(s.closing)
+	s.gate.Unlock()
 	s.background.Wait()
 	close(s.quit)
 	<-s.ended
