@@ -77,14 +77,18 @@ func (o bloomOptions) config() store.BloomConfig {
 }
 
 // bloomCreation is the error of a filter that could not be made.
-func (c *call) bloomCreation(err error) string {
+func (c *call) bloomCreation(err error) string { return c.creation(err, notCreated) }
+
+// creation is the error of a filter that could not be made, which begins with text
+// unless there is a reason that other commands have too.
+func (c *call) creation(err error, text string) string {
 	switch {
 	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
 		return noMemory
 	case refusesAll(err):
 		return storeError(err)
 	}
-	return fmt.Sprintf("%s: %s", notCreated, err)
+	return fmt.Sprintf("%s: %s", text, err)
 }
 
 func bfReserve(c *call) {

@@ -48,15 +48,7 @@ func (c *call) cuckooConfig(o cuckooOptions) store.CuckooConfig {
 	}
 }
 
-func (c *call) cuckooCreation(err error) string {
-	switch {
-	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
-		return noMemory
-	case refusesAll(err):
-		return storeError(err)
-	}
-	return fmt.Sprintf("%s: %s", cuckooNotCreated, err)
-}
+func (c *call) cuckooCreation(err error) string { return c.creation(err, cuckooNotCreated) }
 
 func cfReserve(c *call) {
 	o, problem := parseCuckooReserve(c.args, c.filterSettings())
