@@ -29,7 +29,8 @@ func (f *Cuckoo) PrepareHash(h uint64) error {
 	if f.plan.ready && f.plan.h == h {
 		return nil
 	}
-	f.path = f.path[:0]
+	// The path of the plan before goes, and so the plan has to.
+	f.plan, f.path = cuckooPlan{}, f.path[:0]
 	tables := f.all()
 	for _, t := range slices.Backward(tables) {
 		if slot, ok := t.find(h, 0); ok {

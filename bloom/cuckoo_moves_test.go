@@ -129,3 +129,40 @@ func TestCuckooVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestCuckooPrepareFails prepares a key that makes others move, and then another for
+// which there is no room: the way of the first is forgotten with its plan.
+func TestCuckooPrepareFails(t *testing.T) {
+	met := 0
+	for seed := range uint64(200) {
+		f, err := NewCuckoo(CuckooConfig{Capacity: 16, BucketSize: 1, MaxIterations: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held []uint64
+		h := seed
+		next := func() uint64 { h = h*0x9e3779b97f4a7c15 + 0x632be59bd9b4e019; return h ^ h>>32 }
+		for range 200 {
+			key, other := next(), next()
+			if f.PrepareHash(key) != nil {
+				continue
+			}
+			moves := len(f.path) > 0
+			if moves && f.PrepareHash(other) != nil {
+				met++
+			}
+			if err := f.AddHash(key); err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, key)
+			for _, k := range held {
+				if f.CountHash(k) == 0 {
+					t.Fatalf("seed %d: key %d of %d is lost", seed, k, len(held))
+				}
+			}
+		}
+	}
+	if met == 0 {
+		t.Error("never failed a key between the preparation and the addition of another that makes some move")
+	}
+}

@@ -97,3 +97,12 @@ func (f *File) Stats() (s bloom.Stats, err error) {
 	defer f.guard(setPanicOnFault(), &err)
 	return f.view.Stats(), nil
 }
+
+// Trace tells what the question for a hash looks at; see [bloom.TraceOf].
+func (f *File) Trace(h uint64) (all []bloom.Trace, err error) {
+	if f.view == nil {
+		return nil, f.whyNot
+	}
+	defer f.guard(setPanicOnFault(), &err)
+	return bloom.TraceOf(f.view, h)
+}

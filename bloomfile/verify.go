@@ -31,16 +31,22 @@ func setPanicOnFault() bool { return debug.SetPanicOnFault(true) }
 // of setPanicOnFault and turns failures and faults into an error.
 func (f *File) guard(before bool, err *error) {
 	debug.SetPanicOnFault(before)
-	switch r := recover().(type) {
+	caught(recover(), f.path, f.bytes, err)
+}
+
+// caught turns what was recovered into an error, if it is a failure or a fault of the
+// bytes that are mapped.
+func caught(r any, path string, mapped []byte, err *error) {
+	switch r := r.(type) {
 	case nil:
 	case failure:
 		*err = r.err
 	case interface{ Addr() uintptr }:
-		start := uintptr(unsafe.Pointer(unsafe.SliceData(f.bytes)))
-		if r.Addr() < start || r.Addr()-start >= uintptr(len(f.bytes)) {
+		start := uintptr(unsafe.Pointer(unsafe.SliceData(mapped)))
+		if r.Addr() < start || r.Addr()-start >= uintptr(len(mapped)) {
 			panic(r) // not ours
 		}
-		*err = fmt.Errorf("bloomfile: %s: byte %d cannot be read: the file was truncated while it was open, or its disk fails", f.path, r.Addr()-start)
+		*err = fmt.Errorf("bloomfile: %s: byte %d cannot be read: the file was truncated while it was open, or its disk fails", path, r.Addr()-start)
 	default:
 		panic(r)
 	}

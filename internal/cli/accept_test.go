@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"seen/internal/corpus"
@@ -75,7 +77,7 @@ func (c *onceChecker) end() int {
 // knowledge of what is distinct.
 func TestUniqAgainstExactSet(t *testing.T) {
 	config := corpus.Standard(corpus.URLs)
-	if raceEnabled {
+	if filtertest.Race {
 		var err error
 		if config, err = config.Scale(0.01); err != nil {
 			t.Fatal(err)
@@ -180,6 +182,13 @@ const runAsCommand = "RUN_AS_SEEN"
 func TestMain(m *testing.M) {
 	if os.Getenv(runAsCommand) != "" {
 		os.Exit(Run(context.Background(), Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}))
+	}
+	// In the background of a script, or under nohup, signals are ignored, and what
+	// is started inherits that; a signal that is caught is not.
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	scriptMain(m)
 }

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 )
 
 const (
@@ -67,6 +68,12 @@ func New(n uint64) (*Array, error) {
 
 // Words returns the array. It is valid as long as a is alive and not released.
 func (a *Array) Words() []uint64 { return a.words }
+
+// Bytes returns the same memory as bytes. What they are as words depends on the
+// order of the machine: an array is used as the one or as the other.
+func (a *Array) Bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.words))), 8*len(a.words))
+}
 
 // Release returns the memory to the system at once. The words must not be used
 // any more; Words returns nil. Further calls do nothing.

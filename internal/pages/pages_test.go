@@ -94,3 +94,23 @@ func TestTooLarge(t *testing.T) {
 		}
 	}
 }
+
+func TestBytesAreTheWords(t *testing.T) {
+	for _, n := range []uint64{0, 3, Least / 8} {
+		a, err := New(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := a.Bytes()
+		if uint64(len(b)) != 8*n {
+			t.Fatalf("%d words have %d bytes", n, len(b))
+		}
+		if n > 0 {
+			b[8*n-1], b[8*n-8] = 1, 1
+			if got := a.Words()[n-1]; got != 1<<56|1 {
+				t.Errorf("the last word is %x after a change of its first and last byte", got)
+			}
+		}
+		runtime.KeepAlive(a)
+	}
+}

@@ -1,0 +1,229 @@
+package bloom
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"runtime"
+
+	"seen/internal/kernel"
+	"seen/sizing"
+)
+
+// A Trace is what the question for one key looks at in one array of a filter. It is
+// for people who want to know why a filter says what it says.
+type Trace struct {
+	// Array names the kind of the array: "classic", "blocked", "partitioned",
+	// "counting", "fingerprints", "static" or "cuckoo".
+	Array string
+	// Part numbers the arrays of a filter, the oldest or first being 0. From is the
+	// generation of a window that it belongs to.
+	Part int
+	From int64
+	// Positions is the number of bits, counters, slots or fingerprints of the array.
+	Positions uint64
+	// Probes are the places looked at, in order. A set of fingerprints has none.
+	Probes []TraceProbe
+	// Found says whether this array has the key, for all that can be told. A filter has
+	// it if one of its arrays has; a cascade, if all have.
+	Found bool
+	// ErrorRate is the probability that this array says so of a key that was never
+	// added to it.
+	ErrorRate float64
+}
+
+// A TraceProbe is a place in an array that was looked at.
+type TraceProbe struct {
+	Position uint64 // of the bit, counter or slot
+	Line     uint64 // of 64 bytes, that it stands in
+	Set      bool   // the bit is one, the counter is not 0, the slot has the fingerprint
+	Value    uint64 // of the bit, counter or slot
+}
+
+// TraceOf returns the traces of the question for the hash h, one for each array of the
+// filter, also those that HasHash would not look at any more. Like HasHash it must not
+// run while others add to the filter, unless the filter allows that. Filters of other
+// packages are an error.
+func TraceOf(v View, h uint64) (all []Trace, err error) {
+	switch f := v.(type) {
+	case *Filter:
+		all = []Trace{f.trace(h)}
+	case *Partitioned:
+		all = []Trace{f.trace(h)}
+	case *Counting:
+		all = []Trace{f.trace(h)}
+	case *Blocked:
+		all = []Trace{f.trace(h)}
+	case *Shared:
+		all = []Trace{f.f.trace(h)}
+		all[0].ErrorRate = f.f.params.ErrorRate(f.Added())
+	case *Scalable:
+		all = f.traces(h)
+	case *Cascade:
+		for i, level := range f.levels {
+			all = append(all, level.trace(levelHash(h, i)))
+		}
+	case *Window:
+		all = f.traces(h)
+	case *Adaptive:
+		if f.filter != nil {
+			all = f.filter.traces(h)
+		} else {
+			all = []Trace{f.trace(h)}
+		}
+	case *Static:
+		all = []Trace{f.trace(h)}
+	case *Cuckoo:
+		all = f.traces(h)
+	default:
+		return nil, fmt.Errorf("bloom: a %T cannot be traced; give a filter of this package", v)
+	}
+	for i := range all {
+		all[i].Part = i
+	}
+	runtime.KeepAlive(v)
+	return all, nil
+}
+
+// lineOf returns the line of a bit.
+func lineOf(bit uint64) uint64 { return bit / sizing.LineBits }
+
+// begin returns a trace without probes, which is found until one says no.
+func (a *array) begin(kind string) Trace {
+	return Trace{Array: kind, Positions: a.params.M, Found: true, ErrorRate: a.params.ErrorRate(a.added)}
+}
+
+// probe notes the look at bit i.
+func (t *Trace) probe(a *array, i uint64) {
+	a.touchWord(i / 64)
+	bit := a.words[i/64] >> (i % 64) & 1
+	t.add(TraceProbe{Position: i, Line: lineOf(i), Set: bit != 0, Value: bit})
+}
+
+func (t *Trace) add(p TraceProbe) {
+	t.Probes = append(t.Probes, p)
+	t.Found = t.Found && p.Set
+}
+
+func (f *Filter) trace(h uint64) Trace {
+	t := f.begin("classic")
+	for range f.params.K {
+		t.probe(&f.array, position(h, f.params.M))
+		h = probeStep(h)
+	}
+	return t
+}
+
+func (f *Partitioned) trace(h uint64) Trace {
+	t := f.begin("partitioned")
+	for first := uint64(0); first < f.params.M; first += f.slice {
+		t.probe(&f.array, first+position(h, f.slice))
+		h = probeStep(h)
+	}
+	return t
+}
+
+func (f *Counting) trace(h uint64) Trace {
+	t := f.begin("counting")
+	for range f.params.K {
+		i := position(h, f.params.M)
+		w, shift := f.counter(i)
+		n := *w >> shift & f.most
+		t.add(TraceProbe{Position: i, Line: lineOf(i * uint64(f.params.CounterBits)), Set: n != 0, Value: n})
+		h = probeStep(h)
+	}
+	return t
+}
+
+func (f *Blocked) trace(h uint64) Trace {
+	t := f.begin("blocked")
+	for region := range uint64(f.layout.Lines) {
+		from := region*f.layout.RegionLines*kernel.LineWords + f.layout.Offset(h)
+		for lane, word := range f.layout.LaneBits(h) {
+			if word != 0 {
+				t.probe(&f.array, (from+uint64(lane))*64+uint64(bits.TrailingZeros64(word)))
+			}
+		}
+		h = kernel.Next(h)
+	}
+	return t
+}
+
+func (s *Scalable) traces(h uint64) (all []Trace) {
+	for _, l := range s.layers {
+		all = append(all, l.Blocked.trace(h))
+	}
+	return all
+}
+
+func (w *Window) traces(h uint64) (all []Trace) {
+	gens := w.liveGens(w.now())
+	for i := len(gens) - 1; i >= 0; i-- {
+		for _, t := range gens[i].set.traces(h) {
+			t.From = gens[i].number
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// trace looks a hash up among those that are kept as they are.
+func (a *Adaptive) trace(h uint64) Trace {
+	n := a.Stats().Added
+	return Trace{Array: "fingerprints", Positions: n, Found: a.HasHash(h), ErrorRate: math.Ldexp(float64(n), -64)}
+}
+
+func (f *Static) trace(h uint64) Trace {
+	t := Trace{
+		Array: "static", Positions: uint64(len(f.fuse.slots)) / uint64(f.fuse.bits/8), Found: f.HasHash(h),
+		ErrorRate: math.Ldexp(1, -f.fuse.bits) + math.Ldexp(float64(f.n), -64),
+	}
+	i0, i1, i2 := f.fuse.find(f.fuse.mix(h))
+	size := uint64(f.fuse.bits / 8)
+	for _, i := range []uint64{i0, i1, i2} {
+		value := uint64(0)
+		for b := size; b > 0; b-- {
+			value = value<<8 | uint64(f.fuse.slots[i*size+b-1])
+		}
+		// No slot alone says anything; together they do.
+		t.Probes = append(t.Probes, TraceProbe{Position: i, Line: i * size / (sizing.LineBits / 8), Set: t.Found, Value: value})
+	}
+	return t
+}
+
+func (f *Cuckoo) traces(h uint64) (all []Trace) {
+	const other = 254.0 / 255 // that a fingerprint is not the one asked for
+	fp := fingerprint(h)
+	for _, table := range f.all() {
+		load := float64(table.occupied()) / float64(table.size)
+		t := Trace{Array: "cuckoo", Positions: table.size, ErrorRate: 1 - math.Pow(other, 2*float64(f.bucketSize)*load)}
+		first, second := table.pair(h)
+		buckets := []uint64{first, second}
+		if first == second {
+			buckets = buckets[:1]
+		}
+		for _, b := range buckets {
+			for slot := b * f.bucketSize; slot < (b+1)*f.bucketSize; slot++ {
+				value := table.get(slot)
+				t.Probes = append(t.Probes, TraceProbe{Position: slot, Line: slot / (sizing.LineBits / 8), Set: value == fp, Value: uint64(value)})
+				t.Found = t.Found || value == fp
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// TracedErrorRate returns the probability that a filter with these arrays says yes to a
+// key that was never added: that of any of them, or of all if all have to say so.
+func TracedErrorRate(traces []Trace, all bool) float64 {
+	right, wrong := 0.0, 1.0
+	for _, t := range traces {
+		right += math.Log1p(-min(t.ErrorRate, 1))
+		wrong *= t.ErrorRate
+	}
+	if all {
+		return wrong
+	}
+	return -math.Expm1(right)
+}
