@@ -17,8 +17,10 @@ const (
 
 // Hash returns the hash of key as f's options want it: by 64-bit arithmetic, or
 // for some filters of early versions by 32-bit arithmetic. It does not allocate.
-func (f *RedisBloom) Hash(key []byte) RedisHash {
-	if f.options&redisForce64 == 0 {
+func (f *RedisBloom) Hash(key []byte) RedisHash { return redisHash(key, f.options) }
+
+func redisHash(key []byte, options uint32) RedisHash {
+	if options&redisForce64 == 0 {
 		a := murmur32(key, redisSeed32)
 		return RedisHash{uint64(a), uint64(murmur32(key, a))}
 	}

@@ -117,12 +117,19 @@ func (s redisShape) link() (*redisLink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("interop: %w", err)
 	}
-	l := &redisLink{redisShape: s, modulus: s.bits, mem: mem, words: mem.Words()}
+	l := s.bare()
+	l.mem, l.words = mem, mem.Words()
+	return l, nil
+}
+
+// bare makes a sub-filter without an array, which knows the positions of keys.
+func (s redisShape) bare() *redisLink {
+	l := &redisLink{redisShape: s, modulus: s.bits}
 	if s.power != 0 {
 		l.modulus = 1 << s.power
 	}
 	l.wrap = (math.MaxUint64%l.modulus + 1) % l.modulus
-	return l, nil
+	return l
 }
 
 // probe walks over the positions of a key. The definition takes a remainder of 64

@@ -25,7 +25,9 @@ import (
 const (
 	rdbModuleValue = 7
 	rdbEnd         = 0
+	rdbSigned      = 1
 	rdbNumber      = 2
+	rdbFloat       = 3
 	rdbDouble      = 4
 	rdbString      = 5
 
@@ -115,14 +117,11 @@ func appendRDBLength(dst []byte, n uint64) []byte {
 
 // RestoreRedisBloom returns the filter of a payload that DUMP gave.
 func RestoreRedisBloom(payload []byte, reserve func(bytes uint64) error) (*RedisBloom, error) {
-	end := len(payload) - rdbTailSize
-	if end < 0 {
-		return nil, badRedis("a payload of %d bytes, which has at least %d", len(payload), rdbTailSize)
+	value, err := openPayload(payload)
+	if err != nil {
+		return nil, err
 	}
-	if sum := binary.LittleEndian.Uint64(payload[end+2:]); sum != rdbChecksum(payload[:end+2]) {
-		return nil, badRedis("the payload does not match its checksum")
-	}
-	f, rest, err := readRDBValue(payload[:end], reserve)
+	f, rest, err := readRDBValue(value, reserve)
 	if err == nil && len(rest) != 0 {
 		f.Release()
 		return nil, badRedis("%d bytes follow the value", len(rest))
@@ -130,24 +129,59 @@ func RestoreRedisBloom(payload []byte, reserve func(bytes uint64) error) (*Redis
 	return f, err
 }
 
+// openPayload checks the checksum of a payload and returns the value in it.
+func openPayload(payload []byte) ([]byte, error) {
+	end := len(payload) - rdbTailSize
+	if end < 0 {
+		return nil, badRedis("a payload of %d bytes, which has at least %d", len(payload), rdbTailSize)
+	}
+	if sum := binary.LittleEndian.Uint64(payload[end+2:]); sum != rdbChecksum(payload[:end+2]) {
+		return nil, badRedis("the payload does not match its checksum")
+	}
+	return payload[:end], nil
+}
+
 // readRDBValue returns the filter whose value b begins with, and what follows it.
 func readRDBValue(b []byte, reserve func(bytes uint64) error) (*RedisBloom, []byte, error) {
 	if len(b) == 0 || b[0] != rdbModuleValue {
 		return nil, nil, badRedis("not the value of a module")
 	}
-	r := rdbReader{rest: b[1:]}
+	h, arrays, rest, err := parseRDBValue(b[1:])
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := h.filter(reserve)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, l := range f.chain() {
+		array, err := arrays[i].bytes()
+		if err != nil {
+			f.Release()
+			return nil, nil, err
+		}
+		l.setBytes(0, array)
+	}
+	return f, rest, nil
+}
+
+// parseRDBValue returns the header and the arrays of the value that b begins with, but
+// for its type, and what follows it.
+func parseRDBValue(b []byte) (h redisHeader, arrays []rdbText, rest []byte, err error) {
+	fail := func(err error) (redisHeader, []rdbText, []byte, error) { return redisHeader{}, nil, nil, err }
+	r := rdbReader{rest: b}
 	id := r.length()
 	version := id & (1<<10 - 1)
 	switch {
 	case r.err != nil:
-		return nil, nil, r.err
+		return fail(r.err)
 	case id != rdbModuleID(redisModuleName, version):
-		return nil, nil, badRedis("the value of another module, id %016x", id)
+		return fail(badRedis("the value of another module, id %016x", id))
 	case version < 1 || version > redisEncoding:
-		return nil, nil, badRedis("encoding %d, of which 1 to %d are known", version, redisEncoding)
+		return fail(badRedis("encoding %d, of which 1 to %d are known", version, redisEncoding))
 	}
 	total, n := r.number(), r.number()
-	h := redisHeader{expansion: 2}
+	h.expansion = 2
 	if version >= 2 {
 		h.options = r.number32()
 	}
@@ -157,7 +191,6 @@ func readRDBValue(b []byte, reserve func(bytes uint64) error) (*RedisBloom, []by
 	if n == 0 || n > redisMaxLinks {
 		r.fail("%d sub-filters instead of 1 to %d", n, redisMaxLinks)
 	}
-	var arrays []rdbText
 	for i := uint64(0); i < n && r.err == nil; i++ {
 		var s redisShape
 		s.capacity = r.number()
@@ -176,24 +209,12 @@ func readRDBValue(b []byte, reserve func(bytes uint64) error) (*RedisBloom, []by
 	}
 	r.opcode(rdbEnd)
 	if r.err != nil {
-		return nil, nil, r.err
+		return fail(r.err)
 	}
 	if err := h.check(total); err != nil {
-		return nil, nil, err
+		return fail(err)
 	}
-	f, err := h.filter(reserve)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i, l := range f.chain() {
-		array, err := arrays[i].bytes()
-		if err != nil {
-			f.Release()
-			return nil, nil, err
-		}
-		l.setBytes(0, array)
-	}
-	return f, r.rest, nil
+	return h, arrays, r.rest, nil
 }
 
 // rdbReader reads the parts of a value. After the first failure it reads zeros.
@@ -285,6 +306,11 @@ const lzfMost = 264
 
 func (r *rdbReader) text() rdbText {
 	r.opcode(rdbString)
+	return r.plainText()
+}
+
+// plainText reads a string as it stands outside the values of modules.
+func (r *rdbReader) plainText() rdbText {
 	n, special := r.rawLength()
 	switch {
 	case !special:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -72,14 +73,21 @@ func (v *vector) file(t testing.TB, name string) []byte {
 }
 
 func (v *vector) key(t testing.TB, text string) []byte {
-	if v.params.KeyEncoding != "hex" {
-		return []byte(text)
+	switch v.params.KeyEncoding {
+	case "decimal":
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return binary.LittleEndian.AppendUint64(nil, uint64(n))
+	case "hex":
+		b, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
 	}
-	b, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return []byte(text)
 }
 
 // load feeds the chunks to a filter as BF.LOADCHUNK does.

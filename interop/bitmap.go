@@ -1,0 +1,141 @@
+package interop
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+
+	"seen/bloom"
+)
+
+// Bitmap is an array of bits without a header, as a string of Redis or as what a
+// library of bit sets dumps: whoever reads it must know what wrote it. It comes from
+// the functions for the systems: [NewRedisson], [ParseRedisson] and so on.
+//
+// Any number of goroutines may ask while none changes the filter. The hashes are
+// public, so that whoever chooses keys can choose some that collide. A Bitmap must not
+// be copied.
+type Bitmap struct {
+	plain
+	system bitmapSystem
+	least  int // bytes to write, although they may be zero
+}
+
+// bitmapSystem is what wrote a [Bitmap].
+type bitmapSystem interface {
+	scheme
+	name() string // of the format
+	order() bitOrder
+	// trims reports whether the system leaves zero bytes at the end out.
+	trims() bool
+	check() error
+	describe() Description
+}
+
+// newBitmap makes an empty filter.
+func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*Bitmap, error) {
+	if err := checkBitmap(s); err != nil {
+		return nil, err
+	}
+	m, _ := s.size()
+	b, err := newBitArray(s.order(), bytesOf(m))
+	if err != nil {
+		return nil, fmt.Errorf("interop: %s: %w", s.name(), err)
+	}
+	f := &Bitmap{plain: plain{bits: b, scheme: s, capacity: capacity, rate: rate}, system: s}
+	if !s.trims() {
+		f.least = len(b.b)
+	}
+	return f, nil
+}
+
+func checkBitmap(s bitmapSystem) error {
+	if err := s.check(); err != nil {
+		return fmt.Errorf("interop: %s: %w", s.name(), err)
+	}
+	m, k := s.size()
+	if m == 0 || m > math.MaxInt64 {
+		return fmt.Errorf("interop: %s: m = %d bits; give 1 to 2^63-1", s.name(), m)
+	}
+	if k == 0 || k > foreignMaxProbes {
+		return fmt.Errorf("interop: %s: k = %d probes; give 1 to %d", s.name(), k, foreignMaxProbes)
+	}
+	return nil
+}
+
+// parseBitmap returns the filter whose bits are b. Bytes at the end may be missing if
+// the system leaves zeros out, and there may be some more.
+func parseBitmap(b []byte, s bitmapSystem) (*Bitmap, error) {
+	if err := checkBitmap(s); err != nil {
+		return nil, err
+	}
+	m, _ := s.size()
+	if want := bytesOf(m); !s.trims() && uint64(len(b)) != want || uint64(len(b)) > want+8 {
+		return nil, fmt.Errorf("interop: %s: %w: %d bytes, where m = %d bits take %d", s.name(), ErrBadData, len(b), m, want)
+	}
+	return &Bitmap{plain: plain{bits: bitArray{order: s.order(), b: b}, scheme: s}, system: s, least: len(b)}, nil
+}
+
+// Union makes f the OR of f and other, which must be a Bitmap of the same system and
+// parameters.
+func (f *Bitmap) Union(other Reader) error {
+	o, ok := other.(*Bitmap)
+	if !ok || o.system.name() != f.system.name() {
+		return errUnlike(f.system.name()+" filter", other)
+	}
+	return f.unite(&o.plain)
+}
+
+// Clone returns a copy in memory of its own, which can be changed.
+func (f *Bitmap) Clone() (*Bitmap, error) {
+	m, _ := f.system.size()
+	p, err := f.clone(bytesOf(m))
+	if err != nil {
+		return nil, err
+	}
+	return &Bitmap{p, f.system, f.least}, nil
+}
+
+// Stats describes the filter. It reads all bits.
+func (f *Bitmap) Stats() bloom.Stats { return f.stats(f.system.name()) }
+
+// Describe says what the filter is.
+func (f *Bitmap) Describe() Description {
+	d := f.system.describe()
+	d.Fields = append(f.system.params(), d.Fields...)
+	d.Notes = append(d.Notes, f.notes()...)
+	return d
+}
+
+// WriteTo writes the bytes of the array, without zeros at its end where the system
+// leaves them out and they were not there when it was parsed.
+func (f *Bitmap) WriteTo(w io.Writer) (int64, error) {
+	defer runtime.KeepAlive(f)
+	b := f.bits.b
+	for len(b) >= f.least+8 && binary.LittleEndian.Uint64(b[len(b)-8:]) == 0 {
+		b = b[:len(b)-8]
+	}
+	for len(b) > f.least && b[len(b)-1] == 0 {
+		b = b[:len(b)-1]
+	}
+	n, err := w.Write(b)
+	return int64(n), err
+}
+
+// bitsAndProbes reads the parameters m and k of a format whose content does not tell
+// them. Both must be there if they are needed, and otherwise both or none.
+func (s Spec) bitsAndProbes(most uint64, needed bool) (m, k uint64, err error) {
+	if m, err = s.number("m", 1, most); err != nil {
+		return 0, 0, err
+	}
+	if k, err = s.number("k", 1, foreignMaxProbes); err != nil {
+		return 0, 0, err
+	}
+	if m == 0 && (needed || k != 0) || k == 0 && (needed || m != 0) {
+		return 0, 0, fmt.Errorf("interop: %s: %w: give the number of bits and that of probes, which content cannot tell, as --format %s",
+			s.Name, ErrSpec, s.with("m", "BITS").with("k", "PROBES"))
+	}
+	return m, k, nil
+}

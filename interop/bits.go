@@ -1,0 +1,239 @@
+package interop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"runtime"
+
+	"seen/bloom"
+	"seen/internal/pages"
+	"seen/sizing"
+)
+
+// ErrReadOnly is matched by errors about a change of a filter that refers to the
+// bytes it was parsed from.
+var ErrReadOnly = errors.New("the filter lies in bytes that are only read")
+
+// bitOrder says where bit i of an array stands: it is bit j mod 8 of byte j/8, where
+// j is i XOR the order.
+type bitOrder uint64
+
+const (
+	lsbFirst bitOrder = 0  // bytes, or little-endian words of any width
+	msbFirst bitOrder = 7  // bytes whose first bit is the one of value 128
+	bigWords bitOrder = 56 // big-endian words of 64 bits
+)
+
+const (
+	// foreignMaxBytes bounds an array that is made here: to 32 TiB, or what the
+	// address space of a 32-bit system holds.
+	foreignMaxBytes = min(math.MaxInt/2, 1<<45)
+	// foreignMaxProbes is far above what any error rate needs. A header may say more,
+	// and each question would take as long as it likes.
+	foreignMaxProbes = 1000
+)
+
+// bitArray is the bits of a filter in the bytes of a file, wherever those are, or in
+// memory of its own. Bits behind the last byte are 0.
+type bitArray struct {
+	order bitOrder
+	b     []byte
+	own   *pages.Array // what b is a part of; nil if b is only read
+}
+
+// newBitArray returns an array of so many zero bytes, which can be changed.
+func newBitArray(order bitOrder, bytes uint64) (bitArray, error) {
+	if bytes > foreignMaxBytes {
+		return bitArray{}, fmt.Errorf("an array of %d bytes is larger than the limit of %d", bytes, uint64(foreignMaxBytes))
+	}
+	own, err := pages.New((bytes + 7) / 8)
+	if err != nil {
+		return bitArray{}, err
+	}
+	return bitArray{order, own.Bytes()[:bytes:bytes], own}, nil
+}
+
+// clone returns a copy of at least so many bytes, which can be changed.
+func (a *bitArray) clone(bytes uint64) (bitArray, error) {
+	c, err := newBitArray(a.order, max(bytes, uint64(len(a.b))))
+	if err != nil {
+		return bitArray{}, fmt.Errorf("interop: a copy of the filter: %w", err)
+	}
+	copy(c.b, a.b)
+	runtime.KeepAlive(a)
+	return c, nil
+}
+
+// has reports whether bit i is set.
+func (a *bitArray) has(i uint64) bool {
+	j := i ^ uint64(a.order)
+	is := j/8 < uint64(len(a.b)) && a.b[j/8]>>(j%8)&1 != 0
+	runtime.KeepAlive(a)
+	return is
+}
+
+// set sets bit i, which must be in the array, and reports whether it was 0.
+func (a *bitArray) set(i uint64) bool {
+	j := i ^ uint64(a.order)
+	was := a.b[j/8]
+	a.b[j/8] = was | 1<<(j%8)
+	runtime.KeepAlive(a)
+	return a.b[j/8] != was
+}
+
+// hasEach reports whether the bits at all k positions of a key are set. It asks for no
+// position behind the first that is not.
+func (a *bitArray) hasEach(k uint64, position func(i uint64) uint64) bool {
+	for i := range k {
+		if !a.has(position(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// setEach sets the bits at all k positions of a key, and reports whether one was 0.
+func (a *bitArray) setEach(k uint64, position func(i uint64) uint64) (isNew bool) {
+	for i := range k {
+		isNew = a.set(position(i)) || isNew
+	}
+	return isNew
+}
+
+// mayChange returns an error unless the array lies in memory of its own.
+func (a *bitArray) mayChange() error {
+	if a.own == nil {
+		return fmt.Errorf("interop: %w; change a Clone of it", ErrReadOnly)
+	}
+	return nil
+}
+
+// ones counts the bits that are set among the first m.
+func (a *bitArray) ones(m uint64) uint64 {
+	whole := min(m/64, uint64(len(a.b))/8) // words, which hold the same bits in any order
+	n := onesOf(a.b[:8*whole])
+	for i := 64 * whole; i < min(m, 8*uint64(len(a.b))); i++ {
+		if a.has(i) {
+			n++
+		}
+	}
+	runtime.KeepAlive(a)
+	return n
+}
+
+func onesOf(b []byte) uint64 {
+	n := 0
+	for ; len(b) >= 8; b = b[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(b))
+	}
+	for _, x := range b {
+		n += bits.OnesCount8(x)
+	}
+	return uint64(n)
+}
+
+// words returns how the order stores the 64 bits of a word, the first as the lowest.
+func (o bitOrder) words() binary.ByteOrder {
+	if o == bigWords {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// or sets the bits of b in a, which can be changed; those that a has no room for are
+// left out.
+func (a *bitArray) or(b *bitArray) {
+	n := min(len(a.b), len(b.b)) / 8 * 8
+	to, from := a.order.words(), b.order.words()
+	for i := 0; i < n; i += 8 {
+		to.PutUint64(a.b[i:], to.Uint64(a.b[i:])|from.Uint64(b.b[i:]))
+	}
+	for i := n; i < min(len(a.b), len(b.b)); i++ { // less than a word, and so of the same order
+		a.b[i] |= b.b[i]
+	}
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
+}
+
+// writeTo writes whole words of the array, from its start to byte n, in another order.
+func (a *bitArray) writeTo(w io.Writer, n uint64, order bitOrder) error {
+	defer runtime.KeepAlive(a)
+	if order == a.order {
+		_, err := w.Write(a.b[:n])
+		return err
+	}
+	var buf [32 << 10]byte
+	for b := a.b[:n]; len(b) > 0; {
+		part := buf[:min(len(buf), len(b))]
+		for i := 0; i < len(part); i += 8 {
+			order.words().PutUint64(part[i:], a.order.words().Uint64(b[i:]))
+		}
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+		b = b[len(part):]
+	}
+	return nil
+}
+
+// countingWriter counts the bytes that were written.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// done returns what WriteTo returns: err, and the bytes that were written.
+func (c *countingWriter) done(err error) (int64, error) { return c.n, err }
+
+// plainStats describes an array of m bits, of which so many are set, with k probes for
+// each key.
+func plainStats(name string, m, k, ones uint64) bloom.Stats {
+	s := bloom.Stats{
+		Type: name, Bits: m, Probes: int(k), Layers: 1, Bytes: m/8 + (m%8+7)/8,
+		Ones: ones, Fill: float64(ones) / float64(m),
+	}
+	p := sizing.Params{Shape: sizing.Classic, M: m, K: int(k)}
+	if p.Validate() == nil {
+		s.Params = p
+		s.Cardinality = p.Cardinality(ones)
+		s.ErrorRate = p.ErrorRateAt(ones)
+		return s
+	}
+	// More probes than package sizing calculates with: as many keys of one probe.
+	p.K = 1
+	s.Cardinality = p.Cardinality(ones)
+	s.Cardinality.Value /= float64(k)
+	s.Cardinality.StdErr /= float64(k)
+	s.ErrorRate = math.Pow(s.Fill, float64(k))
+	return s
+}
+
+// checkWish refuses a capacity and an error rate for which no filter can be made.
+func checkWish(capacity uint64, errorRate float64) error {
+	if capacity == 0 {
+		return errors.New("interop: capacity 0; give the number of keys, 1 or more")
+	}
+	if !(errorRate > 0 && errorRate < 1) {
+		return fmt.Errorf("interop: error rate %v is not between 0 and 1, both excluded", errorRate)
+	}
+	return nil
+}
+
+// checkSize refuses a number of bits, calculated from a wish, that no array has.
+func checkSize(bits float64, capacity uint64, errorRate float64) error {
+	if bits > foreignMaxBytes*8 {
+		return fmt.Errorf("interop: %d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",
+			capacity, errorRate, bits/8, uint64(foreignMaxBytes))
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"seen/bloom"
+)
+
+// BitsAndBloomsForm is a form of the bytes of a [BitsAndBlooms]. All hold the same.
+type BitsAndBloomsForm string
+
+// What the module writes: its binary form, its JSON, and that after its switch
+// Base64StdEncoding.
+const (
+	BitsAndBloomsBinary  BitsAndBloomsForm = "binary"
+	BitsAndBloomsJSON    BitsAndBloomsForm = "json"
+	BitsAndBloomsJSONStd BitsAndBloomsForm = "json-std"
+)
+
+// BitsAndBlooms is a filter of the Go module github.com/bits-and-blooms/bloom, as
+// versions 2.0.3 and all of 3 write it. It answers as that does for the same bytes.
+//
+// The binary form is three numbers of 64 bits, big-endian: the modulus m of the
+// positions, the probes k of a key, and the length L of the array in bits. Words of
+// 64 bits follow, big-endian, as many as L needs; bit i is bit i mod 64 of word i/64.
+// A switch of that module makes L and the words little-endian, but not m and k; which
+// it is shows in the number of words. JSON has m, k and, as b, the base64 of L and
+// the words. L is m, unless the filter was made from an array; bits from L on are 0.
+//
+// The positions of a key come from four numbers h0 to h3, the halves of MurmurHash3
+// for x64 of the key and of the key with a byte 1 behind it, and are
+// h(i mod 2) + i*h(2 or 3) modulo 2^64 and then m.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A BitsAndBlooms must not
+// be copied.
+type BitsAndBlooms struct {
+	m, k   uint64
+	length uint64 // L
+	form   BitsAndBloomsForm
+	order  bitOrder // of L and the words in what WriteTo writes
+	bits   bitArray
+}
+
+const bitsAndBloomsHeader = 24
+
+// BitsAndBloomsConfig says how large a [BitsAndBlooms] is to be: for Capacity keys at
+// ErrorRate, or by M and K.
+type BitsAndBloomsConfig struct {
+	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
+	// between 0 and 1, exclusively. They give the M and K that the module gives.
+	Capacity  uint64
+	ErrorRate float64
+	// M is the modulus of the positions, and K, 1 to 1000, the probes of a key. With
+	// M, Capacity and ErrorRate do not matter.
+	M, K uint64
+	// Length is the length of the array in bits, if that is to be more than M.
+	Length uint64
+	// Form is what WriteTo writes; BitsAndBloomsBinary if it is "". LittleEndian says
+	// that the array is to be as after bitset.LittleEndian.
+	Form         BitsAndBloomsForm
+	LittleEndian bool
+}
+
+// size returns the m and k of the module's NewWithEstimates.
+func (c BitsAndBloomsConfig) size() (m, k uint64, err error) {
+	if c.M != 0 {
+		return c.M, c.K, nil
+	}
+	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
+		return 0, 0, err
+	}
+	bits := math.Ceil(-1 * float64(c.Capacity) * math.Log(c.ErrorRate) / math.Pow(math.Log(2), 2))
+	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
+		return 0, 0, err
+	}
+	return max(1, uint64(bits)), max(1, uint64(math.Ceil(math.Log(2)*bits/float64(c.Capacity)))), nil
+}
+
+// NewBitsAndBlooms returns an empty filter.
+func NewBitsAndBlooms(c BitsAndBloomsConfig) (*BitsAndBlooms, error) {
+	m, k, err := c.size()
+	if err != nil {
+		return nil, err
+	}
+	f, err := (&BitsAndBlooms{m: m, k: k, length: max(m, c.Length)}).As(c.Form, c.LittleEndian)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("interop: bits-and-blooms: %w", err)
+	}
+	if f.bits, err = newBitArray(f.order, 8*wordsOf(f.length)); err != nil {
+		return nil, fmt.Errorf("interop: bits-and-blooms: %w", err)
+	}
+	return f, nil
+}
+
+// As returns f in another form; "" is BitsAndBloomsBinary. Both have the same bits.
+func (f *BitsAndBlooms) As(form BitsAndBloomsForm, littleEndian bool) (*BitsAndBlooms, error) {
+	g := *f
+	g.form, g.order = form, bigWords
+	if littleEndian {
+		g.order = lsbFirst
+	}
+	switch form {
+	case "":
+		g.form = BitsAndBloomsBinary
+	case BitsAndBloomsBinary, BitsAndBloomsJSON, BitsAndBloomsJSONStd:
+	default:
+		return nil, fmt.Errorf("interop: %q is no form of a bits-and-blooms filter; use %s, %s or %s", form,
+			BitsAndBloomsBinary, BitsAndBloomsJSON, BitsAndBloomsJSONStd)
+	}
+	return &g, nil
+}
+
+// wordsOf returns the number of 64-bit words for so many bits.
+func wordsOf(bits uint64) uint64 {
+	n := bits / 64
+	if bits%64 != 0 {
+		n++
+	}
+	return n
+}
+
+// ParseBitsAndBlooms returns the filter that b holds in any form. A binary one refers
+// to b, which must not change, and is there at once, whatever its length; the base64
+// of JSON is decoded, into memory of at most twice the length of b.
+func ParseBitsAndBlooms(b []byte) (*BitsAndBlooms, error) {
+	f, err := parseBitsAndBlooms(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: bits-and-blooms: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func parseBitsAndBlooms(b []byte) (*BitsAndBlooms, error) {
+	if text := bytes.TrimLeft(b, " \t\r\n"); len(text) > 0 && text[0] == '{' {
+		return parseBitsAndBloomsJSON(text)
+	}
+	if len(b) < bitsAndBloomsHeader {
+		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), bitsAndBloomsHeader)
+	}
+	f := &BitsAndBlooms{m: binary.BigEndian.Uint64(b), k: binary.BigEndian.Uint64(b[8:]), form: BitsAndBloomsBinary}
+	if err := f.setArray(b[16:]); err != nil {
+		return nil, err
+	}
+	return f, f.check()
+}
+
+// setArray makes b, which is L and the words, the array of f.
+func (f *BitsAndBlooms) setArray(b []byte) error {
+	if len(b) < 8 {
+		return fmt.Errorf("%d bytes for the array, whose length takes 8", len(b))
+	}
+	for _, order := range []bitOrder{bigWords, lsbFirst} {
+		f.length = order.words().Uint64(b)
+		if words := uint64(len(b)-8) / 8; len(b)%8 == 0 && wordsOf(f.length) == words {
+			f.order, f.bits = order, bitArray{order: order, b: b[8:]}
+			return nil
+		}
+	}
+	return fmt.Errorf("%d bytes of words, where %d or, little-endian, %d bits are announced", len(b)-8,
+		binary.BigEndian.Uint64(b), binary.LittleEndian.Uint64(b))
+}
+
+func (f *BitsAndBlooms) check() error {
+	if f.m == 0 {
+		return errors.New("m = 0")
+	}
+	if f.k == 0 || f.k > foreignMaxProbes {
+		return fmt.Errorf("k = %d probes; 1 to %d are read", f.k, foreignMaxProbes)
+	}
+	return nil
+}
+
+func parseBitsAndBloomsJSON(b []byte) (*BitsAndBlooms, error) {
+	var doc struct {
+		M, K *uint64
+		B    *string
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, err
+	}
+	if doc.M == nil || doc.K == nil || doc.B == nil {
+		return nil, errors.New("the JSON has not all of m, k and b")
+	}
+	f := &BitsAndBlooms{m: *doc.M, k: *doc.K, form: BitsAndBloomsJSON}
+	alphabet := base64.URLEncoding
+	if strings.ContainsAny(*doc.B, "+/") {
+		f.form, alphabet = BitsAndBloomsJSONStd, base64.StdEncoding
+	}
+	array, err := alphabet.Strict().DecodeString(*doc.B)
+	if err != nil {
+		return nil, fmt.Errorf("b: %w", err)
+	}
+	if err := f.setArray(array); err != nil {
+		return nil, err
+	}
+	return f, f.check()
+}
+
+// Form returns the form that f came in or was made for, which WriteTo writes, and
+// whether its array is little-endian.
+func (f *BitsAndBlooms) Form() (form BitsAndBloomsForm, littleEndian bool) {
+	return f.form, f.order == lsbFirst
+}
+
+// Bits returns m, the modulus of the positions.
+func (f *BitsAndBlooms) Bits() uint64 { return f.m }
+
+// Probes returns k, the positions of a key.
+func (f *BitsAndBlooms) Probes() int { return int(f.k) }
+
+// Length returns L, the length of the array in bits.
+func (f *BitsAndBlooms) Length() uint64 { return f.length }
+
+// bitsAndBloomsHash is what the positions of a key come from.
+type bitsAndBloomsHash [4]uint64
+
+func (f *BitsAndBlooms) hash(key []byte) (h bitsAndBloomsHash) {
+	h[0], h[1] = murmur3Of(key)
+	h[2], h[3] = murmur3Of1(key)
+	return h
+}
+
+// position returns the i-th position of a key: the steps are h2, h3, h3, h2, h2 and
+// so on.
+func (h *bitsAndBloomsHash) position(i, m uint64) uint64 {
+	return (h[i%2] + i*h[2+(i+i%2)%4/2]) % m
+}
+
+// Has reports whether key may have been added.
+func (f *BitsAndBlooms) Has(key []byte) bool {
+	h := f.hash(key)
+	for i := range f.k {
+		if at := h.position(i, f.m); at >= f.length || !f.bits.has(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// Add adds key and reports whether it was certainly not there before. It fails,
+// with ErrReadOnly, if f was parsed.
+func (f *BitsAndBlooms) Add(key []byte) (bool, error) {
+	if err := f.bits.mayChange(); err != nil {
+		return false, err
+	}
+	h := f.hash(key)
+	isNew := false
+	for i := range f.k {
+		at := h.position(i, f.m)
+		isNew = f.bits.set(at) || isNew
+		f.length = max(f.length, at+1) // as the module does, which makes room when it must
+	}
+	return isNew, nil
+}
+
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
+// memory cannot be had, or if f's array is much shorter than m, which no filter is.
+func (f *BitsAndBlooms) Clone() (*BitsAndBlooms, error) {
+	const slack = 1 << 20 // what a few bytes may make us allocate
+	if have := uint64(len(f.bits.b)); f.m/8 > have+slack {
+		return nil, fmt.Errorf("interop: bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can only be asked", have, f.m)
+	}
+	g := *f
+	var err error
+	if g.bits, err = f.bits.clone(8 * wordsOf(f.m)); err != nil {
+		return nil, err
+	}
+	return &g, nil
+}
+
+// Union adds the keys of other, which must be a BitsAndBlooms with the same m and k, in any form. Otherwise it
+// returns an error that wraps bloom.ErrIncompatible.
+func (f *BitsAndBlooms) Union(other Reader) error {
+	if err := f.bits.mayChange(); err != nil {
+		return err
+	}
+	g, err := sameSystem(f, other)
+	if err != nil {
+		return err
+	}
+	if err := checkSame(same{"m", f.m, g.m}, same{"k", f.k, g.k}); err != nil {
+		return err
+	}
+	f.bits.or(&g.bits)
+	f.length = max(f.length, min(g.length, 8*uint64(len(f.bits.b))))
+	return nil
+}
+
+// Stats describes the filter. It reads the whole array.
+func (f *BitsAndBlooms) Stats() bloom.Stats {
+	return plainStats("bits-and-blooms", f.m, f.k, f.bits.ones(min(f.m, f.length)))
+}
+
+// WriteTo writes the filter in its form, as the module does.
+func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	if f.form == BitsAndBloomsBinary {
+		head := binary.BigEndian.AppendUint64(nil, f.m)
+		if _, err := c.Write(binary.BigEndian.AppendUint64(head, f.k)); err != nil {
+			return c.done(err)
+		}
+		return c.done(f.writeArray(c))
+	}
+	if _, err := fmt.Fprintf(c, `{"m":%d,"k":%d,"b":"`, f.m, f.k); err != nil {
+		return c.done(err)
+	}
+	alphabet := base64.URLEncoding
+	if f.form == BitsAndBloomsJSONStd {
+		alphabet = base64.StdEncoding
+	}
+	text := base64.NewEncoder(alphabet, c)
+	if err := f.writeArray(text); err != nil {
+		return c.done(err)
+	}
+	if err := text.Close(); err != nil {
+		return c.done(err)
+	}
+	_, err := io.WriteString(c, `"}`)
+	return c.done(err)
+}
+
+// writeArray writes L and the words.
+func (f *BitsAndBlooms) writeArray(w io.Writer) error {
+	length := make([]byte, 8)
+	f.order.words().PutUint64(length, f.length)
+	if _, err := w.Write(length); err != nil {
+		return err
+	}
+	return f.bits.writeTo(w, 8*wordsOf(f.length), f.order)
+}

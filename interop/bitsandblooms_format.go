@@ -1,0 +1,97 @@
+package interop
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+)
+
+var bitsAndBloomsFormat = format{
+	name:   "bits-and-blooms",
+	system: "github.com/bits-and-blooms/bloom (Go), versions 2.0.3 to 3",
+	params: []param{
+		{name: "form", meaning: "what is written: the binary form, JSON, or JSON in the other alphabet of base64",
+			values: []string{string(BitsAndBloomsBinary), string(BitsAndBloomsJSON), string(BitsAndBloomsJSONStd)}, preset: string(BitsAndBloomsBinary), forWrite: true},
+		{name: "order", meaning: "of the bytes of the array: little is what the module writes after bitset.LittleEndian()",
+			values: []string{"big", "little"}, preset: "big", forWrite: true},
+		{name: "m", meaning: "the length in bits, where it is not to follow from capacity and error rate; with k", forWrite: true},
+		{name: "k", meaning: "the probes of a key; with m", forWrite: true},
+		{name: "length", meaning: "the length of the array in bits, if it is to be longer than m; with m", forWrite: true},
+	},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "files and answers of versions 2.0.3 and 3.7.1, byte for byte, in both orders and both alphabets",
+	},
+	sign:   "m, k and a length that makes up the exact length of the file, or JSON that begins with m, k and b",
+	detect: detectBitsAndBlooms,
+	open: func(b []byte, _ Spec) (Foreign, error) {
+		return foreign(ParseBitsAndBlooms(b))
+	},
+	create: createBitsAndBlooms,
+	clone:  cloneOf[*BitsAndBlooms],
+	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
+		g, ok := f.(*BitsAndBlooms)
+		if !ok {
+			return nil, errConvert(f, "bits-and-blooms")
+		}
+		return g.As(BitsAndBloomsForm(s.Params["form"]), s.Params["order"] == "little")
+	},
+}
+
+var bitsAndBloomsText = regexp.MustCompile(`^\s*\{\s*"m"\s*:\s*\d+\s*,\s*"k"\s*:\s*\d+\s*,\s*"b"\s*:\s*"`)
+
+func detectBitsAndBlooms(b []byte) (Confidence, Spec, bool) {
+	s := Spec{Name: "bits-and-blooms"}
+	if bitsAndBloomsText.Match(b[:min(len(b), 200)]) {
+		return Certain, s, bytes.HasSuffix(bytes.TrimRight(b[max(0, len(b)-100):], " \t\r\n"), []byte(`"}`))
+	}
+	if len(b) > 0 && (b[0] == '{' || b[0] == ' ') {
+		return 0, Spec{}, false // other JSON is not worth reading, nor is a filter of 2^61 bits
+	}
+	f, err := parseBitsAndBlooms(b)
+	if err != nil || f.length < f.m && f.length != 0 {
+		return 0, Spec{}, false
+	}
+	return Likely, s, true
+}
+
+func createBitsAndBlooms(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	c := BitsAndBloomsConfig{Capacity: capacity, ErrorRate: errorRate, Form: BitsAndBloomsForm(s.Params["form"]), LittleEndian: s.Params["order"] == "little"}
+	for _, p := range []struct {
+		name string
+		to   *uint64
+		most uint64
+	}{{"m", &c.M, math.MaxUint64}, {"k", &c.K, foreignMaxProbes}, {"length", &c.Length, math.MaxUint64}} {
+		n, err := s.number(p.name, 1, p.most)
+		if err != nil {
+			return nil, err
+		}
+		*p.to = n
+	}
+	if (c.M == 0) != (c.K == 0) || c.M == 0 && c.Length != 0 {
+		return nil, fmt.Errorf("interop: bits-and-blooms: %w: m, k and length belong together: give m and k, or none of the three", ErrSpec)
+	}
+	return foreign(NewBitsAndBlooms(c))
+}
+
+// Describe says what the header says.
+func (f *BitsAndBlooms) Describe() Description {
+	order := "big-endian"
+	if f.order == lsbFirst {
+		order = "little-endian"
+	}
+	d := Description{
+		Format: "bits-and-blooms", System: "bits-and-blooms/bloom (Go)", Hash: "MurmurHash3 for x64, 128 bits, two of them",
+		Fields: []Field{{"form", string(f.form)}, {"order of the array", order}, {"length of the array", fmt.Sprintf("%d bits", f.length)}},
+		Notes:  noteBeyond(&f.bits, max(f.m, f.length)),
+	}
+	if f.length < f.m {
+		d.Notes = append(d.Notes, fmt.Sprintf("the array has %d bits of m = %d: those from %d on are 0", f.length, f.m, f.length))
+	}
+	return d
+}
+
+// KeyKind is KeyBytes.
+func (f *BitsAndBlooms) KeyKind() KeyKind { return KeyBytes }

@@ -1,0 +1,286 @@
+package interop
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-faster/city"
+
+	"seen/bloom"
+)
+
+// ClickHouseIndex says how a skipping index of ClickHouse maps a value to bits.
+type ClickHouseIndex struct {
+	// Kind is the type of the index.
+	Kind ClickHouseKind
+	// Probes is the number of hash functions, 1 to 1000; for ClickHouseBloom at most 15.
+	Probes uint64
+	// Value is the type of the column of a ClickHouseBloom: string, or one of int8 to
+	// int64 and uint8 to uint64. The others have strings.
+	Value string
+	// Seed is the last parameter of ClickHouseTokens and ClickHouseGrams.
+	Seed uint64
+	// Gram is the first parameter of ClickHouseGrams, 1 to 1000: characters of a gram.
+	Gram uint64
+}
+
+// ClickHouseKind is a type of index.
+type ClickHouseKind string
+
+const (
+	// ClickHouseBloom is bloom_filter: the hash of a value is combined with a constant for
+	// each probe. Strings are hashed with CityHash64, and whole numbers, as unsigned ones
+	// of their width, by the finaliser of MurmurHash3.
+	ClickHouseBloom ClickHouseKind = "bloom"
+	// ClickHouseTokens is tokenbf_v1: it has each run of ASCII letters and digits, and of
+	// bytes above 127.
+	ClickHouseTokens ClickHouseKind = "token"
+	// ClickHouseGrams is ngrambf_v1: it has each sequence of Gram characters.
+	ClickHouseGrams ClickHouseKind = "ngram"
+)
+
+// clickHouseSeeds are what a hash is combined with for each probe of a bloom_filter.
+var clickHouseSeeds = [...]uint64{
+	13635471485423070496, 10336109063487487899, 17779957404565211594, 8988612159822229247, 4954614162757618085,
+	12980113590177089081, 9263883436177860930, 3656772712723269762, 10362091744962961274, 7582936617938287249,
+	15033938188484401405, 18286745649494826751, 6852245486148412312, 8886056245089344681, 10151472371158292780,
+}
+
+// clickHouseWidths are the bits of the types of numbers.
+var clickHouseWidths = map[string]uint{"int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
+
+// ClickHouse is what an index of ClickHouse has of one granule, without the numbers and
+// the compression around it in the files of the server: bit i is bit i mod 8 of byte
+// i/8. It can only be asked. The answer is that of the index: whether a granule may have
+// a value, for tokens and grams one that contains all of those of the key; a key that
+// has none may be anywhere.
+//
+// Any number of goroutines may ask. A ClickHouse must not be copied.
+type ClickHouse struct {
+	plain
+	index ClickHouseIndex
+}
+
+// clickScheme is an index whose granules have m bits.
+type clickScheme struct {
+	ClickHouseIndex
+	m uint64
+}
+
+// clickHouseGranule is the most bytes that ClickHouse gives to a granule.
+const clickHouseGranule = 1 << 30
+
+// ParseClickHouse returns what b is of a granule, to which it refers.
+func ParseClickHouse(b []byte, c ClickHouseIndex) (*ClickHouse, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("interop: clickhouse: %w", err)
+	}
+	if len(b) == 0 || len(b) > clickHouseGranule {
+		return nil, fmt.Errorf("interop: clickhouse: %w: %d bytes, where a granule has 1 to %d", ErrBadData, len(b), clickHouseGranule)
+	}
+	return &ClickHouse{plain{bits: bitArray{order: lsbFirst, b: b}, scheme: clickScheme{c, 8 * uint64(len(b))}}, c}, nil
+}
+
+func (c ClickHouseIndex) check() error {
+	most := uint64(foreignMaxProbes)
+	switch c.Kind {
+	case ClickHouseBloom:
+		most = uint64(len(clickHouseSeeds))
+		if c.Value != "string" && clickHouseWidths[c.Value] == 0 {
+			return fmt.Errorf("values of type %q; string and int8 to uint64 are known", c.Value)
+		}
+	case ClickHouseGrams:
+		if c.Gram == 0 || c.Gram > 1000 {
+			return fmt.Errorf("grams of %d characters; give 1 to 1000", c.Gram)
+		}
+	case ClickHouseTokens:
+	default:
+		return fmt.Errorf("unknown kind of index %q; use %s, %s or %s", c.Kind, ClickHouseBloom, ClickHouseTokens, ClickHouseGrams)
+	}
+	if c.Probes == 0 || c.Probes > most {
+		return fmt.Errorf("%d probes; give 1 to %d", c.Probes, most)
+	}
+	return nil
+}
+
+func (s clickScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
+	switch {
+	case s.Kind == ClickHouseTokens:
+		for from := 0; from < len(key); from++ {
+			to := from
+			for to < len(key) && isTokenByte(key[to]) {
+				to++
+			}
+			if to > from {
+				dst = s.token(dst, key[from:to])
+				from = to
+			}
+		}
+		return dst, nil
+	case s.Kind == ClickHouseGrams:
+		from, to := 0, 0
+		for count := uint64(0); to < len(key); {
+			_, size := utf8.DecodeRune(key[to:])
+			to += size
+			if count++; count > s.Gram {
+				_, size = utf8.DecodeRune(key[from:])
+				from += size
+			}
+			if count >= s.Gram {
+				dst = s.token(dst, key[from:to])
+			}
+		}
+		return dst, nil
+	}
+	h := city.CH64(key)
+	if s.Value != "string" {
+		v, err := s.number(key)
+		if err != nil {
+			return nil, err
+		}
+		h = murmurFinish(v)
+	}
+	for _, seed := range clickHouseSeeds[:s.Probes] {
+		dst = append(dst, cityPair(h, seed)%s.m)
+	}
+	return dst, nil
+}
+
+func isTokenByte(c byte) bool {
+	return c >= 0x80 || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// token appends the positions of a token or a gram.
+func (s clickScheme) token(dst []uint64, token []byte) []uint64 {
+	h1, h2 := citySeeded(token, s.Seed), citySeeded(token, 845897321*s.Seed+217728422)
+	for i := range s.Probes {
+		dst = append(dst, (h1+i*h2+i*i)%s.m)
+	}
+	return dst
+}
+
+// number returns the value of a key as the column holds it, its bytes filled up with
+// zeros.
+func (s clickScheme) number(key []byte) (uint64, error) {
+	v, ok := ParseInt64Key(key)
+	if !ok {
+		return 0, errors.New("interop: a key of this index is a whole number")
+	}
+	width := clickHouseWidths[s.Value]
+	low, high := int64(math.MinInt64)>>(64-width), int64(math.MaxInt64)>>(64-width)
+	if strings.HasPrefix(s.Value, "u") {
+		low = 0
+		if width < 64 {
+			high = 1<<width - 1
+		}
+	}
+	if v < low || v > high {
+		return 0, fmt.Errorf("interop: %d is no %s", v, s.Value)
+	}
+	return uint64(v) << (64 - width) >> (64 - width), nil
+}
+
+// cityPair is the hash of two numbers that CityHash has within it.
+func cityPair(low, high uint64) uint64 {
+	const mul = 0x9ddfea08eb382d69
+	a := (low ^ high) * mul
+	b := (high ^ a ^ a>>47) * mul
+	return (b ^ b>>47) * mul
+}
+
+// citySeeded is CityHash64 of version 1.0 with a seed.
+func citySeeded(b []byte, seed uint64) uint64 {
+	return cityPair(city.CH64(b)-0x9ae16a3b2f90404f, seed)
+}
+
+// murmurFinish is the end of MurmurHash3, which mixes the bits of a number.
+func murmurFinish(h uint64) uint64 {
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+func (s clickScheme) size() (m, k uint64) { return s.m, s.Probes }
+
+func (s clickScheme) keyKind() KeyKind {
+	if s.Kind == ClickHouseBloom && s.Value != "string" {
+		return KeyInt64
+	}
+	return KeyBytes
+}
+
+func (s clickScheme) params() []Field {
+	fields := []Field{{"type", string(s.Kind)}, {"k", strconv.FormatUint(s.Probes, 10)}}
+	if s.Kind == ClickHouseBloom {
+		return append(fields, Field{"value", s.Value})
+	}
+	fields = append(fields, Field{"seed", strconv.FormatUint(s.Seed, 10)})
+	if s.Kind == ClickHouseGrams {
+		fields = append(fields, Field{"n", strconv.FormatUint(s.Gram, 10)})
+	}
+	return fields
+}
+
+// Stats describes the granule. It reads all bits.
+func (f *ClickHouse) Stats() bloom.Stats { return f.stats("clickhouse") }
+
+// Describe says what the index is.
+func (f *ClickHouse) Describe() Description {
+	spec := Spec{Name: "clickhouse"}
+	for _, p := range f.scheme.params() {
+		spec = spec.with(p.Name, p.Value)
+	}
+	d := Description{Format: spec.String(), System: "granule of a ClickHouse index", Hash: "CityHash64 of version 1.0"}
+	if f.KeyKind() == KeyInt64 {
+		d.Hash = "finaliser of MurmurHash3, combined as in CityHash64"
+	}
+	d.Notes = []string{"the layout is from reading, and was not held against a server"}
+	return d
+}
+
+// WriteTo writes the bytes of the granule.
+func (f *ClickHouse) WriteTo(w io.Writer) (int64, error) {
+	defer runtime.KeepAlive(f)
+	n, err := w.Write(f.bits.b)
+	return int64(n), err
+}
+
+var clickHouseFormat = format{
+	name:   "clickhouse",
+	system: "ClickHouse: one granule of bloom_filter, tokenbf_v1 or ngrambf_v1",
+	params: []param{
+		{name: "type", meaning: "of the index: bloom_filter, tokenbf_v1 or ngrambf_v1", values: []string{"bloom", "token", "ngram"}, required: true},
+		{name: "k", meaning: "number of hash functions", preset: "3"},
+		{name: "value", meaning: "type of the column of a bloom_filter", preset: "string", values: []string{
+			"string", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+		}},
+		{name: "seed", meaning: "last parameter of tokenbf_v1 and ngrambf_v1", preset: "0"},
+		{name: "n", meaning: "first parameter of ngrambf_v1", preset: "3"},
+	},
+	caps: capability{
+		probe:    true,
+		verified: "hashes of ClickHouse 18.16; the layout of indices is from reading and not held against a server",
+		noWrite:  "ClickHouse builds its indices itself, in files whose layout is not known here",
+	},
+	open: func(b []byte, s Spec) (Foreign, error) {
+		c := ClickHouseIndex{Kind: ClickHouseKind(s.Params["type"]), Value: s.Params["value"]}
+		for _, p := range []struct {
+			name string
+			most uint64
+			to   *uint64
+		}{{"k", foreignMaxProbes, &c.Probes}, {"seed", math.MaxUint64, &c.Seed}, {"n", 1000, &c.Gram}} {
+			n, err := s.number(p.name, 0, p.most)
+			if err != nil {
+				return nil, err
+			}
+			*p.to = n
+		}
+		return foreign(ParseClickHouse(b, c))
+	},
+}

@@ -1,0 +1,323 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+
+	"github.com/klauspost/compress/gzip"
+
+	"seen/bloom"
+)
+
+// DCSO is a filter of the Go module and command github.com/DCSO/bloom, which flor
+// (Python), fleur (C) and the first version of poppy (Rust) read and write too, and in
+// which threat intelligence is passed on. It answers as they do for the same bytes.
+//
+// The bytes are numbers of 64 bits, little-endian: flags, whose low byte is the version
+// 1; the capacity n; the error rate p (a float); the probes k of a key; the length m in
+// bits; and the number of keys that changed a bit when they were added. The words of the
+// array follow, little-endian, so that bit i is bit i mod 8 of byte i/8; what is behind
+// them is data of the user. A file may be compressed with gzip as a whole.
+//
+// The positions of a key come from its FNV-1 hash of 64 bits, modulo the prime
+// 2^64 - 59: it is multiplied by 2^64 - 1469, modulo 2^64 and then the prime, for each
+// position, which is the result modulo m.
+//
+// Keys are bytes. Those of lists of known files are hashes in hexadecimal, mostly in
+// upper case: it matters.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A DCSO must not be copied.
+type DCSO struct {
+	flags     uint64
+	capacity  uint64
+	errorRate float64
+	k, m      uint64
+	added     uint64
+	bits      bitArray
+	data      []byte
+	gzip      bool
+}
+
+const (
+	dcsoHeader  = 48
+	dcsoVersion = 1
+	dcsoPrime   = 1<<64 - 59
+	dcsoStep    = 1<<64 - 1469
+	// dcsoMostData is the most user data behind an array that is compressed.
+	dcsoMostData = 16 << 20
+	// gzipMost is above the number of bytes that a compressed byte can stand for.
+	gzipMost = 1040
+)
+
+// DCSOConfig says how large a [DCSO] is to be.
+type DCSOConfig struct {
+	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
+	// between 0 and 1, exclusively.
+	Capacity  uint64
+	ErrorRate float64
+	// Data is written behind the filter.
+	Data []byte
+	// Gzip says that the file is compressed.
+	Gzip bool
+}
+
+// NewDCSO returns an empty filter, with the size that the module gives it.
+func NewDCSO(c DCSOConfig) (*DCSO, error) {
+	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
+		return nil, err
+	}
+	n := float64(c.Capacity)
+	// Rounded up where the number is negative, and so down.
+	bits := math.Abs(math.Ceil(n * math.Log(c.ErrorRate) / math.Pow(math.Log(2), 2)))
+	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
+		return nil, err
+	}
+	f := &DCSO{
+		flags: dcsoVersion, capacity: c.Capacity, errorRate: c.ErrorRate, k: uint64(math.Ceil(math.Log(2) * bits / n)), m: uint64(bits),
+		data: bytes.Clone(c.Data), gzip: c.Gzip,
+	}
+	if f.m == 0 {
+		return nil, fmt.Errorf("interop: dcso: %d keys at an error rate of %v take no bits at all; lower the error rate", c.Capacity, c.ErrorRate)
+	}
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("interop: dcso: %w", err)
+	}
+	var err error
+	if f.bits, err = newBitArray(lsbFirst, 8*wordsOf(f.m)); err != nil {
+		return nil, fmt.Errorf("interop: dcso: %w", err)
+	}
+	return f, nil
+}
+
+// ParseDCSO returns the filter that b holds. A plain one refers to b, which must not
+// change, and is there at once, whatever its length. One that is compressed gets memory
+// of its own, no more than its header says and the bytes can hold, and can be changed.
+func ParseDCSO(b []byte) (*DCSO, error) {
+	parse := parseDCSO
+	if isGzip(b) {
+		parse = parseDCSOGzip
+	}
+	f, err := parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: dcso: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func isGzip(b []byte) bool { return len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b }
+
+// parseDCSOHead returns a filter without its bits, and the length of these.
+func parseDCSOHead(b []byte) (*DCSO, uint64, error) {
+	if len(b) < dcsoHeader {
+		return nil, 0, fmt.Errorf("%d bytes, and the header has %d", len(b), dcsoHeader)
+	}
+	field := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	f := &DCSO{flags: field(0), capacity: field(1), errorRate: math.Float64frombits(field(2)), k: field(3), m: field(4), added: field(5)}
+	if f.m > 8*foreignMaxBytes {
+		return nil, 0, fmt.Errorf("m = %d bits, more than the limit of %d", f.m, uint64(8*foreignMaxBytes))
+	}
+	return f, 8 * wordsOf(f.m), f.check()
+}
+
+func (f *DCSO) check() error {
+	switch {
+	case f.flags != dcsoVersion:
+		return fmt.Errorf("flags %#x; version 1 without further flags is known", f.flags)
+	case !(f.errorRate > 0 && f.errorRate < 1):
+		return fmt.Errorf("error rate %v is not between 0 and 1", f.errorRate)
+	case f.k == 0 || f.k > foreignMaxProbes:
+		return fmt.Errorf("k = %d probes; 1 to %d are taken", f.k, foreignMaxProbes)
+	case f.m == 0:
+		return errors.New("m = 0")
+	}
+	return nil
+}
+
+func parseDCSO(b []byte) (*DCSO, error) {
+	f, size, err := parseDCSOHead(b)
+	if err != nil {
+		return nil, err
+	}
+	rest := b[dcsoHeader:]
+	if uint64(len(rest)) < size {
+		return nil, fmt.Errorf("m = %d bits, which take %d bytes, and %d there", f.m, size, len(rest))
+	}
+	f.bits = bitArray{order: lsbFirst, b: rest[:size]}
+	f.data = rest[size:]
+	return f, nil
+}
+
+func parseDCSOGzip(b []byte) (*DCSO, error) {
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	var head [dcsoHeader]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, fmt.Errorf("the header in gzip: %w", err)
+	}
+	f, size, err := parseDCSOHead(head[:])
+	if err != nil {
+		return nil, err
+	}
+	if size/gzipMost > uint64(len(b)) {
+		return nil, fmt.Errorf("m = %d bits, which cannot come out of %d compressed bytes", f.m, len(b))
+	}
+	if f.bits, err = newBitArray(lsbFirst, size); err != nil {
+		return nil, err
+	}
+	if n, err := io.ReadFull(r, f.bits.b); err != nil {
+		return nil, fmt.Errorf("%d of %d bytes of bits: %w", n, size, err)
+	}
+	if f.data, err = io.ReadAll(io.LimitReader(r, dcsoMostData+1)); err != nil {
+		return nil, fmt.Errorf("the data behind the bits: %w", err)
+	}
+	if len(f.data) > dcsoMostData {
+		return nil, fmt.Errorf("more than %d bytes of compressed data behind the bits; decompress the file with gunzip", dcsoMostData)
+	}
+	f.gzip = true
+	return f, nil
+}
+
+// As returns f with its file compressed, or plain. Both have the same bits.
+func (f *DCSO) As(gzip bool) *DCSO {
+	g := *f
+	g.gzip = gzip
+	return &g
+}
+
+// Gzip reports whether WriteTo compresses.
+func (f *DCSO) Gzip() bool { return f.gzip }
+
+// Bits returns m, the length of the array.
+func (f *DCSO) Bits() uint64 { return f.m }
+
+// Probes returns k, the positions of a key.
+func (f *DCSO) Probes() int { return int(f.k) }
+
+// Capacity returns the number of keys, and ErrorRate the rate, that the filter was made
+// for.
+func (f *DCSO) Capacity() uint64 { return f.capacity }
+
+// ErrorRate is for Capacity keys.
+func (f *DCSO) ErrorRate() float64 { return f.errorRate }
+
+// Added returns the number of keys that were new when they were added. After a union it
+// is the sum.
+func (f *DCSO) Added() uint64 { return f.added }
+
+// Data returns the user's data behind the bits, which must not be changed.
+func (f *DCSO) Data() []byte { return f.data }
+
+// SetData replaces the user's data.
+func (f *DCSO) SetData(data []byte) { f.data = bytes.Clone(data) }
+
+// hash returns what the positions of a key follow from.
+func (f *DCSO) hash(key []byte) uint64 {
+	h := fnv.New64()
+	h.Write(key) // never fails
+	return h.Sum64() % dcsoPrime
+}
+
+// next returns the next position of a key, and makes x, its hash at first, what the one
+// after that follows from.
+func (f *DCSO) next(x *uint64) uint64 {
+	*x = *x * dcsoStep % dcsoPrime
+	return *x % f.m
+}
+
+// Has reports whether key may have been added.
+func (f *DCSO) Has(key []byte) bool {
+	x := f.hash(key)
+	return f.bits.hasEach(f.k, func(uint64) uint64 { return f.next(&x) })
+}
+
+// Add adds key and reports whether it was certainly not there before. It fails, with
+// ErrReadOnly, if f was parsed where it lies.
+func (f *DCSO) Add(key []byte) (bool, error) {
+	if err := f.bits.mayChange(); err != nil {
+		return false, err
+	}
+	x := f.hash(key)
+	isNew := f.bits.setEach(f.k, func(uint64) uint64 { return f.next(&x) })
+	if isNew {
+		f.added++
+	}
+	return isNew, nil
+}
+
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
+// memory cannot be had.
+func (f *DCSO) Clone() (*DCSO, error) {
+	g := *f
+	var err error
+	if g.bits, err = f.bits.clone(0); err != nil {
+		return nil, err
+	}
+	g.data = bytes.Clone(f.data)
+	return &g, nil
+}
+
+// Union adds the keys of other, which must be a DCSO with the same capacity, error rate, m and k.
+// Otherwise it returns an error that wraps bloom.ErrIncompatible. The data of f stay.
+func (f *DCSO) Union(other Reader) error {
+	if err := f.bits.mayChange(); err != nil {
+		return err
+	}
+	g, err := sameSystem(f, other)
+	if err != nil {
+		return err
+	}
+	err = checkSame(same{"m", f.m, g.m}, same{"k", f.k, g.k}, same{"the capacity", f.capacity, g.capacity}, same{"the error rate", f.errorRate, g.errorRate})
+	if err != nil {
+		return err
+	}
+	f.bits.or(&g.bits)
+	f.added += min(g.added, math.MaxUint64-f.added)
+	return nil
+}
+
+// Stats describes the filter. It reads the whole array.
+func (f *DCSO) Stats() bloom.Stats {
+	s := plainStats("dcso", f.m, f.k, f.bits.ones(f.m))
+	s.Capacity, s.AskedErrorRate, s.Added = f.capacity, f.errorRate, f.added
+	if s.Params.M != 0 {
+		s.ErrorRateAtCapacity = s.Params.ErrorRate(f.capacity)
+	}
+	return s
+}
+
+// WriteTo writes the filter, and the data behind it, as the module does.
+func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	if !f.gzip {
+		return c.done(f.write(c))
+	}
+	z := gzip.NewWriter(c)
+	if err := f.write(z); err != nil {
+		return c.done(err)
+	}
+	err := z.Close()
+	return c.done(err)
+}
+
+func (f *DCSO) write(w io.Writer) error {
+	var head []byte
+	for _, field := range []uint64{f.flags, f.capacity, math.Float64bits(f.errorRate), f.k, f.m, f.added} {
+		head = binary.LittleEndian.AppendUint64(head, field)
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	if err := f.bits.writeTo(w, uint64(len(f.bits.b)), lsbFirst); err != nil {
+		return err
+	}
+	_, err := w.Write(f.data)
+	return err
+}

@@ -1,0 +1,99 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+var dcsoFormat = format{
+	name:   "dcso",
+	system: "DCSO .bloom files of threat intelligence (github.com/DCSO/bloom, flor, fleur, poppy version 1)",
+	params: []param{
+		{name: "form", meaning: "what is written: the plain file, or that in gzip", values: []string{"plain", "gzip"}, preset: "plain", forWrite: true},
+		{name: "data", meaning: "text that is to stand behind the bits", forWrite: true},
+	},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "files and answers of github.com/DCSO/bloom 0.2.4, byte for byte; of gzip what is in it",
+	},
+	sign:   "version 1, an error rate, k and m whose bits are there, plain or in gzip",
+	detect: detectDCSO,
+	open: func(b []byte, _ Spec) (Foreign, error) {
+		return foreign(ParseDCSO(b))
+	},
+	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+		return foreign(NewDCSO(DCSOConfig{Capacity: capacity, ErrorRate: errorRate, Data: []byte(s.Params["data"]), Gzip: s.Params["form"] == "gzip"}))
+	},
+	clone: cloneOf[*DCSO],
+	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
+		g, ok := f.(*DCSO)
+		if !ok {
+			return nil, errConvert(f, "dcso")
+		}
+		return g.As(s.Params["form"] == "gzip"), nil
+	},
+}
+
+// detectDCSO looks at the header, and of a file in gzip at the length that stands at
+// its end, modulo 2^32. Data behind the bits may have any length, so that a file with
+// some is not that certain.
+func detectDCSO(b []byte) (Confidence, Spec, bool) {
+	s := Spec{Name: "dcso"}
+	if !isGzip(b) {
+		f, err := parseDCSO(b)
+		if err != nil {
+			return 0, Spec{}, false
+		}
+		return dcsoConfidence(uint64(len(f.data))), s, true
+	}
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return 0, Spec{}, false
+	}
+	var head [dcsoHeader]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, Spec{}, false
+	}
+	_, size, err := parseDCSOHead(head[:])
+	if err != nil || size/gzipMost > uint64(len(b)) {
+		return 0, Spec{}, false
+	}
+	data := uint64(binary.LittleEndian.Uint32(b[len(b)-4:]) - uint32(dcsoHeader+size))
+	return dcsoConfidence(data), s, data <= dcsoMostData
+}
+
+func dcsoConfidence(data uint64) Confidence {
+	if data == 0 {
+		return Likely
+	}
+	return Possible
+}
+
+// Describe says what the header says, and what stands behind the bits.
+func (f *DCSO) Describe() Description {
+	form := "plain"
+	if f.gzip {
+		form = "gzip"
+	}
+	data := fmt.Sprintf("%d bytes", len(f.data))
+	if text := f.data[:min(len(f.data), 200)]; len(text) > 0 && utf8.Valid(text) {
+		data += ": " + strconv.Quote(string(text))
+	}
+	d := Description{
+		Format: "dcso", System: "DCSO bloom file, version 1", Hash: "FNV-1, 64 bits",
+		Fields: []Field{{"form", form}, {"data behind the bits", data}}, Notes: noteBeyond(&f.bits, f.m),
+	}
+	if f.added >= f.capacity {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d keys were added, and it was made for %d: flor takes no more", f.added, f.capacity))
+	}
+	return d
+}
+
+// KeyKind is KeyBytes.
+func (f *DCSO) KeyKind() KeyKind { return KeyBytes }

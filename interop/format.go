@@ -1,0 +1,449 @@
+package interop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"seen/bloom"
+)
+
+// Errors of [Open], [Create] and [Rewrap] that callers tell apart with errors.Is.
+var (
+	// ErrUnknown says that bytes are of no format that content can tell.
+	ErrUnknown = errors.New("not a filter of any format that can be recognised by its content")
+	// ErrAmbiguous says that bytes fit several formats equally well.
+	ErrAmbiguous = errors.New("the content fits several formats")
+	// ErrRefused says what bytes are, and why they cannot be opened.
+	ErrRefused = errors.New("known, but not a format that can be opened")
+	// ErrSpec says that a format has no such name or parameter, that a value is not
+	// one of the parameter's, or that a parameter is missing.
+	ErrSpec = errors.New("bad format")
+	// ErrNotConvertible says that the bits of a filter mean other keys in the other
+	// format, so that only the keys can make the new filter.
+	ErrNotConvertible = errors.New("cannot be converted without the keys")
+	// ErrNoCreate says that a format can be asked, but not be built.
+	ErrNoCreate = errors.New("the format cannot be built")
+)
+
+// Reader is what can be asked: the filters of this package, and those of package
+// bloom.
+type Reader interface {
+	Has(key []byte) bool
+	Stats() bloom.Stats
+}
+
+// Foreign is a filter of another system. Keys are bytes as [KeyKind] says. WriteTo
+// writes the filter in the system's own layout.
+//
+// What [Open] returns refers to the bytes it was given and never changes them; any
+// number of goroutines may ask. Stats reads all of the bits, the other calls do not.
+type Foreign interface {
+	Reader
+	io.WriterTo
+	Describe() Description
+	KeyKind() KeyKind
+}
+
+// Adder is a [Foreign] that keys can be added to: those that [Create] returns are. Add
+// reports whether the key was certainly not there before. A key that the format has no
+// value for is an error.
+type Adder interface {
+	Foreign
+	Add(key []byte) (bool, error)
+}
+
+// Merger is a [Foreign] that can take up all keys of another. Union fails with an error
+// that wraps [bloom.ErrIncompatible] and names the difference where the OR of the two
+// would be wrong, and then changes nothing.
+type Merger interface {
+	Foreign
+	Union(other Reader) error
+}
+
+// Counter is a [Foreign] that counts keys. The number is never too low.
+type Counter interface {
+	Foreign
+	Count(key []byte) uint64
+}
+
+// Lister is a [Foreign] that consists of several filters, of which Spec names one.
+type Lister interface {
+	Foreign
+	Parts() []Part
+}
+
+// Part is one of the filters of a [Lister].
+type Part struct {
+	Name  string // such as a key of Redis, or a column
+	Spec  Spec   // opens this part alone
+	Stats bloom.Stats
+}
+
+// Description says what a filter is beyond its [bloom.Stats].
+type Description struct {
+	Format string // the specification that opens it again, such as "guava:funnel=string"
+	System string // such as "Guava BloomFilter, strategy MURMUR128_MITZ_64"
+	Hash   string
+	Fields []Field  // what else the file says, in its order
+	Notes  []string // what a user should know, such as that the filter is saturated
+}
+
+// Field is one thing that a file says.
+type Field struct{ Name, Value string }
+
+// KeyKind says what the bytes of a key are.
+type KeyKind int
+
+const (
+	// KeyBytes are the bytes that are hashed.
+	KeyBytes KeyKind = iota
+	// KeyText is text in UTF-8, which the filter itself turns into what is hashed.
+	KeyText
+	// KeyInt64 is a whole number as [Int64Key] encodes it. Has is false for bytes that
+	// are none, and for a number that the format cannot hold: none was ever added.
+	KeyInt64
+)
+
+// String names what keys are.
+func (k KeyKind) String() string {
+	switch k {
+	case KeyText:
+		return "text"
+	case KeyInt64:
+		return "numbers"
+	}
+	return "bytes"
+}
+
+// Int64Key returns the key that stands for a number: 8 bytes, little-endian, two's
+// complement.
+func Int64Key(v int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(v)) }
+
+// ParseInt64Key returns the number that [Int64Key] has encoded.
+func ParseInt64Key(key []byte) (v int64, ok bool) {
+	if len(key) != 8 {
+		return 0, false
+	}
+	return int64(binary.LittleEndian.Uint64(key)), true
+}
+
+// Confidence says how much content tells about its format.
+type Confidence int
+
+const (
+	// Possible is content that fits, as other bytes may by chance.
+	Possible Confidence = iota + 1
+	// Likely is content whose length follows from what it says.
+	Likely
+	// Certain is content with a signature or a checksum.
+	Certain
+)
+
+// String is certain, likely or possible.
+func (c Confidence) String() string {
+	switch c {
+	case Certain:
+		return "certain"
+	case Likely:
+		return "likely"
+	}
+	return "possible"
+}
+
+// format is a format of files. Each is a variable in its own file, and listed in init.
+type format struct {
+	name   string
+	system string // whose format it is, in words
+	params []param
+	caps   capability
+	// sign says in words how content is recognised; "" where detect is nil.
+	sign string
+	// detect looks at whole contents and returns what they are, without reading all
+	// of them where it can: lengths must agree exactly, the first bytes alone are not
+	// enough. nil: content cannot tell.
+	detect func(b []byte) (Confidence, Spec, bool)
+	// open returns the filter whose bytes are b, to which it may refer. The parameters
+	// are all known, have values of their list, and their defaults are filled in.
+	open func(b []byte, s Spec) (Foreign, error)
+	// create makes an empty filter with memory of its own, an [Adder].
+	create func(s Spec, capacity uint64, errorRate float64) (Foreign, error)
+	// clone returns a copy with memory of its own, which can be changed; see cloneOf.
+	// nil: filters of the format cannot be changed.
+	clone func(f Foreign) (Foreign, error)
+	// rewrap returns what writes f, a filter of any format, in this one with the same
+	// bits, or an error that wraps [ErrNotConvertible]; nil: nothing can be.
+	rewrap func(f Foreign, s Spec) (io.WriterTo, error)
+	// refused, unless it is "", says why what was detected cannot be opened and what
+	// to do instead. Such a format has no open.
+	refused string
+}
+
+// param is a parameter of a format.
+type param struct {
+	name     string
+	meaning  string
+	values   []string // those allowed; nil: open checks the text
+	preset   string   // what holds where it is not given; "": nothing
+	required bool     // neither content nor a preset can tell it
+	forWrite bool     // only for making a filter
+}
+
+// capability says what can be done with a format.
+type capability struct {
+	probe, write, merge bool
+	verified            string // a sentence: what answers and bytes were held against
+	noWrite             string // why it cannot be built, where write is false
+}
+
+// formats are all formats, by name. It is filled in by init since formats may refer to
+// functions that look through it, such as one for what is compressed.
+var formats []*format
+
+func init() {
+	formats = []*format{
+		&bitarrayFormat,
+		&bitsAndBloomsFormat,
+		&dcsoFormat,
+		&guavaFormat,
+		&clickHouseFormat,
+		&javaBitSetFormat,
+		&leveldbFormat,
+		&npmBloomFilterFormat,
+		&npmBloomFiltersFormat,
+		&parquetFormat,
+		&pyFormat,
+		&rdbFormat,
+		&redisBloomFormat,
+		&redisRecipeFormat,
+		&redissonFormat,
+		&rocksdbFormat,
+		&sparkFormat,
+		&tutorialPageFormat,
+	}
+	formats = append(formats, refusedFormats...)
+	slices.SortFunc(formats, func(a, b *format) int { return strings.Compare(a.name, b.name) })
+}
+
+func findFormat(name string) (*format, error) {
+	for _, f := range formats {
+		if f.name == name && f.refused == "" {
+			return f, nil
+		}
+	}
+	var names []string
+	for _, f := range formats {
+		if f.refused == "" {
+			names = append(names, f.name)
+		}
+	}
+	return nil, fmt.Errorf("interop: %w: there is no format %q; known are %s", ErrSpec, name, strings.Join(names, ", "))
+}
+
+// FormatInfo describes a format to a user.
+type FormatInfo struct {
+	Name     string
+	System   string
+	Params   []ParamInfo
+	Detected string // how content is recognised; "" where a user has to name the format
+	Probe    bool
+	Write    bool
+	Merge    bool
+	NoWrite  string // why it cannot be built
+	Verified string
+	Refused  string // why it cannot be opened
+}
+
+// ParamInfo describes a parameter of a format.
+type ParamInfo struct {
+	Name     string
+	Meaning  string
+	Values   []string // nil: any text or number that fits
+	Preset   string
+	Required bool
+	ForWrite bool
+}
+
+// Formats lists all formats by name, those last that are only recognised.
+func Formats() []FormatInfo {
+	var known, refused []FormatInfo
+	for _, f := range formats {
+		i := FormatInfo{
+			Name: f.name, System: f.system, Detected: f.sign, Probe: f.caps.probe, Write: f.caps.write,
+			Merge: f.caps.merge, NoWrite: f.caps.noWrite, Verified: f.caps.verified, Refused: f.refused,
+		}
+		for _, p := range f.params {
+			i.Params = append(i.Params, ParamInfo{p.name, p.meaning, p.values, p.preset, p.required, p.forWrite})
+		}
+		if f.refused != "" {
+			refused = append(refused, i)
+		} else {
+			known = append(known, i)
+		}
+	}
+	return append(known, refused...)
+}
+
+// Candidate is what content may be.
+type Candidate struct {
+	Spec       Spec
+	Confidence Confidence
+	System     string
+	Why        string // how it was recognised
+	Refused    string // why it cannot be opened; "": it can
+}
+
+// Detect returns what the whole contents of a file may be, the likeliest first. It
+// reads all of them only where a checksum is to tell. The specifications may lack
+// parameters that content cannot tell.
+func Detect(b []byte) []Candidate {
+	var all []Candidate
+	for _, f := range formats {
+		if f.detect == nil {
+			continue
+		}
+		if confidence, spec, ok := f.detect(b); ok {
+			all = append(all, Candidate{spec, confidence, f.system, f.sign, f.refused})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Candidate) int { return int(b.Confidence - a.Confidence) })
+	return all
+}
+
+// recognise returns the one format that fits b best.
+func recognise(b []byte) (Spec, error) {
+	all := Detect(b)
+	switch {
+	case len(all) == 0:
+		return Spec{}, fmt.Errorf("interop: %w; give --format NAME, see \"seen formats\"", ErrUnknown)
+	case len(all) > 1 && all[1].Confidence == all[0].Confidence:
+		var names []string
+		for _, c := range all {
+			if c.Confidence == all[0].Confidence && c.Refused == "" {
+				names = append(names, "--format "+c.Spec.String())
+			}
+		}
+		if len(names) > 1 {
+			return Spec{}, fmt.Errorf("interop: %w: give %s", ErrAmbiguous, strings.Join(names, " or "))
+		}
+	}
+	for _, c := range all {
+		if c.Refused == "" {
+			return c.Spec, nil
+		}
+		if c.Confidence == all[0].Confidence && len(all) == 1 || c.Confidence > Possible {
+			return Spec{}, fmt.Errorf("interop: %s: %w: %s", c.System, ErrRefused, c.Refused)
+		}
+	}
+	return Spec{}, fmt.Errorf("interop: %s: %w: %s", all[0].System, ErrRefused, all[0].Refused)
+}
+
+// Open returns the filter whose bytes are b: it refers to them and is valid as long as
+// they are. With an empty name in s content decides. Opening reads the header alone,
+// where the format has one without a checksum.
+func Open(b []byte, s Spec) (Foreign, error) { return open(b, s, false) }
+
+// Inspect is [Open] for looking at a filter without asking it for keys: parameters that
+// content cannot tell need not be given where it can be described without them.
+func Inspect(b []byte, s Spec) (Foreign, error) { return open(b, s, true) }
+
+func open(b []byte, s Spec, guess bool) (Foreign, error) {
+	if s.Name == "" {
+		found, err := recognise(b)
+		if err != nil {
+			return nil, err
+		}
+		s = found
+	}
+	f, err := findFormat(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	if s, err = f.complete(s, guess, false); err != nil {
+		return nil, err
+	}
+	return f.open(b, s)
+}
+
+// Create returns an empty filter, an [Adder], sized as the system itself does it for a
+// number of keys and an error rate.
+func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	f, err := findFormat(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.create == nil:
+		return nil, fmt.Errorf("interop: %s: %w: %s", f.name, ErrNoCreate, f.caps.noWrite)
+	case capacity == 0:
+		return nil, errors.New("interop: capacity 0; give the number of keys, 1 or more")
+	case !(errorRate > 0 && errorRate < 1):
+		return nil, fmt.Errorf("interop: error rate %v is not between 0 and 1, both excluded", errorRate)
+	}
+	if s, err = f.complete(s, false, true); err != nil {
+		return nil, err
+	}
+	return f.create(s, capacity, errorRate)
+}
+
+// Clone returns a copy of f with memory of its own, which can be changed where the
+// format allows that: a [Merger], an [Adder] or both.
+func Clone(f Foreign) (Foreign, error) {
+	name, _, _ := strings.Cut(f.Describe().Format, ":")
+	owner, err := findFormat(name)
+	if err != nil {
+		return nil, err
+	}
+	if owner.clone == nil {
+		return nil, fmt.Errorf("interop: filters of format %s cannot be changed", name)
+	}
+	return owner.clone(f)
+}
+
+// cloneOf is the clone function of a format all of whose types have a method Clone that
+// returns a G.
+func cloneOf[G Foreign](f Foreign) (Foreign, error) {
+	c, ok := f.(interface{ Clone() (G, error) })
+	if !ok {
+		return nil, fmt.Errorf("interop: a %T cannot be changed", f)
+	}
+	g, err := c.Clone()
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Rewrap returns what writes the bits of f, unchanged, as a file of another format or
+// of another variant of its own. It fails with [ErrNotConvertible] where the two map a
+// key to different bits, which is nearly always.
+func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
+	target, err := findFormat(to.Name)
+	if err != nil {
+		return nil, err
+	}
+	full, err := target.complete(to, true, false)
+	if err != nil {
+		return nil, err
+	}
+	if target.rewrap != nil {
+		w, err := target.rewrap(f, full)
+		if err == nil || !errors.Is(err, ErrNotConvertible) {
+			return w, err
+		}
+	}
+	d := f.Describe()
+	reason := fmt.Sprintf("a filter stores bits and not keys, and %s and %s map a key to different bits", d.Format, target.name)
+	if target.create == nil {
+		return nil, fmt.Errorf("interop: %w: %s; and %s cannot be built: %s", ErrNotConvertible, reason, target.name, target.caps.noWrite)
+	}
+	return nil, fmt.Errorf("interop: %w: %s; build it from the keys: seen build --format %s -o OUT KEYS", ErrNotConvertible, reason, to)
+}
+
+// errConvert is what rewrap functions return for filters of other formats.
+func errConvert(f Foreign, to string) error {
+	return fmt.Errorf("interop: %w: %s and %s map a key to different bits", ErrNotConvertible, f.Describe().Format, to)
+}

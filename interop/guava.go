@@ -1,0 +1,303 @@
+package interop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"seen/bloom"
+)
+
+// GuavaFunnel is how Guava makes bytes of a key. The file does not say which it was.
+type GuavaFunnel string
+
+// The funnels of Guava's class Funnels.
+const (
+	GuavaString    GuavaFunnel = "string"    // stringFunnel(UTF_8): text as UTF-8
+	GuavaUnencoded GuavaFunnel = "unencoded" // unencodedCharsFunnel: text as UTF-16, little-endian
+	GuavaBytes     GuavaFunnel = "bytes"     // byteArrayFunnel
+	GuavaLong      GuavaFunnel = "long"      // longFunnel: numbers, 8 bytes little-endian
+	GuavaInt       GuavaFunnel = "int"       // integerFunnel: numbers, their low 4 bytes little-endian
+)
+
+var guavaFunnels = []string{string(GuavaString), string(GuavaUnencoded), string(GuavaBytes), string(GuavaLong), string(GuavaInt)}
+
+// GuavaStrategy is how the positions of a key follow from its hash. The number is
+// part of the file.
+type GuavaStrategy uint8
+
+// The strategies of Guava's class BloomFilterStrategies.
+const (
+	GuavaMitz32 GuavaStrategy = 0 // two halves of 64 bits of the hash; releases before 17
+	GuavaMitz64 GuavaStrategy = 1 // all 128 bits
+)
+
+// String returns the name of the strategy in Guava.
+func (s GuavaStrategy) String() string {
+	if s == GuavaMitz32 {
+		return "MURMUR128_MITZ_32"
+	}
+	return "MURMUR128_MITZ_64"
+}
+
+// Guava is a BloomFilter of Google's Guava library for Java, as its method writeTo
+// writes it. It answers as that does for the same bytes.
+//
+// The bytes are the number of the strategy, the probes k of a key (one byte), the number
+// of words (32 bits, big-endian) and the words (64 bits, big-endian); bit i is bit i mod
+// 64 of word i/64. The length m of the array, 64 times the number of words, is the
+// modulus of the positions.
+//
+// With h1 and h2, the halves of MurmurHash3 for x64 of the key, the positions of
+// [GuavaMitz64] are h1 + i*h2 without its top bit, for i from 0, modulo m. Those of
+// [GuavaMitz32] are a + i*b in 32 bits, for i from 1, inverted where the top bit is set,
+// modulo m; a and b are the low and the high half of h1.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A Guava must not be copied.
+type Guava struct {
+	strategy GuavaStrategy
+	funnel   GuavaFunnel
+	k        uint64
+	m        uint64
+	bits     bitArray
+}
+
+const (
+	guavaHeader    = 6
+	guavaMaxProbes = 255
+	guavaMaxWords  = math.MaxInt32
+)
+
+// GuavaConfig says how large a [Guava] is to be.
+type GuavaConfig struct {
+	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
+	// between 0 and 1, exclusively.
+	Capacity  uint64
+	ErrorRate float64
+	Funnel    GuavaFunnel
+	Strategy  GuavaStrategy
+	// ProbesByRate has the probes follow from ErrorRate alone, as the newest releases
+	// of Guava have it, and not from the bits for each key. It makes a difference for
+	// a few keys only.
+	ProbesByRate bool
+}
+
+// NewGuava returns an empty filter, with the size that Guava would give it.
+func NewGuava(c GuavaConfig) (*Guava, error) {
+	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
+		return nil, err
+	}
+	if c.Strategy > GuavaMitz64 {
+		return nil, fmt.Errorf("interop: guava: strategy %d; use 0 (%v) or 1 (%v)", c.Strategy, GuavaMitz32, GuavaMitz64)
+	}
+	words, k, err := guavaSize(c.Capacity, c.ErrorRate)
+	if err != nil {
+		return nil, fmt.Errorf("interop: guava: %w", err)
+	}
+	if c.ProbesByRate {
+		k = max(1, uint64(math.Floor(-math.Log(c.ErrorRate)/ln2+0.5)))
+	}
+	if k > guavaMaxProbes {
+		return nil, fmt.Errorf("interop: guava: an error rate of %v takes %d probes, and there is room for %d in a file; raise it", c.ErrorRate, k, guavaMaxProbes)
+	}
+	f := &Guava{strategy: c.Strategy, funnel: c.Funnel, k: k, m: 64 * words}
+	if err := f.funnel.check(); err != nil {
+		return nil, err
+	}
+	if f.bits, err = newBitArray(bigWords, 8*words); err != nil {
+		return nil, fmt.Errorf("interop: guava: %w", err)
+	}
+	return f, nil
+}
+
+// guavaSize returns the words and the probes that Guava, and Spark after it, has for a
+// number of keys and an error rate. The number of bits is cut before it is rounded up
+// to words, and the probes follow from it as it was before that. The products are rounded
+// before anything is added to them, as Java has it on all machines.
+func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) {
+	bits := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
+	if bits > guavaMaxWords*64 {
+		return 0, 0, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, and there is room for %d in a file; lower the capacity or raise the error rate",
+			capacity, errorRate, bits/8, uint64(guavaMaxWords*8))
+	}
+	if bits < 1 {
+		return 0, 0, fmt.Errorf("%d keys at an error rate of %v take no bits at all; lower the error rate", capacity, errorRate)
+	}
+	return wordsOf(uint64(bits)), max(1, uint64(math.Floor(float64(bits/float64(capacity)*ln2)+0.5))), nil
+}
+
+func (u GuavaFunnel) check() error {
+	switch u {
+	case GuavaString, GuavaUnencoded, GuavaBytes, GuavaLong, GuavaInt:
+		return nil
+	}
+	return fmt.Errorf("interop: guava: funnel %q is none of %s", u, strings.Join(guavaFunnels, ", "))
+}
+
+// ParseGuava returns the filter whose keys went through a funnel. It refers to b, which
+// must not change, and is there at once, whatever its length.
+func ParseGuava(b []byte, funnel GuavaFunnel) (*Guava, error) {
+	if err := funnel.check(); err != nil {
+		return nil, err
+	}
+	f, err := parseGuava(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: guava: %w: %w", ErrBadData, err)
+	}
+	f.funnel = funnel
+	return f, nil
+}
+
+func parseGuava(b []byte) (*Guava, error) {
+	if len(b) >= 2 && b[0] == 0xac && b[1] == 0xed {
+		return nil, errors.New("a serialised Java object; write the filter with its method writeTo")
+	}
+	if len(b) < guavaHeader {
+		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), guavaHeader)
+	}
+	words := binary.BigEndian.Uint32(b[2:])
+	f := &Guava{strategy: GuavaStrategy(b[0]), k: uint64(b[1]), m: 64 * uint64(words)}
+	switch {
+	case f.strategy > GuavaMitz64:
+		return nil, fmt.Errorf("strategy %d; 0 (%v) and 1 (%v) are known", f.strategy, GuavaMitz32, GuavaMitz64)
+	case f.k == 0:
+		return nil, errors.New("k = 0")
+	case words == 0 || words > guavaMaxWords || uint64(len(b)-guavaHeader) != 8*uint64(words):
+		return nil, fmt.Errorf("%d words announced and %d bytes there", words, len(b)-guavaHeader)
+	}
+	f.bits = bitArray{order: bigWords, b: b[guavaHeader:]}
+	return f, nil
+}
+
+// Bits returns m, the length of the array.
+func (f *Guava) Bits() uint64 { return f.m }
+
+// Probes returns k, the positions of a key.
+func (f *Guava) Probes() int { return int(f.k) }
+
+// Strategy returns the strategy.
+func (f *Guava) Strategy() GuavaStrategy { return f.strategy }
+
+// Funnel returns the funnel that was given.
+func (f *Guava) Funnel() GuavaFunnel { return f.funnel }
+
+// hash returns the hash of key behind the funnel, and false if no value of the funnel's
+// type is written so.
+func (f *Guava) hash(key []byte) (h1, h2 uint64, ok bool) {
+	switch f.funnel {
+	case GuavaUnencoded:
+		if !utf8.Valid(key) {
+			return 0, 0, false
+		}
+		var room [256]byte
+		h1, h2 = murmur3Of(appendUTF16(room[:0], key))
+		return h1, h2, true
+	case GuavaLong, GuavaInt:
+		if len(key) != 8 {
+			return 0, 0, false
+		}
+		if f.funnel == GuavaInt {
+			key = key[:4]
+		}
+	}
+	h1, h2 = murmur3Of(key)
+	return h1, h2, true
+}
+
+// appendUTF16 appends text, which is valid UTF-8, to dst as UTF-16, little-endian.
+func appendUTF16(dst, text []byte) []byte {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		text = text[size:]
+		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(high))
+			r = low
+		}
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(r))
+	}
+	return dst
+}
+
+// position returns the i-th position, from 0, of a key whose hash is h1, h2.
+func (f *Guava) position(h1, h2, i uint64) uint64 {
+	if f.strategy == GuavaMitz64 {
+		return (h1 + i*h2) & math.MaxInt64 % f.m
+	}
+	c := uint32(h1) + uint32(i+1)*uint32(h1>>32)
+	if int32(c) < 0 {
+		c = ^c
+	}
+	return uint64(c) % f.m
+}
+
+// Has reports whether key may have been added. A key that is no value of the funnel's
+// type never was.
+func (f *Guava) Has(key []byte) bool {
+	h1, h2, ok := f.hash(key)
+	if !ok {
+		return false
+	}
+	return f.bits.hasEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) })
+}
+
+// Add adds key and reports whether it was certainly not there before. It fails, with
+// ErrReadOnly, if f was parsed; and if key is no value of the funnel's type.
+func (f *Guava) Add(key []byte) (bool, error) {
+	if err := f.bits.mayChange(); err != nil {
+		return false, err
+	}
+	h1, h2, ok := f.hash(key)
+	if !ok {
+		return false, fmt.Errorf("interop: guava: key %q is no value for the funnel %q", key, f.funnel)
+	}
+	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil
+}
+
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
+// memory cannot be had.
+func (f *Guava) Clone() (*Guava, error) {
+	g := *f
+	var err error
+	g.bits, err = f.bits.clone(0)
+	if err != nil {
+		return nil, err
+	}
+	return &g, nil
+}
+
+// Union adds the keys of other, which must be a Guava with the same strategy, funnel, m and k.
+// Otherwise it returns an error that wraps bloom.ErrIncompatible.
+func (f *Guava) Union(other Reader) error {
+	if err := f.bits.mayChange(); err != nil {
+		return err
+	}
+	g, err := sameSystem(f, other)
+	if err != nil {
+		return err
+	}
+	err = checkSame(same{"the strategy", f.strategy, g.strategy}, same{"the funnel", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})
+	if err != nil {
+		return err
+	}
+	f.bits.or(&g.bits)
+	return nil
+}
+
+// Stats describes the filter. It reads the whole array.
+func (f *Guava) Stats() bloom.Stats { return plainStats("guava", f.m, f.k, f.bits.ones(f.m)) }
+
+// WriteTo writes the filter as Guava does, for its method readFrom.
+func (f *Guava) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	head := binary.BigEndian.AppendUint32([]byte{byte(f.strategy), byte(f.k)}, uint32(f.m/64))
+	if _, err := c.Write(head); err != nil {
+		return c.done(err)
+	}
+	return c.done(f.bits.writeTo(c, f.m/8, bigWords))
+}

@@ -1,0 +1,67 @@
+package interop
+
+import "io"
+
+var guavaFormat = format{
+	name:   "guava",
+	system: "Guava BloomFilter (Java), as writeTo writes it",
+	params: []param{
+		{name: "funnel", meaning: "how keys were turned into bytes: stringFunnel(UTF_8), unencodedCharsFunnel(), byteArrayFunnel(), longFunnel() or integerFunnel()",
+			values: guavaFunnels, required: true},
+		{name: "strategy", meaning: "how positions follow from the hash; releases before 17 wrote mitz32", values: []string{"mitz64", "mitz32"}, preset: "mitz64", forWrite: true},
+		{name: "probes", meaning: "what the number of probes follows from: the size, or in the newest releases the error rate",
+			values: []string{"size", "rate"}, preset: "size", forWrite: true},
+	},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "files and answers of Guava 31.1, byte for byte, with both strategies and all five funnels",
+	},
+	sign: "a strategy, k and a number of words that makes up the exact length of the file",
+	detect: func(b []byte) (Confidence, Spec, bool) {
+		_, err := parseGuava(b)
+		return Likely, Spec{Name: "guava"}, err == nil
+	},
+	open: func(b []byte, s Spec) (Foreign, error) {
+		return foreign(ParseGuava(b, GuavaFunnel(s.Params["funnel"])))
+	},
+	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+		c := GuavaConfig{
+			Capacity: capacity, ErrorRate: errorRate, Funnel: GuavaFunnel(s.Params["funnel"]), Strategy: GuavaMitz64, ProbesByRate: s.Params["probes"] == "rate",
+		}
+		if s.Params["strategy"] == "mitz32" {
+			c.Strategy = GuavaMitz32
+		}
+		return foreign(NewGuava(c))
+	},
+	clone: cloneOf[*Guava],
+	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
+		g, ok := f.(*Guava)
+		if !ok {
+			return nil, errConvert(f, "guava")
+		}
+		return g, nil
+	},
+}
+
+// Describe says what the header says.
+func (f *Guava) Describe() Description {
+	d := Description{
+		Format: "guava:funnel=" + string(f.funnel), System: "Guava BloomFilter, strategy " + f.strategy.String(), Hash: "MurmurHash3 for x64, 128 bits",
+		Fields: []Field{{"strategy", f.strategy.String()}, {"funnel", string(f.funnel) + ", which the file does not say"}},
+	}
+	if f.strategy == GuavaMitz32 && f.m > 1<<31 {
+		d.Notes = append(d.Notes, "this strategy never uses bits from number 2147483648 on: the error rate is that of a smaller filter")
+	}
+	return d
+}
+
+// KeyKind is KeyText, KeyBytes or KeyInt64, by the funnel.
+func (f *Guava) KeyKind() KeyKind {
+	switch f.funnel {
+	case GuavaLong, GuavaInt:
+		return KeyInt64
+	case GuavaBytes:
+		return KeyBytes
+	}
+	return KeyText
+}

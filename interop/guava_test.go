@@ -1,0 +1,287 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/big"
+	"testing"
+	"unicode/utf16"
+
+	"seen/bloom"
+)
+
+// guavaVectors are the folders of testdata, with the funnel of each.
+var guavaVectors = map[string]GuavaFunnel{
+	"guava-mitz32-bytes":     GuavaBytes,
+	"guava-mitz32-long":      GuavaLong,
+	"guava-mitz32-string":    GuavaString,
+	"guava-mitz64-bytes":     GuavaBytes,
+	"guava-mitz64-int":       GuavaInt,
+	"guava-mitz64-long":      GuavaLong,
+	"guava-mitz64-string":    GuavaString,
+	"guava-mitz64-unencoded": GuavaUnencoded,
+}
+
+// plainGuava answers from the bytes, with numbers of arbitrary size in place of the
+// code under test.
+func plainGuava(b []byte, funnel GuavaFunnel) func(key []byte) bool {
+	k, words := int64(b[1]), b[6:]
+	m := big.NewInt(int64(len(words)) * 8)
+	isSet := func(at uint64) bool { return binary.BigEndian.Uint64(words[at/64*8:])&(1<<(at%64)) != 0 }
+	return func(key []byte) bool {
+		switch funnel {
+		case GuavaUnencoded:
+			var units []byte
+			for _, u := range utf16.Encode([]rune(string(key))) {
+				units = append(units, byte(u), byte(u>>8))
+			}
+			key = units
+		case GuavaInt:
+			key = key[:4]
+		}
+		h1, h2 := plainMurmur3(key)
+		for i := range k {
+			var at *big.Int
+			if b[0] == 1 {
+				at = new(big.Int).Mul(new(big.Int).SetUint64(h2), big.NewInt(i))
+				at.Add(at, new(big.Int).SetUint64(h1))
+				for bit := at.BitLen(); bit >= 63; bit-- {
+					at.SetBit(at, bit, 0)
+				}
+			} else {
+				at = new(big.Int).Mul(big.NewInt(int64(h1>>32)), big.NewInt(i+1))
+				at.Add(at, big.NewInt(int64(h1&0xffffffff)))
+				at.SetUint64(at.Uint64() & 0xffffffff)
+				if at.Bit(31) != 0 {
+					at.Sub(big.NewInt(0xffffffff), at)
+				}
+			}
+			if !isSet(at.Mod(at, m).Uint64()) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func newGuava(t testing.TB, c GuavaConfig) *Guava {
+	t.Helper()
+	f, err := NewGuava(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestGuavaVectors(t *testing.T) {
+	for name, funnel := range guavaVectors {
+		t.Run(name, func(t *testing.T) {
+			v := readVector(t, name)
+			w := v.wish(t)
+			file := v.file(t, w.File)
+			f, err := ParseGuava(file, funnel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.compareForeign(t, "read", f.Has)
+			v.compareForeign(t, "read in the plain way", plainGuava(file, funnel))
+			expectBytes(t, "written again", written(t, f), file)
+			expectReadOnly(t, f)
+			if f.Bits() != w.M || f.Probes() != int(w.K) || f.Strategy().String() != w.Strategy || f.Funnel() != funnel {
+				t.Errorf("m %d, k %d, %v, %v; want %d, %d, %s", f.Bits(), f.Probes(), f.Strategy(), f.Funnel(), w.M, w.K, w.Strategy)
+			}
+			made := newGuava(t, GuavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.Strategy()})
+			adds(t, made, v.keys)
+			v.compareForeign(t, "made", made.Has)
+			expectBytes(t, "made", written(t, made), file)
+
+			// With another funnel the added keys are not found: what a user sees who guesses.
+			for _, other := range []GuavaFunnel{GuavaString, GuavaUnencoded, GuavaBytes} {
+				if other == funnel || (other == GuavaUnencoded) == (funnel == GuavaUnencoded) {
+					continue
+				}
+				g, err := ParseGuava(file, other)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := 0
+				for _, key := range v.keys {
+					if g.Has(key) {
+						found++
+					}
+				}
+				if found > len(v.keys)/2 {
+					t.Errorf("%d of %d keys are found with the funnel %s", found, len(v.keys), other)
+				}
+			}
+		})
+	}
+}
+
+func guavaHeaderOf(strategy, k byte, words uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{strategy, k}, words)
+}
+
+func parseGuavaString(b []byte) (*Guava, error) { return ParseGuava(b, GuavaString) }
+
+func TestGuavaRefuses(t *testing.T) {
+	word := make([]byte, 8)
+	expectRefused(t, parseGuavaString, []damaged{
+		{"nothing", nil, "0 bytes"},
+		{"half a header", make([]byte, 5), "5 bytes"},
+		{"a strategy of later", append(guavaHeaderOf(2, 3, 1), word...), "strategy 2"},
+		{"k = 0", append(guavaHeaderOf(1, 0, 1), word...), "k = 0"},
+		{"no words", guavaHeaderOf(1, 3, 0), "0 words"},
+		{"a word too few", append(guavaHeaderOf(1, 3, 2), word...), "2 words announced and 8 bytes"},
+		{"a word too many", append(guavaHeaderOf(1, 3, 1), make([]byte, 16)...), "1 words announced and 16 bytes"},
+		{"a byte too many", append(guavaHeaderOf(1, 3, 1), make([]byte, 9)...), "9 bytes"},
+		{"a number of words that is negative", append(guavaHeaderOf(1, 3, 1<<31), word...), "2147483648 words"},
+		{"a number of words that wraps around", append(guavaHeaderOf(1, 3, 1<<29+1), word...), "536870913 words"},
+		{"a Java object", append([]byte{0xac, 0xed, 0, 5}, make([]byte, 50)...), "writeTo"},
+	})
+	if _, err := ParseGuava(append(guavaHeaderOf(1, 3, 1), word...), "text"); err == nil || errors.Is(err, ErrBadData) {
+		t.Errorf("the funnel text: %v", err)
+	}
+}
+
+func TestGuavaConfig(t *testing.T) {
+	for _, c := range []GuavaConfig{
+		{}, {Capacity: 1, ErrorRate: 0.03}, {Capacity: 1, ErrorRate: 0.03, Funnel: "text"}, {Capacity: 1, Funnel: GuavaBytes}, {ErrorRate: 0.5, Funnel: GuavaBytes},
+		{Capacity: 1, ErrorRate: 0.03, Funnel: GuavaBytes, Strategy: 2}, {Capacity: 1, ErrorRate: 0.9, Funnel: GuavaBytes},
+		{Capacity: 1 << 40, ErrorRate: 0.03, Funnel: GuavaBytes}, {Capacity: 1, ErrorRate: 1e-300, Funnel: GuavaBytes},
+	} {
+		if f, err := NewGuava(c); err == nil {
+			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
+		}
+	}
+	for _, c := range []struct {
+		n       uint64
+		p       float64
+		m, k, r uint64 // r: the probes by the rate
+	}{{1, 0.03, 64, 5, 5}, {2, 0.4, 64, 1, 1}, {1, 0.3, 64, 1, 2}, {1, 1e-6, 64, 19, 20}, {500, 0.03, 3712, 5, 5}, {1000000, 0.01, 9585088, 7, 7}} {
+		f := newGuava(t, GuavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: GuavaBytes})
+		g := newGuava(t, GuavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: GuavaBytes, ProbesByRate: true})
+		if f.m != c.m || f.k != c.k || g.k != c.r || g.m != c.m {
+			t.Errorf("%d keys at %v: m %d, k %d or %d, want %d, %d or %d", c.n, c.p, f.m, f.k, g.k, c.m, c.k, c.r)
+		}
+	}
+}
+
+// TestGuavaKeys adds keys that are no value of the funnel's type.
+func TestGuavaKeys(t *testing.T) {
+	for funnel, keys := range map[GuavaFunnel][]string{
+		GuavaUnencoded: {"\xff", "a\xc3", "\xed\xa0\x80"},
+		GuavaLong:      {"", "1", "1234567", "123456789"},
+		GuavaInt:       {"", "1234", "123456789"},
+	} {
+		f := newGuava(t, GuavaConfig{Capacity: 1, ErrorRate: 0.5, Funnel: funnel})
+		for i := range f.bits.b {
+			f.bits.b[i] = 0xff // full: it has every key that there can be
+		}
+		for _, key := range keys {
+			if isNew, err := f.Add([]byte(key)); isNew || err == nil || f.Has([]byte(key)) {
+				t.Errorf("%s: %q was added, %v", funnel, key, err)
+			}
+		}
+		if good := []byte("12345678"); !f.Has(good) {
+			t.Errorf("%s: a full filter has not %q", funnel, good)
+		}
+	}
+	// Numbers that differ in their high half alone are one for the funnel of ints.
+	f := newGuava(t, GuavaConfig{Capacity: 100, ErrorRate: 1e-6, Funnel: GuavaInt})
+	adds(t, f, [][]byte{binary.LittleEndian.AppendUint64(nil, 5)})
+	if !f.Has(binary.LittleEndian.AppendUint64(nil, 1<<40|5)) || f.Has(binary.LittleEndian.AppendUint64(nil, 6)) {
+		t.Error("the low halves decide")
+	}
+}
+
+func TestGuavaUnion(t *testing.T) {
+	c := GuavaConfig{Capacity: 200, ErrorRate: 0.01, Funnel: GuavaString, Strategy: GuavaMitz64}
+	whole, a, b := newGuava(t, c), newGuava(t, c), newGuava(t, c)
+	adds(t, whole, numberedKeys(0, 200))
+	adds(t, a, numberedKeys(0, 100))
+	adds(t, b, numberedKeys(100, 200))
+	if err := a.Union(b); err != nil {
+		t.Fatal(err)
+	}
+	expectBytes(t, "the union", written(t, a), written(t, whole))
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.Bits() || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
+		t.Errorf("%+v", s)
+	}
+	for _, change := range []func(c *GuavaConfig){
+		func(c *GuavaConfig) { c.Capacity = 300 },
+		func(c *GuavaConfig) { c.Funnel = GuavaBytes },
+		func(c *GuavaConfig) { c.Strategy = GuavaMitz32 },
+	} {
+		d := c
+		change(&d)
+		if err := a.Union(newGuava(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
+			t.Errorf("%+v: %v", d, err)
+		}
+	}
+	parsed, err := ParseGuava(written(t, a), GuavaString)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parsed.Union(a); !errors.Is(err, ErrReadOnly) {
+		t.Error(err)
+	}
+	g, err := parsed.Clone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	adds(t, g, numberedKeys(200, 250))
+	expectBytes(t, "what was cloned", written(t, parsed), written(t, whole))
+	expectWriteErrors(t, g)
+}
+
+func TestGuavaNoCopy(t *testing.T) {
+	const words = 1 << 21
+	for _, funnel := range []GuavaFunnel{GuavaString, GuavaUnencoded} {
+		expectNoCopy(t, func(b []byte) (*Guava, error) { return ParseGuava(b, funnel) }, guavaHeaderOf(1, 5, words), 8*words)
+	}
+}
+
+func FuzzParseGuava(f *testing.F) {
+	for name := range guavaVectors {
+		v := readVector(f, name)
+		f.Add(v.file(f, v.wish(f).File), []byte("a key"))
+	}
+	f.Add(append(guavaHeaderOf(1, 255, 1), bytes.Repeat([]byte{255}, 8)...), []byte("12345678"))
+	f.Fuzz(func(t *testing.T, b, key []byte) {
+		for _, name := range guavaFunnels {
+			funnel := GuavaFunnel(name)
+			g, err := ParseGuava(b, funnel)
+			if (g == nil) == (err == nil) {
+				t.Fatalf("%v and %v", g, err)
+			}
+			if err != nil {
+				continue
+			}
+			if !bytes.Equal(written(t, g), b) {
+				t.Fatal("what was parsed is written otherwise")
+			}
+			if g.Stats().Ones > g.Bits() {
+				t.Fatal("more ones than bits")
+			}
+			c, err := g.Clone()
+			if err != nil {
+				t.Fatal(err)
+			}
+			isNew, err := c.Add(key)
+			if err == nil && (isNew == g.Has(key) || !c.Has(key)) || err != nil && g.Has(key) {
+				t.Fatalf("%s: key %q was there: %v, is new: %v, %v", funnel, key, g.Has(key), isNew, err)
+			}
+		}
+	})
+}
+
+// numberedKeys returns keys that are numbers in decimal.
+func numberedKeys(from, to int) (keys [][]byte) {
+	for i := from; i < to; i++ {
+		keys = append(keys, fmt.Append(nil, i))
+	}
+	return keys
+}

@@ -1,0 +1,94 @@
+package interop
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// JavaBitSet is a filter that many pages on Java show: a java.util.BitSet in which each
+// of seven seeds sets a bit, r modulo Bits, where r is built from the UTF-16 code units
+// of a text as seed times r plus the unit, in 32 bits.
+//
+// The file is what BitSet.toByteArray returns: bit i is bit i mod 8, counted from the
+// lowest, of byte i/8, and zero bytes at the end are left out. Short keys make small
+// numbers and collide far more often than the size lets expect.
+type JavaBitSet struct {
+	Bits uint64 // a power of two, up to 2^31; 2^25 as published
+}
+
+var javaBitSetSeeds = [...]int32{5, 7, 11, 13, 31, 37, 61}
+
+// NewJavaBitSet returns an empty filter.
+func NewJavaBitSet(s JavaBitSet) (*Bitmap, error) { return newBitmap(s, 0, 0) }
+
+// ParseJavaBitSet returns the filter whose bytes are b, and to which it refers.
+func ParseJavaBitSet(b []byte, s JavaBitSet) (*Bitmap, error) { return parseBitmap(b, s) }
+
+func (s JavaBitSet) check() error {
+	if bits.OnesCount64(s.Bits) != 1 || s.Bits > 1<<31 {
+		return fmt.Errorf("%d bits; give a power of two up to %d", s.Bits, uint64(1<<31))
+	}
+	return nil
+}
+
+func (s JavaBitSet) positions(dst []uint64, key []byte) ([]uint64, error) {
+	if !utf8.Valid(key) {
+		return nil, errNoText
+	}
+	for _, seed := range javaBitSetSeeds {
+		r := int32(0)
+		for c := range runes(key) {
+			if high, low := utf16.EncodeRune(c); high != utf8.RuneError {
+				r = seed*(seed*r+high) + low
+			} else {
+				r = seed*r + c
+			}
+		}
+		dst = append(dst, uint64(uint32(r))&(s.Bits-1))
+	}
+	return dst, nil
+}
+
+func (s JavaBitSet) size() (m, k uint64) { return s.Bits, uint64(len(javaBitSetSeeds)) }
+func (s JavaBitSet) keyKind() KeyKind    { return KeyText }
+func (s JavaBitSet) params() []Field     { return []Field{{"bits", strconv.FormatUint(s.Bits, 10)}} }
+
+func (JavaBitSet) name() string    { return "java-bitset" }
+func (JavaBitSet) order() bitOrder { return lsbFirst }
+func (JavaBitSet) trims() bool     { return true }
+
+func (s JavaBitSet) describe() Description {
+	return Description{
+		Format: Spec{Name: "java-bitset"}.with("bits", strconv.FormatUint(s.Bits, 10)).String(),
+		System: "java.util.BitSet, recipe with seven seeds",
+		Hash:   "polynomial hashes over UTF-16",
+	}
+}
+
+var javaBitSetFormat = format{
+	name:   "java-bitset",
+	system: "java.util.BitSet with the recipe of seven seeds",
+	params: []param{{name: "bits", meaning: "length of the set, a power of two", preset: "33554432"}},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "bytes and answers of a program that follows the recipe, on OpenJDK 17",
+	},
+	open: func(b []byte, s Spec) (Foreign, error) {
+		bits, err := s.number("bits", 1, 1<<31)
+		if err != nil {
+			return nil, err
+		}
+		return foreign(ParseJavaBitSet(b, JavaBitSet{bits}))
+	},
+	create: func(s Spec, _ uint64, _ float64) (Foreign, error) {
+		bits, err := s.number("bits", 1, 1<<31)
+		if err != nil {
+			return nil, err
+		}
+		return foreign(NewJavaBitSet(JavaBitSet{bits}))
+	},
+	clone: cloneOf[*Bitmap],
+}

@@ -1,0 +1,186 @@
+package interop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"seen/bloom"
+)
+
+// LevelDB is a filter as the built-in Bloom filter policy of LevelDB makes it
+// (leveldb.BuiltinBloomFilter2), and stores that are compatible with it.
+//
+// It is an array of bits, bit i being bit i mod 8 of byte i/8, and a last byte with the
+// number of probes. LevelDB's hash of the key with the seed bc9f1d34 is the first
+// position, modulo the number of bits; the hash turned right by 17 bits is added, modulo
+// 2^32, for each further one. More than 30 probes are reserved: LevelDB takes every key
+// for one that may be there.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A LevelDB must not be copied.
+type LevelDB struct{ plain }
+
+const (
+	leveldbSeed = 0xbc9f1d34
+	// leveldbMaxProbes is the most probes that mean something.
+	leveldbMaxProbes = 30
+)
+
+// levelScheme is how LevelDB maps a key to positions.
+type levelScheme struct{ m, k uint64 }
+
+func (s levelScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
+	if s.k > leveldbMaxProbes {
+		return dst, nil
+	}
+	h := leveldbHash(key, leveldbSeed)
+	delta := bits.RotateLeft32(h, -17)
+	for range s.k {
+		dst = append(dst, uint64(h)%s.m)
+		h += delta
+	}
+	return dst, nil
+}
+
+// leveldbHash is LevelDB's hash of 32 bits.
+func leveldbHash(b []byte, seed uint32) uint32 {
+	const m = 0xc6a4a793
+	h := seed ^ uint32(len(b))*m
+	for ; len(b) >= 4; b = b[4:] {
+		h = (h + binary.LittleEndian.Uint32(b)) * m
+		h ^= h >> 16
+	}
+	if len(b) > 0 {
+		var tail [4]byte
+		copy(tail[:], b)
+		h = (h + binary.LittleEndian.Uint32(tail[:])) * m
+		h ^= h >> 24
+	}
+	return h
+}
+
+func (s levelScheme) size() (m, k uint64) { return s.m, s.k }
+func (levelScheme) keyKind() KeyKind      { return KeyBytes }
+
+func (s levelScheme) params() []Field {
+	return []Field{{"bits", strconv.FormatUint(s.m, 10)}, {"probes", strconv.FormatUint(s.k, 10)}}
+}
+
+// NewLevelDB returns an empty filter of the size that LevelDB gives to so many keys,
+// those that come several times included, with so many bits per key.
+func NewLevelDB(keys, bitsPerKey uint64) (*LevelDB, error) {
+	high, size := bits.Mul64(keys, bitsPerKey)
+	if bitsPerKey == 0 || high != 0 || size > 8*foreignMaxBytes {
+		return nil, fmt.Errorf("interop: leveldb: %d keys with %d bits each; give 1 bit or more, and less than %d bytes in all", keys, bitsPerKey, uint64(foreignMaxBytes))
+	}
+	s := levelScheme{
+		m: bytesOf(max(64, size)) * 8,
+		k: uint64(min(max(1, math.Trunc(float64(bitsPerKey)*0.69)), leveldbMaxProbes)),
+	}
+	b, err := newBitArray(lsbFirst, s.m/8)
+	if err != nil {
+		return nil, fmt.Errorf("interop: leveldb: %w", err)
+	}
+	return &LevelDB{plain{bits: b, scheme: s, capacity: keys}}, nil
+}
+
+// ParseLevelDB returns the filter that b is, and to which it refers. Nothing in a filter
+// tells that it is one.
+func ParseLevelDB(b []byte) (*LevelDB, error) {
+	f, err := parseLevelDB(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: leveldb: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func parseLevelDB(b []byte) (*LevelDB, error) {
+	if len(b) < 2 {
+		return nil, fmt.Errorf("%d bytes; a filter has 2 or more", len(b))
+	}
+	body, k := b[:len(b)-1], b[len(b)-1]
+	if k == 0 {
+		return nil, errors.New("no probes")
+	}
+	return &LevelDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: levelScheme{8 * uint64(len(body)), uint64(k)}}}, nil
+}
+
+// Union makes f the OR of f and other, which must be a LevelDB of the same size and
+// probes.
+func (f *LevelDB) Union(other Reader) error {
+	o, ok := other.(*LevelDB)
+	if !ok {
+		return errUnlike("LevelDB filter", other)
+	}
+	return f.unite(&o.plain)
+}
+
+// Clone returns a copy in memory of its own, which can be changed.
+func (f *LevelDB) Clone() (*LevelDB, error) {
+	p, err := f.clone(0)
+	if err != nil {
+		return nil, err
+	}
+	return &LevelDB{p}, nil
+}
+
+// Stats describes the filter. It reads all bits.
+func (f *LevelDB) Stats() bloom.Stats { return f.stats("leveldb") }
+
+const leveldbHashName = "LevelDB's hash of 32 bits, double hashing"
+
+// Describe says what the filter is.
+func (f *LevelDB) Describe() Description {
+	d := Description{Format: "leveldb", System: "LevelDB filter, leveldb.BuiltinBloomFilter2", Hash: leveldbHashName}
+	if _, k := f.scheme.size(); k > leveldbMaxProbes {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d probes are reserved: every key may be there", k))
+	}
+	return d
+}
+
+// WriteTo writes the filter.
+func (f *LevelDB) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	if err := f.bits.writeTo(c, uint64(len(f.bits.b)), lsbFirst); err != nil {
+		return c.n, err
+	}
+	_, k := f.scheme.size()
+	_, err := c.Write([]byte{byte(k)})
+	return c.n, err
+}
+
+var leveldbFormat = format{
+	name:   "leveldb",
+	system: "LevelDB: a filter, or a table file with filters",
+	params: []param{{name: "bits", meaning: "bits per key; if not given, what the error rate needs", forWrite: true}},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "filters, answers and a table of LevelDB 1.23; filters rebuilt to the byte",
+	},
+	sign: "the number at the end of a table file",
+	detect: func(b []byte) (Confidence, Spec, bool) {
+		return Certain, Spec{Name: "leveldb"}, tableMagic(b) == leveldbMagic
+	},
+	open: func(b []byte, _ Spec) (Foreign, error) {
+		if tableMagic(b) == leveldbMagic {
+			return foreign(ParseLevelDBTable(b))
+		}
+		return foreign(ParseLevelDB(b))
+	},
+	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+		bitsPerKey, err := s.number("bits", 1, 1<<20)
+		if err != nil {
+			return nil, err
+		}
+		if bitsPerKey == 0 {
+			bitsPerKey = uint64(math.Ceil(-math.Log(errorRate) / (ln2 * ln2)))
+		}
+		return foreign(NewLevelDB(capacity, bitsPerKey))
+	},
+	clone: cloneOf[*LevelDB],
+}

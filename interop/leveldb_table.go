@@ -1,0 +1,335 @@
+package interop
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/klauspost/compress/s2"
+
+	"seen/bloom"
+	"seen/sizing"
+)
+
+// Numbers that table files end with.
+const (
+	leveldbMagic = 0xdb4775248b80fb57
+	rocksdbMagic = 0x88e241b785f4cff7
+)
+
+// tableMagic returns the last eight bytes of a file as a number.
+func tableMagic(b []byte) uint64 {
+	if len(b) < 8 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[len(b)-8:])
+}
+
+// tableBlock is where a block of a table file lies, without its trailer.
+type tableBlock struct{ at, size uint64 }
+
+// readBlock reads a pair of numbers of variable length, and returns what follows it.
+func readBlock(b []byte) (h tableBlock, rest []byte, err error) {
+	var n int
+	if h.at, n = binary.Uvarint(b); n <= 0 {
+		return h, nil, errors.New("a position that is no number")
+	}
+	b = b[n:]
+	if h.size, n = binary.Uvarint(b); n <= 0 {
+		return h, nil, errors.New("a size that is no number")
+	}
+	return h, b[n:], nil
+}
+
+// tableTrailer is the type of compression and the checksum behind a block.
+const tableTrailer = 5
+
+// of returns the block, and its trailer, in a file whose footer is not part of b.
+func (h tableBlock) of(b []byte) (body, trailer []byte, err error) {
+	if have := uint64(len(b)); have < tableTrailer || h.at > have-tableTrailer || h.size > have-tableTrailer-h.at {
+		return nil, nil, fmt.Errorf("a block of %d bytes at %d, of %d", h.size, h.at, have)
+	}
+	body = b[h.at:][:h.size:h.size]
+	return body, b[h.at+h.size:][:tableTrailer], nil
+}
+
+// walkBlock calls visit with each entry of a block that is not compressed. An entry is
+// the number of bytes that its key shares with the one before, those of the rest, those
+// of the value, and both; positions of some entries and their number end the block. The
+// key is valid until the next call.
+func walkBlock(b []byte, visit func(key, value []byte) error) error {
+	if len(b) < 4 {
+		return errors.New("a block without an end")
+	}
+	restarts := uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))
+	if restarts > uint64(len(b)-4)/4 {
+		return fmt.Errorf("%d restarts in a block of %d bytes", restarts, len(b))
+	}
+	b = b[:uint64(len(b)-4)-4*restarts]
+	var key []byte
+	for len(b) > 0 {
+		var n [3]uint64 // shared, not shared, value
+		for i := range n {
+			v, size := binary.Uvarint(b)
+			if size <= 0 {
+				return errors.New("an entry of a block that is cut off")
+			}
+			n[i], b = v, b[size:]
+		}
+		have := uint64(len(b))
+		if n[0] > uint64(len(key)) || n[1] > have || n[2] > have-n[1] {
+			return fmt.Errorf("an entry of %d, %d and %d bytes, with %d there", n[0], n[1], n[2], have)
+		}
+		key = append(key[:n[0]], b[:n[1]]...)
+		if err := visit(key, b[n[1]:][:n[2]:n[2]]); err != nil {
+			return err
+		}
+		b = b[n[1]+n[2]:]
+	}
+	return nil
+}
+
+// LevelDBTable is a table file of LevelDB (.ldb, .sst) with filters of the policy
+// leveldb.BuiltinBloomFilter2, and can only be asked.
+//
+// The last 48 bytes of the file are the positions and sizes of two blocks, and a number
+// that says what it is. The first, the metaindex, has that of the filter block: filters
+// as in [LevelDB], one for each 2^base bytes of data blocks that begin there, the
+// position of each in 32 bits, that of those positions, and base in a byte. The second,
+// the index, has a key at or above all of each data block, and where that is. A key is
+// looked for in the filter of the block in which it would be; keys are compared by
+// bytes, as LevelDB does unless told otherwise.
+//
+// Parsing reads the metaindex and the index. Any number of goroutines may ask.
+type LevelDBTable struct {
+	file    []byte
+	index   []tableEntry
+	filters []byte
+	offsets []byte // of the filters, and behind them the number of their bytes
+	base    uint
+}
+
+// tableEntry is a data block: where it begins, and a key at or above its keys.
+type tableEntry struct {
+	key []byte
+	at  uint64
+}
+
+const (
+	leveldbFooter = 48
+	leveldbFilter = "filter.leveldb.BuiltinBloomFilter2"
+	// leveldbKeyTail is what LevelDB appends to a key of the user.
+	leveldbKeyTail = 8
+)
+
+// ParseLevelDBTable returns the filters of the table file b, to which they refer.
+func ParseLevelDBTable(b []byte) (*LevelDBTable, error) {
+	t, err := parseLevelDBTable(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: leveldb table: %w: %w", ErrBadData, err)
+	}
+	return t, nil
+}
+
+func parseLevelDBTable(file []byte) (*LevelDBTable, error) {
+	if len(file) < leveldbFooter || tableMagic(file) != leveldbMagic {
+		return nil, errors.New("it does not end as a table of LevelDB does")
+	}
+	b, footer := file[:len(file)-leveldbFooter], file[len(file)-leveldbFooter:]
+	meta, rest, err := readBlock(footer)
+	if err != nil {
+		return nil, fmt.Errorf("the metaindex: %w", err)
+	}
+	index, _, err := readBlock(rest)
+	if err != nil {
+		return nil, fmt.Errorf("the index: %w", err)
+	}
+	t := &LevelDBTable{file: file}
+	metaindex, err := leveldbBlock(b, meta)
+	if err != nil {
+		return nil, fmt.Errorf("the metaindex: %w", err)
+	}
+	var names []string
+	var filter tableBlock
+	err = walkBlock(metaindex, func(key, value []byte) (err error) {
+		if names = append(names, string(key)); string(key) == leveldbFilter {
+			filter, _, err = readBlock(value)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the metaindex: %w", err)
+	}
+	if !slices.Contains(names, leveldbFilter) {
+		return nil, fmt.Errorf("the metaindex has %q and not %s: the table was written without a Bloom filter", names, leveldbFilter)
+	}
+	if err := t.readFilters(b, filter); err != nil {
+		return nil, fmt.Errorf("the filter block: %w", err)
+	}
+	if err := t.readIndex(b, index); err != nil {
+		return nil, fmt.Errorf("the index: %w", err)
+	}
+	return t, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// leveldbBlock returns the content of a block.
+func leveldbBlock(b []byte, h tableBlock) ([]byte, error) {
+	body, trailer, err := h.of(b)
+	if err != nil {
+		return nil, err
+	}
+	// The checksum is stored turned and shifted.
+	sum := crc32.Update(crc32.Checksum(body, castagnoli), castagnoli, trailer[:1])
+	if want := binary.LittleEndian.Uint32(trailer[1:]); (sum>>15|sum<<17)+0xa282ead8 != want {
+		return nil, errors.New("the checksum is another")
+	}
+	switch trailer[0] {
+	case 0:
+		return body, nil
+	case 1:
+		// Snappy makes of three bytes at most 64.
+		if n, err := s2.DecodedLen(body); err != nil || n > 32*len(body) {
+			return nil, fmt.Errorf("%d bytes of snappy for %d, %w", len(body), n, cmp.Or(err, errors.New("more than they can hold")))
+		}
+		return s2.Decode(nil, body)
+	}
+	return nil, fmt.Errorf("compression %d; none and snappy are read", trailer[0])
+}
+
+func (t *LevelDBTable) readFilters(b []byte, h tableBlock) error {
+	body, _, err := h.of(b)
+	if err != nil {
+		return err
+	}
+	if len(body) < 5 {
+		return fmt.Errorf("%d bytes, and it ends with 5", len(body))
+	}
+	at := uint64(binary.LittleEndian.Uint32(body[len(body)-5:]))
+	if at > uint64(len(body)-5) || (uint64(len(body)-5)-at)%4 != 0 {
+		return fmt.Errorf("positions at %d, of %d bytes", at, len(body))
+	}
+	if t.base = uint(body[len(body)-1]); t.base > 63 {
+		return fmt.Errorf("a filter for 2^%d bytes of data", t.base)
+	}
+	t.filters, t.offsets = body[:at], body[at:len(body)-1]
+	return nil
+}
+
+func (t *LevelDBTable) readIndex(b []byte, h tableBlock) error {
+	index, err := leveldbBlock(b, h)
+	if err != nil {
+		return err
+	}
+	room := len(index)
+	return walkBlock(index, func(key, value []byte) error {
+		data, _, err := readBlock(value)
+		if err != nil {
+			return err
+		}
+		if len(key) < leveldbKeyTail {
+			return fmt.Errorf("a key of %d bytes, of which %d are LevelDB's own", len(key), leveldbKeyTail)
+		}
+		// No entry shares its key with the one before, so that all fit into the block.
+		if room -= len(key); room < 0 {
+			return errors.New("more keys than its bytes hold")
+		}
+		user := bytes.Clone(key[:len(key)-leveldbKeyTail])
+		if n := len(t.index); n > 0 && bytes.Compare(t.index[n-1].key, user) > 0 {
+			return errors.New("keys that are not in the order of their bytes, so that the table has another comparator")
+		}
+		t.index = append(t.index, tableEntry{user, data.at})
+		return nil
+	})
+}
+
+// count returns the number of filters.
+func (t *LevelDBTable) count() uint64 { return uint64(len(t.offsets))/4 - 1 }
+
+// filter returns a filter by its number, or nil if there is none, and then every key
+// may be there; it is empty if nothing was added.
+func (t *LevelDBTable) filter(i uint64) []byte {
+	if i >= t.count() {
+		return nil
+	}
+	from, to := uint64(binary.LittleEndian.Uint32(t.offsets[4*i:])), uint64(binary.LittleEndian.Uint32(t.offsets[4*i+4:]))
+	if from > to || to > uint64(len(t.filters)) {
+		return nil
+	}
+	return t.filters[from:to]
+}
+
+// Has reports whether the table may have key, a key of the user.
+func (t *LevelDBTable) Has(key []byte) bool {
+	i, _ := slices.BinarySearchFunc(t.index, key, func(e tableEntry, key []byte) int { return bytes.Compare(e.key, key) })
+	if i == len(t.index) {
+		return false
+	}
+	filter := t.filter(t.index[i].at >> t.base)
+	if filter == nil {
+		return true
+	}
+	f, err := parseLevelDB(filter)
+	if err != nil { // LevelDB says no for less than two bytes, and yes without probes
+		return len(filter) >= 2
+	}
+	return f.Has(key)
+}
+
+// KeyKind returns what the bytes of a key are.
+func (t *LevelDBTable) KeyKind() KeyKind { return KeyBytes }
+
+// Stats describes all filters of the table. It reads all of their bits. The error rate is
+// the mean of theirs.
+func (t *LevelDBTable) Stats() bloom.Stats {
+	all := bloom.Stats{Type: "leveldb", Bytes: uint64(len(t.filters))}
+	variance := 0.0
+	for i := range t.count() {
+		f, err := parseLevelDB(t.filter(i))
+		if err != nil {
+			continue
+		}
+		s := f.Stats()
+		all.Layers++
+		all.Probes = max(all.Probes, s.Probes)
+		all.Bits += s.Bits
+		all.Ones += s.Ones
+		all.ErrorRate += s.ErrorRate
+		all.Cardinality.Value += s.Cardinality.Value
+		variance += s.Cardinality.StdErr * s.Cardinality.StdErr
+	}
+	if all.Layers == 0 {
+		all.Cardinality = sizing.Estimate{}
+		return all
+	}
+	all.ErrorRate /= float64(all.Layers)
+	all.Fill = float64(all.Ones) / float64(all.Bits)
+	all.Cardinality.StdErr = math.Sqrt(variance)
+	return all
+}
+
+// Describe says what the file is.
+func (t *LevelDBTable) Describe() Description {
+	return Description{
+		Format: "leveldb", System: "LevelDB table with filters of leveldb.BuiltinBloomFilter2", Hash: leveldbHashName,
+		Fields: []Field{
+			{"data blocks", strconv.Itoa(len(t.index))}, {"filters", strconv.FormatUint(t.count(), 10)},
+			{"data bytes for a filter", strconv.FormatUint(1<<t.base, 10)},
+		},
+		Notes: []string{"keys are those of the user, compared by their bytes"},
+	}
+}
+
+// WriteTo writes the file.
+func (t *LevelDBTable) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(t.file)
+	return int64(n), err
+}

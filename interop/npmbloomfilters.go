@@ -1,0 +1,290 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+
+	"seen/bloom"
+)
+
+// NPMBloomFiltersSeed is the seed of filters of the npm package bloom-filters for which
+// no other was set.
+const NPMBloomFiltersSeed = 78187493520
+
+// NPMBloomFilters is a BloomFilter of the npm package bloom-filters, version 3.
+//
+// saveAsJSON writes an object with type "BloomFilter", _size (m), _nbHashes (k), _seed
+// and _filter, which has size, 8 bits for each byte, and content, the base64 of the
+// bytes; bit i is bit i mod 8 of byte i/8, the lowest first. In older files _filter is a
+// list of 0 and 1. The low 32 bits of XXH64 with the seeds _seed+1 and _seed+2 are a and
+// b, and probe i is a + i*b + (i*i*i-i)/6, which does not wrap, modulo m. Of the seed the
+// low 32 bits count.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A NPMBloomFilters must not
+// be copied.
+type NPMBloomFilters struct {
+	plain
+	seed json.Number
+}
+
+// npmScheme is how the package bloom-filters maps a key to positions.
+type npmScheme struct {
+	m, k uint64
+	seed uint32
+}
+
+func (s npmScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
+	if !utf8.Valid(key) {
+		return nil, errNoText
+	}
+	a, b := uint64(uint32(xxh64(key, s.seed+1))), uint64(uint32(xxh64(key, s.seed+2)))
+	for i := range s.k {
+		dst = append(dst, (a+i*b+(i*i*i-i)/6)%s.m)
+	}
+	return dst, nil
+}
+
+// xxh64 is XXH64 with a seed.
+func xxh64(key []byte, seed uint32) uint64 {
+	d := xxhash.NewWithSeed(uint64(seed))
+	d.Write(key)
+	return d.Sum64()
+}
+
+func (s npmScheme) size() (m, k uint64) { return s.m, s.k }
+func (npmScheme) keyKind() KeyKind      { return KeyText }
+
+func (s npmScheme) params() []Field {
+	return []Field{{"m", strconv.FormatUint(s.m, 10)}, {"k", strconv.FormatUint(s.k, 10)}, {"seed", fmt.Sprintf("%d modulo 2^32", s.seed)}}
+}
+
+// npmMaxBits bounds m, which is a number of JavaScript.
+const npmMaxBits = 1 << 53
+
+// npmSize returns the m and k that both npm packages begin with, k from that m.
+func npmSize(capacity uint64, errorRate float64) (m, k float64, err error) {
+	if err := checkWish(capacity, errorRate); err != nil {
+		return 0, 0, err
+	}
+	m = math.Ceil(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
+	if err := checkSize(m, capacity, errorRate); err != nil {
+		return 0, 0, err
+	}
+	return m, math.Ceil(m / float64(capacity) * ln2), nil
+}
+
+// NewNPMBloomFilters returns an empty filter of the size that the package gives it, with
+// a seed, such as [NPMBloomFiltersSeed].
+func NewNPMBloomFilters(capacity uint64, errorRate float64, seed uint64) (*NPMBloomFilters, error) {
+	m, k, err := npmSize(capacity, errorRate)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBitArray(lsbFirst, bytesOf(uint64(m)))
+	if err != nil {
+		return nil, fmt.Errorf("interop: npm-bloom-filters: %w", err)
+	}
+	s := npmScheme{uint64(m), uint64(k), uint32(seed)}
+	return &NPMBloomFilters{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}, json.Number(strconv.FormatUint(seed, 10))}, nil
+}
+
+// npmBloomFilters is the object of a file.
+type npmBloomFilters struct {
+	Type   *string         `json:"type"`
+	Size   *uint64         `json:"_size"`
+	Hashes *uint64         `json:"_nbHashes"`
+	Filter json.RawMessage `json:"_filter"`
+	Seed   json.Number     `json:"_seed"`
+}
+
+// ParseNPMBloomFilters returns the filter that the JSON b describes. Its bits are
+// decoded into memory of less than the length of b.
+func ParseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
+	f, err := parseNPMBloomFilters(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: npm-bloom-filters: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func parseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
+	var doc npmBloomFilters
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, err
+	}
+	if doc.Type == nil || doc.Size == nil || doc.Hashes == nil || doc.Filter == nil {
+		return nil, errors.New("the JSON has not all of type, _size, _nbHashes and _filter")
+	}
+	if *doc.Type != "BloomFilter" {
+		return nil, fmt.Errorf("type %q of the package; only BloomFilter is read", *doc.Type)
+	}
+	if *doc.Size == 0 || *doc.Size > npmMaxBits || *doc.Hashes == 0 || *doc.Hashes > foreignMaxProbes {
+		return nil, fmt.Errorf("m = %d bits and k = %d probes; they are at least 1, and k at most %d", *doc.Size, *doc.Hashes, foreignMaxProbes)
+	}
+	seed, err := npmSeed(doc.Seed)
+	if err != nil {
+		return nil, err
+	}
+	array, err := npmArray(doc.Filter, *doc.Size)
+	if err != nil {
+		return nil, err
+	}
+	if want := bytesOf(*doc.Size); uint64(len(array)) != want {
+		return nil, fmt.Errorf("%d bytes of bits, where m = %d takes %d", len(array), *doc.Size, want)
+	}
+	s := npmScheme{*doc.Size, *doc.Hashes, seed}
+	return &NPMBloomFilters{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: s}, doc.Seed}, nil
+}
+
+// npmSeed returns the low 32 bits of a seed, which is a whole number of JavaScript.
+func npmSeed(n json.Number) (uint32, error) {
+	if n == "" {
+		return 0, errors.New("the JSON has no _seed")
+	}
+	v, err := strconv.ParseFloat(n.String(), 64)
+	if err != nil || v != math.Trunc(v) || math.Abs(v) > npmMaxBits {
+		return 0, fmt.Errorf("_seed %s is not a whole number up to 2^53", n)
+	}
+	return uint32(int64(v)), nil
+}
+
+// npmArray decodes the value of _filter in either form.
+func npmArray(raw json.RawMessage, m uint64) ([]byte, error) {
+	if len(raw) > 0 && raw[0] == '[' {
+		return npmBitList(raw, m)
+	}
+	var bits struct {
+		Size    uint64 `json:"size"`
+		Content []byte `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &bits); err != nil {
+		return nil, fmt.Errorf("_filter: %w", err)
+	}
+	if bits.Size != 8*uint64(len(bits.Content)) {
+		return nil, fmt.Errorf("_filter has a size of %d and %d bytes of content", bits.Size, len(bits.Content))
+	}
+	return bits.Content, nil
+}
+
+// npmBitList decodes a list of 0 and 1.
+func npmBitList(raw json.RawMessage, m uint64) ([]byte, error) {
+	if 2*m > uint64(len(raw)) {
+		return nil, fmt.Errorf("_filter is a list in %d bytes, and m = %d", len(raw), m)
+	}
+	array := bitArray{order: lsbFirst, b: make([]byte, bytesOf(m))}
+	i := uint64(0)
+	for v := range bytes.SplitSeq(raw[1:len(raw)-1], []byte(",")) {
+		switch bit := string(bytes.TrimSpace(v)); {
+		case i == m:
+			return nil, fmt.Errorf("_filter is a list of more than m = %d", m)
+		case bit == "1":
+			array.set(i)
+		case bit != "0":
+			return nil, fmt.Errorf("element %d of _filter is %q, neither 0 nor 1", i, bit)
+		}
+		i++
+	}
+	if i != m {
+		return nil, fmt.Errorf("_filter is a list of %d, and m = %d", i, m)
+	}
+	return array.b, nil
+}
+
+// Union makes f the OR of f and other, which must be a filter of this package with the
+// same size, probes and seed.
+func (f *NPMBloomFilters) Union(other Reader) error {
+	o, ok := other.(*NPMBloomFilters)
+	if !ok {
+		return errUnlike("filter of npm bloom-filters", other)
+	}
+	return f.unite(&o.plain)
+}
+
+// Clone returns a copy in memory of its own, which can be changed.
+func (f *NPMBloomFilters) Clone() (*NPMBloomFilters, error) {
+	p, err := f.clone(0)
+	if err != nil {
+		return nil, err
+	}
+	return &NPMBloomFilters{p, f.seed}, nil
+}
+
+// Stats describes the filter. It reads all bits.
+func (f *NPMBloomFilters) Stats() bloom.Stats { return f.stats("npm-bloom-filters") }
+
+// Describe says what the filter is.
+func (f *NPMBloomFilters) Describe() Description {
+	return Description{
+		Format: "npm-bloom-filters", System: "npm bloom-filters, BloomFilter", Hash: "XXH64 twice, low 32 bits of each, enhanced double hashing",
+		Fields: []Field{{"_seed", f.seed.String()}}, Notes: f.notes(),
+	}
+}
+
+// WriteTo writes the object, with its bits in base64.
+func (f *NPMBloomFilters) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	m, k := f.scheme.size()
+	if _, err := fmt.Fprintf(c, `{"type":"BloomFilter","_size":%d,"_nbHashes":%d,"_filter":{"size":%d,"content":"`, m, k, 8*len(f.bits.b)); err != nil {
+		return c.n, err
+	}
+	text := base64.NewEncoder(base64.StdEncoding, c)
+	if err := f.bits.writeTo(text, uint64(len(f.bits.b)), lsbFirst); err != nil {
+		return c.n, err
+	}
+	if err := text.Close(); err != nil {
+		return c.n, err
+	}
+	_, err := fmt.Fprintf(c, `"},"_seed":%s}`, f.seed)
+	return c.n, err
+}
+
+// hasJSONKeys reports whether b is a JSON object with all of the keys.
+func hasJSONKeys(b []byte, keys ...string) bool {
+	b = bytes.TrimLeft(b, " \t\r\n")
+	if len(b) == 0 || b[0] != '{' {
+		return false
+	}
+	var doc map[string]json.RawMessage
+	if json.Unmarshal(b, &doc) != nil {
+		return false
+	}
+	for _, key := range keys {
+		if _, ok := doc[key]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+var npmBloomFiltersFormat = format{
+	name:   "npm-bloom-filters",
+	system: "npm bloom-filters, saveAsJSON",
+	params: []param{{name: "seed", meaning: "the seed of the filter", preset: strconv.FormatUint(NPMBloomFiltersSeed, 10), forWrite: true}},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "answers and JSON of bloom-filters 3.0.4, and rebuilt to the byte",
+	},
+	sign: "JSON with type, _size, _nbHashes and _filter",
+	detect: func(b []byte) (Confidence, Spec, bool) {
+		return Certain, Spec{Name: "npm-bloom-filters"}, hasJSONKeys(b, "type", "_size", "_nbHashes", "_filter")
+	},
+	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(ParseNPMBloomFilters(b)) },
+	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+		seed, err := s.number("seed", 0, npmMaxBits)
+		if err != nil {
+			return nil, err
+		}
+		return foreign(NewNPMBloomFilters(capacity, errorRate, seed))
+	},
+	clone: cloneOf[*NPMBloomFilters],
+}

@@ -1,0 +1,348 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"seen/bloom"
+)
+
+// ParquetFile is the split-block Bloom filters of a Parquet file. Each belongs to one
+// column of one row group, and says which keys that part of the column may have; nulls
+// have none.
+//
+// The file ends with metadata in the compact protocol of Thrift, their length and a
+// mark. They list the row groups, and of each the columns, with type, name and the
+// offset of the filter; where filters lie, and in what order, differs between programs.
+//
+// Any number of goroutines may ask.
+type ParquetFile struct {
+	raw       []byte
+	filters   []ParquetPart // by row group, then as the columns are in the file
+	columns   []string      // of filters, each once
+	encrypted int           // columns of row groups that cannot be read
+	spec      Spec          // what chose the filters
+}
+
+// ParquetPart is one of the filters of a [ParquetFile].
+type ParquetPart struct {
+	Column   string // its path, joined by dots
+	RowGroup int    // from 0
+	Physical string // the type in the file, such as BYTE_ARRAY
+	Offset   int64  // of the filter's header in the file
+	Filter   *Parquet
+}
+
+const parquetMark = "PAR1"
+
+// parquetPhysical are the types in a file by their numbers, and the types of keys that
+// each may have, the likeliest first.
+var parquetPhysical = []struct {
+	name  string
+	types []ParquetType
+}{
+	{"BOOLEAN", nil}, {"INT32", []ParquetType{ParquetInt32}}, {"INT64", []ParquetType{ParquetInt64}}, {"INT96", []ParquetType{ParquetBinary}},
+	{"FLOAT", []ParquetType{ParquetFloat}}, {"DOUBLE", []ParquetType{ParquetDouble}}, {"BYTE_ARRAY", []ParquetType{ParquetString, ParquetBinary}},
+	{"FIXED_LEN_BYTE_ARRAY", []ParquetType{ParquetBinary, ParquetString, ParquetUUID}},
+}
+
+// ParseParquetFile returns the filters of the file b, with the types of keys that follow
+// from those of the columns. It refers to b, which must not change, reads the metadata and
+// the headers of the filters, and is there at once, whatever the length of b.
+func ParseParquetFile(b []byte) (*ParquetFile, error) {
+	f, err := parseParquetFile(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: parquet: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func isParquetFile(b []byte) bool {
+	return len(b) >= 12 && string(b[:4]) == parquetMark && string(b[len(b)-4:]) == parquetMark
+}
+
+func parseParquetFile(b []byte) (*ParquetFile, error) {
+	if !isParquetFile(b) {
+		if bytes.HasSuffix(b, []byte("PARE")) {
+			return nil, errors.New("the file is encrypted, and so are its filters")
+		}
+		return nil, fmt.Errorf("no file of Parquet: it begins and ends with %s", parquetMark)
+	}
+	end := len(b) - 8
+	size := binary.LittleEndian.Uint32(b[end:])
+	if uint64(size) > uint64(end-4) {
+		return nil, fmt.Errorf("%d bytes of metadata announced in a file of %d", size, len(b))
+	}
+	f := &ParquetFile{raw: b}
+	columns, err := parquetColumns(b[end-int(size) : end])
+	if err != nil {
+		return nil, fmt.Errorf("metadata: %w", err)
+	}
+	for _, c := range columns {
+		if c.encrypted {
+			f.encrypted++
+		}
+		if !c.hasFilter || c.encrypted {
+			continue
+		}
+		p, err := c.part(b[:end-int(size)])
+		if err != nil {
+			return nil, fmt.Errorf("filter of column %q in row group %d: %w", c.name(), c.group, err)
+		}
+		f.filters = append(f.filters, p)
+	}
+	if len(f.filters) == 0 {
+		if f.encrypted > 0 {
+			return nil, errors.New("its columns are encrypted, and so are their filters")
+		}
+		return nil, errors.New("no column of the file has a filter; the program that wrote it has to be told to make them")
+	}
+	f.index()
+	return f, nil
+}
+
+// index lists the columns of the filters.
+func (f *ParquetFile) index() {
+	f.columns = nil
+	for _, p := range f.filters {
+		if !slices.Contains(f.columns, p.Column) {
+			f.columns = append(f.columns, p.Column)
+		}
+	}
+}
+
+// parquetColumn is what the metadata say of a column of a row group.
+type parquetColumn struct {
+	group     int
+	path      []string
+	physical  int64
+	offset    int64 // of the filter
+	length    int64 // of the filter with its header; 0: not known
+	hasFilter bool
+	encrypted bool
+}
+
+func (c *parquetColumn) name() string { return strings.Join(c.path, ".") }
+
+// parquetColumns reads the metadata: field 4 has the row groups, field 1 of each the
+// columns, field 3 of each the metadata of the column, or field 9 encrypted ones.
+func parquetColumns(b []byte) (columns []parquetColumn, err error) {
+	r := &thriftReader{b: b}
+	group := 0
+	r.fields(func(id int64, typ byte) bool {
+		if id != 4 || typ != thriftList {
+			return false
+		}
+		r.list(func(byte) {
+			r.fields(func(id int64, typ byte) bool {
+				if id != 1 || typ != thriftList {
+					return false
+				}
+				r.list(func(byte) {
+					if c := r.parquetColumn(); c.hasFilter || c.encrypted {
+						c.group = group
+						columns = append(columns, c)
+					}
+				})
+				return true
+			})
+			group++
+		})
+		return true
+	})
+	return columns, r.err
+}
+
+func (r *thriftReader) parquetColumn() (c parquetColumn) {
+	r.fields(func(id int64, typ byte) bool {
+		if id == 8 || id == 9 {
+			c.encrypted = true
+		}
+		if id != 3 || typ != thriftStruct {
+			return false
+		}
+		r.fields(func(id int64, typ byte) bool {
+			switch {
+			case id == 1 && typ == thriftI32:
+				c.physical = r.number()
+			case id == 3 && typ == thriftList:
+				r.list(func(byte) { c.path = append(c.path, string(r.binary())) })
+			case id == 14 && typ == thriftI64:
+				c.offset, c.hasFilter = r.number(), true
+			case id == 15 && typ == thriftI32:
+				c.length = r.number()
+			default:
+				return false
+			}
+			return true
+		})
+		return true
+	})
+	return c
+}
+
+// part reads the header of the filter in b, the file up to its metadata.
+func (c *parquetColumn) part(b []byte) (ParquetPart, error) {
+	if c.physical < 0 || c.physical >= int64(len(parquetPhysical)) || parquetPhysical[c.physical].types == nil {
+		return ParquetPart{}, fmt.Errorf("type %d, for which there are no filters", c.physical)
+	}
+	if c.offset < 4 || c.offset >= int64(len(b)) {
+		return ParquetPart{}, fmt.Errorf("offset %d is outside of the %d bytes in front of the metadata", c.offset, len(b))
+	}
+	f, rest, err := parseParquet(b[c.offset:])
+	if err != nil {
+		return ParquetPart{}, err
+	}
+	if length := int64(len(b)-len(rest)) - c.offset; c.length != 0 && c.length != length {
+		return ParquetPart{}, fmt.Errorf("%d bytes by its header, %d by the metadata", length, c.length)
+	}
+	physical := parquetPhysical[c.physical]
+	f.typ = physical.types[0]
+	return ParquetPart{Column: c.name(), RowGroup: c.group, Physical: physical.name, Offset: c.offset, Filter: f}, nil
+}
+
+// Filters returns the filters by row group, then as the columns are in the file.
+func (f *ParquetFile) Filters() []ParquetPart { return slices.Clone(f.filters) }
+
+// Columns returns the names of the columns that have filters.
+func (f *ParquetFile) Columns() []string { return slices.Clone(f.columns) }
+
+// Select returns those filters of f that belong to a column, if it is not "", and to a
+// row group, if it is not negative. typ, if it is not "", replaces the type of keys; it
+// has to be one that the column can have.
+func (f *ParquetFile) Select(column string, rowGroup int, typ ParquetType) (*ParquetFile, error) {
+	g := &ParquetFile{raw: f.raw, encrypted: f.encrypted}
+	for _, p := range f.filters {
+		if column != "" && p.Column != column || rowGroup >= 0 && p.RowGroup != rowGroup {
+			continue
+		}
+		if typ != "" {
+			if err := typ.check(); err != nil {
+				return nil, err
+			}
+			if err := p.mayBe(typ); err != nil {
+				return nil, err
+			}
+			q := *p.Filter
+			q.typ, p.Filter = typ, &q
+		}
+		g.filters = append(g.filters, p)
+	}
+	if len(g.filters) == 0 {
+		of := ""
+		if column != "" {
+			of = fmt.Sprintf(" of column %q", column)
+		}
+		if rowGroup >= 0 {
+			of += " in row group " + strconv.Itoa(rowGroup)
+		}
+		return nil, fmt.Errorf("interop: parquet: there is no filter%s; those of columns %s are there", of, strings.Join(f.columns, ", "))
+	}
+	g.index()
+	return g, nil
+}
+
+// mayBe returns an error if keys of a type cannot be values of the column.
+func (p *ParquetPart) mayBe(typ ParquetType) error {
+	for _, physical := range parquetPhysical {
+		if physical.name == p.Physical && !slices.Contains(physical.types, typ) {
+			return fmt.Errorf("interop: parquet: column %q is %s, whose keys cannot be of the type %s; use %s", p.Column, p.Physical, typ, physical.types[0])
+		}
+	}
+	return nil
+}
+
+// mixed reports whether the filters do not all have keys of one kind. Then keys are
+// text, and numbers are in decimal.
+func (f *ParquetFile) mixed() bool {
+	for _, p := range f.filters {
+		if p.Filter.typ.numeric() != f.filters[0].Filter.typ.numeric() {
+			return true
+		}
+	}
+	return false
+}
+
+// numeric reports whether keys are numbers of 8 bytes.
+func (u ParquetType) numeric() bool { return u == ParquetInt32 || u == ParquetInt64 }
+
+// Has reports whether key may be in any of the filters: in any row group, and any
+// column. If some columns are of whole numbers and others are not, keys are text.
+func (f *ParquetFile) Has(key []byte) bool {
+	number, isNumber := key, true
+	mixed := f.mixed()
+	if mixed {
+		v, err := strconv.ParseInt(string(key), 10, 64)
+		number, isNumber = binary.LittleEndian.AppendUint64(nil, uint64(v)), err == nil
+	}
+	for i := range f.filters {
+		asked := key
+		if p := f.filters[i].Filter; mixed && p.typ.numeric() {
+			if !isNumber {
+				continue
+			}
+			asked = number
+		}
+		if f.filters[i].Filter.Has(asked) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stats adds up the filters. The error rate is that of a key that is asked of all of
+// them. It reads all arrays.
+func (f *ParquetFile) Stats() bloom.Stats {
+	if len(f.filters) == 1 {
+		return f.filters[0].Filter.Stats()
+	}
+	sum := bloom.Stats{Type: "parquet", Probes: parquetProbes, Layers: len(f.filters)}
+	no := 1.0
+	for _, p := range f.filters {
+		s := p.Filter.Stats()
+		sum.Bits += s.Bits
+		sum.Bytes += s.Bytes
+		sum.Ones += s.Ones
+		sum.Cardinality.Value += s.Cardinality.Value
+		sum.Cardinality.StdErr = math.Hypot(sum.Cardinality.StdErr, s.Cardinality.StdErr)
+		no *= 1 - s.ErrorRate
+	}
+	sum.Fill = float64(sum.Ones) / float64(sum.Bits)
+	sum.ErrorRate = 1 - no
+	return sum
+}
+
+// one returns the filter of f if there is just one.
+func (f *ParquetFile) one() (*Parquet, error) {
+	if len(f.filters) != 1 {
+		return nil, fmt.Errorf("interop: parquet: the file has %d filters, of columns %s; choose one by column and rowgroup", len(f.filters), strings.Join(f.columns, ", "))
+	}
+	return f.filters[0].Filter, nil
+}
+
+// Clone returns a copy of the one filter of f, which can be changed. If there are
+// several, it fails.
+func (f *ParquetFile) Clone() (*Parquet, error) {
+	one, err := f.one()
+	if err != nil {
+		return nil, err
+	}
+	return one.Clone()
+}
+
+// WriteTo writes the one filter of f with its header, or, if there are several, the
+// file as it is.
+func (f *ParquetFile) WriteTo(w io.Writer) (int64, error) {
+	if len(f.filters) == 1 {
+		return f.filters[0].Filter.WriteTo(w)
+	}
+	n, err := w.Write(f.raw)
+	return int64(n), err
+}

@@ -1,0 +1,163 @@
+package interop
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+var parquetFormat = format{
+	name:   "parquet",
+	system: "split-block Bloom filters of Apache Parquet, in a .parquet file or alone",
+	params: []param{
+		{name: "type", meaning: "what the keys are; a file says it by its columns, a filter alone does not", values: parquetTypes},
+		{name: "column", meaning: "the path of a column, joined by dots; all columns where it is not given"},
+		{name: "rowgroup", meaning: "the number of a row group, from 0; all of them where it is not given"},
+		{name: "bytes", meaning: "the length of the array, a multiple of 32, where it is not to follow from capacity and error rate", forWrite: true},
+	},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "files and answers of parquet-go 0.32 and DuckDB 1.5.6, the filters byte for byte",
+	},
+	sign:   "PAR1 at both ends, or the header of a filter and the bytes that it announces",
+	detect: detectParquet,
+	open:   openParquet,
+	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+		if err := needParquetType(s); err != nil {
+			return nil, err
+		}
+		size, err := s.number("bytes", parquetBlock, parquetMaxBytes)
+		if err != nil {
+			return nil, err
+		}
+		return foreign(NewParquet(ParquetConfig{Capacity: capacity, ErrorRate: errorRate, Bytes: size, Type: ParquetType(s.Params["type"])}))
+	},
+	clone: cloneOf[*Parquet],
+	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
+		switch f := f.(type) {
+		case *Parquet:
+			return f, nil
+		case *ParquetFile:
+			return f.one()
+		}
+		return nil, errConvert(f, "parquet")
+	},
+}
+
+func detectParquet(b []byte) (Confidence, Spec, bool) {
+	s := Spec{Name: "parquet"}
+	if isParquetFile(b) {
+		return Certain, s, true
+	}
+	_, rest, err := parseParquet(b)
+	return Likely, s, err == nil && len(rest) == 0
+}
+
+func needParquetType(s Spec) error {
+	if s.Params["type"] == "" {
+		return fmt.Errorf("interop: parquet: %w: a filter alone does not say what its keys are; give --format parquet:type=%s", ErrSpec, strings.Join(parquetTypes, "|"))
+	}
+	return nil
+}
+
+func openParquet(b []byte, s Spec) (Foreign, error) {
+	typ := ParquetType(s.Params["type"])
+	if !isParquetFile(b) {
+		if s.Params["column"] != "" || s.Params["rowgroup"] != "" {
+			return nil, fmt.Errorf("interop: parquet: %w: a column and a row group can only be chosen of a .parquet file", ErrSpec)
+		}
+		if err := needParquetType(s); err != nil {
+			return nil, err
+		}
+		return foreign(ParseParquet(b, typ))
+	}
+	group := -1
+	if s.Params["rowgroup"] != "" {
+		n, err := s.number("rowgroup", 0, math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		group = int(n)
+	}
+	f, err := ParseParquetFile(b)
+	if err != nil {
+		return nil, err
+	}
+	if f, err = f.Select(s.Params["column"], group, typ); err != nil {
+		return nil, err
+	}
+	f.spec = s
+	return f, nil
+}
+
+const parquetHash = "XXH64"
+
+// Describe says what the header says.
+func (f *Parquet) Describe() Description {
+	return Description{
+		Format: "parquet:type=" + string(f.typ), System: "Parquet split-block Bloom filter", Hash: parquetHash,
+		Fields: []Field{{"blocks", fmt.Sprintf("%d of 256 bits", f.blocks)}, {"type", string(f.typ) + ", which the filter does not say"}},
+	}
+}
+
+// KeyKind is KeyText, KeyBytes or KeyInt64, by the type.
+func (f *Parquet) KeyKind() KeyKind {
+	switch {
+	case f.typ.numeric():
+		return KeyInt64
+	case f.typ == ParquetBinary:
+		return KeyBytes
+	}
+	return KeyText
+}
+
+// Describe says what the metadata say of the filters.
+func (f *ParquetFile) Describe() Description {
+	spec := f.spec
+	spec.Name = "parquet"
+	groups := make(map[int]bool)
+	d := Description{Format: spec.String(), System: "Parquet split-block Bloom filters in a file", Hash: parquetHash}
+	for _, column := range f.columns {
+		physical, typ, size, n := "", ParquetType(""), uint64(0), 0
+		for _, p := range f.filters {
+			groups[p.RowGroup] = true
+			if p.Column == column {
+				physical, typ = p.Physical, p.Filter.typ
+				size += p.Filter.Bytes()
+				n++
+			}
+		}
+		d.Fields = append(d.Fields, Field{"column " + strconv.Quote(column), fmt.Sprintf("%s, keys of type %s, filters of %d row groups, %d bytes", physical, typ, n, size)})
+	}
+	d.Fields = append(d.Fields, Field{"row groups with filters", strconv.Itoa(len(groups))})
+	if f.encrypted > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d columns of row groups are encrypted: their filters are not asked", f.encrypted))
+	}
+	if f.mixed() {
+		d.Notes = append(d.Notes, "columns of numbers and of others are asked together: keys are text, numbers in decimal; choose one with column=")
+	}
+	return d
+}
+
+// KeyKind is that of the columns, or KeyText if they have different ones.
+func (f *ParquetFile) KeyKind() KeyKind {
+	if f.mixed() {
+		return KeyText
+	}
+	return f.filters[0].Filter.KeyKind()
+}
+
+// Parts describes the filters one by one.
+func (f *ParquetFile) Parts() []Part {
+	var parts []Part
+	for _, p := range f.filters {
+		spec := Spec{Name: "parquet"}.with("column", p.Column).with("rowgroup", strconv.Itoa(p.RowGroup))
+		if typ := f.spec.Params["type"]; typ != "" {
+			spec = spec.with("type", typ)
+		}
+		parts = append(parts, Part{Name: fmt.Sprintf("column %s, row group %d", strconv.Quote(p.Column), p.RowGroup), Spec: spec, Stats: p.Filter.Stats()})
+	}
+	return parts
+}

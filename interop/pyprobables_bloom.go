@@ -1,0 +1,118 @@
+package interop
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"seen/bloom"
+)
+
+// PyBloom is a BloomFilter of the Python package pyprobables, or of the C library
+// with the same format.
+//
+// The file is the bits, bit i being bit i mod 8 of byte i/8, and a footer of 20 bytes,
+// all numbers little-endian: the capacity in 64 bits, the number of additions in 64
+// bits, the error rate as a float of 32 bits. The number of bits m and the number of
+// probes k follow from those. export_hex writes the same in hexadecimal digits, with
+// the bytes of each number of the footer reversed.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A PyBloom must not be
+// copied.
+type PyBloom struct {
+	plain
+	hex bool
+}
+
+// NewPyBloom returns an empty filter of the size that pyprobables gives it.
+func NewPyBloom(c PyConfig) (*PyBloom, error) {
+	s, err := c.scheme(c.footer())
+	if err != nil {
+		return nil, fmt.Errorf("interop: %w", err)
+	}
+	b, err := newBitArray(lsbFirst, bytesOf(s.m))
+	if err != nil {
+		return nil, fmt.Errorf("interop: %w", err)
+	}
+	return s.bloom(b, c.footer(), c.Hex), nil
+}
+
+func (s pyScheme) bloom(b bitArray, footer pyFooter, hex bool) *PyBloom {
+	return &PyBloom{plain{b, s, footer.capacity, footer.added, float64(footer.rate)}, hex}
+}
+
+// ParsePyBloom returns the filter that b holds, in either form, which content tells. It
+// refers to b, which must not change, unless that is hexadecimal.
+func ParsePyBloom(b []byte, o PyOptions) (*PyBloom, error) {
+	f, err := parsePyBloom(b, o)
+	if err != nil {
+		return nil, fmt.Errorf("interop: pyprobables BloomFilter: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func parsePyBloom(b []byte, o PyOptions) (*PyBloom, error) {
+	f, err := readPyFile(b)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.scheme(f.footer)
+	if err != nil {
+		return nil, err
+	}
+	if !f.holds(bytesOf(s.m)) {
+		return nil, f.errSize(bytesOf(s.m))
+	}
+	body, err := f.bytes()
+	if err != nil {
+		return nil, err
+	}
+	return s.bloom(bitArray{order: lsbFirst, b: body}, f.footer, f.hex), nil
+}
+
+// Add adds key and reports whether it was certainly not there before. It fails for a key
+// that is no text, and with [ErrReadOnly] if f was parsed. The number of additions grows
+// with each, as there.
+func (f *PyBloom) Add(key []byte) (bool, error) {
+	isNew, err := f.set(key)
+	if err == nil && f.added != math.MaxUint64 {
+		f.added++
+	}
+	return isNew, err
+}
+
+// Union makes f the OR of f and other, which must be a PyBloom of the same size and
+// hash. The numbers of additions are summed up.
+func (f *PyBloom) Union(other Reader) error {
+	o, ok := other.(*PyBloom)
+	if !ok {
+		return errUnlike("pyprobables BloomFilter", other)
+	}
+	return f.unite(&o.plain)
+}
+
+// Clone returns a copy in memory of its own, which can be changed.
+func (f *PyBloom) Clone() (*PyBloom, error) {
+	p, err := f.clone(0)
+	if err != nil {
+		return nil, err
+	}
+	return &PyBloom{p, f.hex}, nil
+}
+
+// In returns f, with the same bits, as one that WriteTo writes in hexadecimal, or not.
+func (f *PyBloom) In(hex bool) *PyBloom { return &PyBloom{f.plain, hex} }
+
+// Stats describes the filter. It reads all bits.
+func (f *PyBloom) Stats() bloom.Stats { return f.stats("pyprobables") }
+
+// Describe says what the filter is.
+func (f *PyBloom) Describe() Description {
+	return f.scheme.(pyScheme).describe("bloom", "BloomFilter", nil, f.notes())
+}
+
+// WriteTo writes the file.
+func (f *PyBloom) WriteTo(w io.Writer) (int64, error) {
+	return writePyFile(w, &f.bits, pyFooter{f.capacity, f.added, float32(f.rate)}, f.hex)
+}

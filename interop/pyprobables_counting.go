@@ -1,0 +1,166 @@
+package interop
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+
+	"seen/bloom"
+)
+
+// PyCounting is a CountingBloomFilter of the Python package pyprobables: a counter of
+// 32 bits in place of each bit of [PyBloom].
+//
+// The file is the m counters, little-endian, and the footer of [PyBloom], in which the
+// second number is the sum of all that was added. In hexadecimal the counters stay as
+// they are, and only the numbers of the footer are reversed. A key adds to the counter
+// of each of its k positions, twice where two of them are the same, and a counter
+// that is full stays so.
+//
+// Any number of goroutines may ask while none changes the filter. A PyCounting must
+// not be copied.
+type PyCounting struct {
+	scheme   pyScheme
+	footer   pyFooter
+	counters bitArray // 4 bytes each
+	hex      bool
+}
+
+// NewPyCounting returns an empty filter of the size that pyprobables gives it.
+func NewPyCounting(c PyConfig) (*PyCounting, error) {
+	s, err := c.scheme(c.footer())
+	if err != nil {
+		return nil, fmt.Errorf("interop: %w", err)
+	}
+	counters, err := newBitArray(lsbFirst, 4*s.m)
+	if err != nil {
+		return nil, fmt.Errorf("interop: %w", err)
+	}
+	return &PyCounting{s, c.footer(), counters, c.Hex}, nil
+}
+
+// ParsePyCounting returns the filter that b holds, in either form, which content tells.
+// It refers to b, which must not change, unless that is hexadecimal.
+func ParsePyCounting(b []byte, o PyOptions) (*PyCounting, error) {
+	f, err := parsePyCounting(b, o)
+	if err != nil {
+		return nil, fmt.Errorf("interop: pyprobables CountingBloomFilter: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func parsePyCounting(b []byte, o PyOptions) (*PyCounting, error) {
+	f, err := readPyFile(b)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.scheme(f.footer)
+	if err != nil {
+		return nil, err
+	}
+	if !f.holds(4 * s.m) {
+		return nil, f.errSize(4 * s.m)
+	}
+	body, err := f.bytes()
+	if err != nil {
+		return nil, err
+	}
+	return &PyCounting{s, f.footer, bitArray{order: lsbFirst, b: body}, f.hex}, nil
+}
+
+// Has reports whether key may have been added.
+func (f *PyCounting) Has(key []byte) bool { return f.Count(key) != 0 }
+
+// Count returns how often key was added, or more.
+func (f *PyCounting) Count(key []byte) uint64 {
+	var buf [32]uint64
+	positions, err := f.scheme.positions(buf[:0], key)
+	if err != nil {
+		return 0
+	}
+	least := uint32(math.MaxUint32)
+	for _, i := range positions {
+		least = min(least, binary.LittleEndian.Uint32(f.counters.b[4*i:]))
+	}
+	runtime.KeepAlive(f)
+	return uint64(least)
+}
+
+// Add adds key once and reports whether it was certainly not there before. It fails
+// for a key that is no text, and with [ErrReadOnly] if f was parsed.
+func (f *PyCounting) Add(key []byte) (bool, error) {
+	if err := f.counters.mayChange(); err != nil {
+		return false, err
+	}
+	var buf [32]uint64
+	positions, err := f.scheme.positions(buf[:0], key)
+	if err != nil {
+		return false, err
+	}
+	isNew := false
+	for _, i := range positions {
+		at := f.counters.b[4*i:]
+		n := binary.LittleEndian.Uint32(at)
+		isNew = isNew || n == 0
+		if n != math.MaxUint32 {
+			binary.LittleEndian.PutUint32(at, n+1)
+		}
+	}
+	runtime.KeepAlive(f)
+	f.footer.count()
+	return isNew, nil
+}
+
+// Clone returns a copy in memory of its own, which can be changed.
+func (f *PyCounting) Clone() (*PyCounting, error) {
+	c := *f
+	var err error
+	if c.counters, err = f.counters.clone(0); err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// In returns f, with the same counters, as one that WriteTo writes in hexadecimal, or
+// not.
+func (f *PyCounting) In(hex bool) *PyCounting {
+	g := *f
+	g.hex = hex
+	return &g
+}
+
+// KeyKind returns what the bytes of a key are.
+func (f *PyCounting) KeyKind() KeyKind { return f.scheme.keyKind() }
+
+// Stats describes the filter. It reads all counters.
+func (f *PyCounting) Stats() bloom.Stats {
+	ones, stuck := uint64(0), uint64(0)
+	for i := 0; i < len(f.counters.b); i += 4 {
+		switch binary.LittleEndian.Uint32(f.counters.b[i:]) {
+		case 0:
+		case math.MaxUint32:
+			stuck++
+			fallthrough
+		default:
+			ones++
+		}
+	}
+	runtime.KeepAlive(f)
+	s := plainStats("pyprobables", f.scheme.m, f.scheme.k, ones)
+	s.Bytes, s.Stuck = uint64(len(f.counters.b)), stuck
+	s.Capacity, s.Added, s.AskedErrorRate = f.footer.capacity, f.footer.added, float64(f.footer.rate)
+	s.ErrorRateAtCapacity = s.Params.ErrorRate(f.footer.capacity)
+	return s
+}
+
+// Describe says what the filter is.
+func (f *PyCounting) Describe() Description {
+	return f.scheme.describe("counting", "CountingBloomFilter", []Field{{"counters", "32 bits"}}, nil)
+}
+
+// WriteTo writes the file.
+func (f *PyCounting) WriteTo(w io.Writer) (int64, error) {
+	return writePyFile(w, &f.counters, f.footer, f.hex)
+}

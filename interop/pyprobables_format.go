@@ -1,0 +1,135 @@
+package interop
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// pyFormat is pyprobables with all of its classes.
+var pyFormat = format{
+	name:   "pyprobables",
+	system: "pyprobables (Python), or the C library of the same format",
+	params: []param{
+		{name: "type", meaning: "the class", values: []string{"bloom", "counting", "expanding", "countmin"}},
+		{name: "hash", meaning: "the hash, if one was chosen", values: []string{"fnv", "md5", "sha256"}, preset: "fnv"},
+		{name: "keys", meaning: "the type of the keys, which matters beyond ASCII", values: []string{"str", "bytes"}, preset: "str"},
+		{name: "form", meaning: "what is written: as export, or as export_hex", values: []string{"binary", "hex"}, preset: "binary", forWrite: true},
+		{name: "width", meaning: "counters in a row of a count-min sketch", forWrite: true},
+		{name: "depth", meaning: "rows of a count-min sketch", forWrite: true},
+		{name: "confidence", meaning: "of a count-min sketch without width and depth", preset: "0.99", forWrite: true},
+	},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "answers and bytes of pyprobables 0.7.0, and rebuilt to the byte",
+	},
+	sign:   "the footer, and a length that follows from it",
+	detect: detectPy,
+	open: func(b []byte, s Spec) (Foreign, error) {
+		o, kind := pyOptionsOf(s), s.Params["type"]
+		if kind == "" {
+			kind, _ = pyKind(b)
+		}
+		switch kind {
+		case "counting":
+			return foreign(ParsePyCounting(b, o))
+		case "expanding":
+			return foreign(ParsePyExpanding(b, o))
+		case "countmin":
+			return foreign(ParsePyCountMin(b, o))
+		}
+		return foreign(ParsePyBloom(b, o))
+	},
+	create: createPy,
+	clone: func(f Foreign) (Foreign, error) {
+		switch f := f.(type) {
+		case *PyCounting:
+			return foreign(f.Clone())
+		case *PyExpanding:
+			return foreign(f.Clone())
+		case *PyCountMin:
+			return foreign(f.Clone())
+		}
+		return cloneOf[*PyBloom](f)
+	},
+	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
+		switch f := f.(type) {
+		case *PyBloom:
+			if kind := s.Params["type"]; kind == "" || kind == "bloom" {
+				return f.In(s.Params["form"] == "hex"), nil
+			}
+		case *PyCounting:
+			if kind := s.Params["type"]; kind == "" || kind == "counting" {
+				return f.In(s.Params["form"] == "hex"), nil
+			}
+		}
+		return nil, errConvert(f, "pyprobables")
+	},
+}
+
+func pyOptionsOf(s Spec) PyOptions {
+	hashes := map[string]PyHash{"fnv": PyFNV, "md5": PyMD5, "sha256": PySHA256}
+	return PyOptions{Hash: hashes[s.Params["hash"]], Bytes: s.Params["keys"] == "bytes"}
+}
+
+func createPy(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	c := PyConfig{capacity, errorRate, pyOptionsOf(s), s.Params["form"] == "hex"}
+	switch s.Params["type"] {
+	case "counting":
+		return foreign(NewPyCounting(c))
+	case "expanding":
+		return foreign(NewPyExpanding(c))
+	case "", "bloom":
+		return foreign(NewPyBloom(c))
+	}
+	if c.Hex {
+		return nil, fmt.Errorf("interop: %s: %w: a count-min sketch has no form=hex", s.Name, ErrSpec)
+	}
+	width, err := s.number("width", 1, math.MaxUint32)
+	if err != nil {
+		return nil, err
+	}
+	depth, err := s.number("depth", 1, foreignMaxProbes)
+	if err != nil {
+		return nil, err
+	}
+	sketch := PyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}
+	if width == 0 && depth == 0 {
+		confidence, err := strconv.ParseFloat(s.Params["confidence"], 64)
+		if err != nil {
+			return nil, fmt.Errorf("interop: %s: %w: confidence=%s is not a number between 0 and 1", s.Name, ErrSpec, s.Params["confidence"])
+		}
+		if sketch, err = PyCountMinFor(confidence, errorRate); err != nil {
+			return nil, err
+		}
+	}
+	sketch.PyOptions = c.PyOptions
+	return foreign(NewPyCountMin(sketch))
+}
+
+func detectPy(b []byte) (Confidence, Spec, bool) {
+	kind, confidence := pyKind(b)
+	return confidence, Spec{Name: "pyprobables"}.with("type", kind), kind != ""
+}
+
+// pyKind returns the class that the footer and the length of a file fit.
+func pyKind(b []byte) (kind string, confidence Confidence) {
+	if f, err := readPyFile(b); err == nil {
+		if m, _, err := pySize(f.footer.capacity, f.footer.rate); err == nil {
+			_, noChain := f.chain(m)
+			switch {
+			case f.holds(bytesOf(m)):
+				return "bloom", Likely
+			case f.holds(4 * m):
+				return "counting", Likely
+			case noChain == nil:
+				return "expanding", Likely
+			}
+		}
+	}
+	if f, err := parsePyCountMin(b, PyOptions{}); err == nil && f.depth <= 64 && f.added >= 0 {
+		return "countmin", Possible
+	}
+	return "", 0
+}

@@ -1,0 +1,161 @@
+package interop
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// RedisRecipe is a recipe for filters in strings of Redis: an [MD5Recipe] or a
+// [ScrapyRecipe].
+type RedisRecipe interface {
+	// Check returns an error for parameters that no such filter has.
+	Check() error
+	// Positions appends the bits of a key, and returns the string in which they lie.
+	Positions(dst []uint64, key []byte) (block int, offsets []uint64)
+}
+
+// NewRedisRecipe returns an empty filter. It takes the memory of all strings at their
+// full length.
+func NewRedisRecipe(r RedisRecipe) (*Bitmap, error) {
+	s, err := recipeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return newBitmap(s, 0, 0)
+}
+
+// ParseRedisRecipe returns the filter whose string in Redis is b, and to which it
+// refers. Where a recipe has several strings, b is all of them in the order of their
+// numbers, each but the last filled up with zeros to its full length.
+func ParseRedisRecipe(b []byte, r RedisRecipe) (*Bitmap, error) {
+	s, err := recipeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return parseBitmap(b, s)
+}
+
+// recipeBitmap is the strings of a recipe, one behind the other.
+type recipeBitmap struct {
+	recipe RedisRecipe
+	kind   string // as the parameter type has it
+	bits   int    // of an offset
+	blocks int
+	k      int
+}
+
+func recipeOf(r RedisRecipe) (s recipeBitmap, err error) {
+	switch r := r.(type) {
+	case MD5Recipe:
+		s = recipeBitmap{r, "md5", r.Bits, max(1, r.Blocks), len(md5RecipeSeeds)}
+		if s.bits == 0 {
+			s.bits = 31
+		}
+	case ScrapyRecipe:
+		s = recipeBitmap{r, "scrapy", r.Bits, 1, r.Hashes}
+		if s.bits == 0 {
+			s.bits = 30
+		}
+		if s.k == 0 {
+			s.k = 6
+		}
+	default:
+		return s, errors.New("interop: redis-recipe: give an MD5Recipe or a ScrapyRecipe")
+	}
+	return s, r.Check()
+}
+
+// check refuses strings that are no whole bytes.
+func (s recipeBitmap) check() error {
+	if s.bits < 3 {
+		return fmt.Errorf("offsets of %d bits make strings of less than a byte; give 3 or more", s.bits)
+	}
+	return nil
+}
+
+func (s recipeBitmap) positions(dst []uint64, key []byte) ([]uint64, error) {
+	block, dst := s.recipe.Positions(dst, key)
+	for i := range dst {
+		dst[i] += uint64(block) << s.bits
+	}
+	return dst, nil
+}
+
+func (s recipeBitmap) size() (m, k uint64) { return uint64(s.blocks) << s.bits, uint64(s.k) }
+
+func (s recipeBitmap) keyKind() KeyKind {
+	if s.kind == "scrapy" {
+		return KeyText
+	}
+	return KeyBytes
+}
+
+func (s recipeBitmap) params() []Field {
+	f := []Field{{"type", s.kind}, {"bits", strconv.Itoa(s.bits)}}
+	if s.kind == "scrapy" {
+		return append(f, Field{"hashes", strconv.Itoa(s.k)})
+	}
+	return append(f, Field{"blocks", strconv.Itoa(s.blocks)})
+}
+
+func (recipeBitmap) name() string    { return "redis-recipe" }
+func (recipeBitmap) order() bitOrder { return msbFirst }
+func (recipeBitmap) trims() bool     { return true }
+
+func (s recipeBitmap) describe() Description {
+	spec := Spec{Name: "redis-recipe"}
+	for _, p := range s.params() {
+		spec = spec.with(p.Name, p.Value)
+	}
+	d := Description{Format: spec.String(), System: "string of Redis, recipe with MD5", Hash: "seven polynomial hashes over the digits of MD5"}
+	if s.kind == "scrapy" {
+		d.System, d.Hash = "string of Redis, recipe of Scrapy crawlers", "polynomial hashes over the key"
+	}
+	d.Notes = []string{"the recipe as published says of the empty key that it was never seen, without looking"}
+	return d
+}
+
+var redisRecipeFormat = format{
+	name:   "redis-recipe",
+	system: "strings of Redis by the recipes of crawlers",
+	params: []param{
+		{name: "type", meaning: "md5: seven hashes over the MD5 of the key; scrapy: hashes over the key itself", values: []string{"md5", "scrapy"}, required: true},
+		{name: "bits", meaning: "of an offset, 3 to 32; 31 for md5 and 30 for scrapy if not given"},
+		{name: "blocks", meaning: "strings of an md5 recipe, 1 to 256; the file is all of them", preset: "1"},
+		{name: "hashes", meaning: "hashes of a scrapy recipe", preset: "6"},
+	},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "bits and answers of programs that follow the recipes, on Redis 7.4",
+	},
+	open: func(b []byte, s Spec) (Foreign, error) {
+		r, err := redisRecipeOf(s)
+		if err != nil {
+			return nil, err
+		}
+		return foreign(ParseRedisRecipe(b, r))
+	},
+	create: func(s Spec, _ uint64, _ float64) (Foreign, error) {
+		r, err := redisRecipeOf(s)
+		if err != nil {
+			return nil, err
+		}
+		return foreign(NewRedisRecipe(r))
+	},
+	clone: cloneOf[*Bitmap],
+}
+
+// redisRecipeOf reads the parameters.
+func redisRecipeOf(s Spec) (RedisRecipe, error) {
+	bits, err := s.number("bits", 3, maxRecipeBits)
+	if err != nil {
+		return nil, err
+	}
+	if s.Params["type"] == "scrapy" {
+		hashes, err := s.number("hashes", 1, maxRecipeHashes)
+		return ScrapyRecipe{Bits: int(bits), Hashes: int(hashes)}, err
+	}
+	blocks, err := s.number("blocks", 1, 256)
+	return MD5Recipe{Blocks: int(blocks), Bits: int(bits)}, err
+}

@@ -1,0 +1,61 @@
+package interop
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestRedisRecipes builds the strings of the original programs from the bits that were
+// set, asks them, and makes them again from the keys. (The large one is asked by
+// TestRedisRecipeVectors.)
+func TestRedisRecipes(t *testing.T) {
+	for _, c := range []struct {
+		dir, spec, described string
+		strings              []string
+		size                 int // bytes of each
+	}{
+		{"recipe-py-redis-md5-2p10", "redis-recipe:type=md5,bits=10,blocks=2", "redis-recipe:bits=10,blocks=2,type=md5", []string{"bloomfilter0", "bloomfilter1"}, 128},
+		{"recipe-py-scrapy-2p13", "redis-recipe:type=scrapy,bits=13", "redis-recipe:bits=13,hashes=6,type=scrapy", []string{"spider:bloomfilter"}, 1024},
+	} {
+		v := readVector(t, c.dir)
+		var content []byte
+		for _, name := range c.strings {
+			one := make([]byte, c.size)
+			for line := range strings.Lines(string(v.file(t, "setbits.tsv"))) {
+				if text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"\t"); ok {
+					at, err := strconv.Atoi(text)
+					if err != nil {
+						t.Fatal(err)
+					}
+					one[at/8] |= 0x80 >> (at % 8)
+				}
+			}
+			content = append(content, one...)
+		}
+		s, err := ParseSpec(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(content, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.compareForeign(t, "opened", f.Has)
+		if d := f.Describe(); d.Format != c.described || len(d.Notes) == 0 {
+			t.Errorf("%+v", d)
+		}
+		made, err := Create(s, 1, 0.1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range v.keys {
+			if _, err := made.(Adder).Add(key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expectBytes(t, c.dir, written(t, made), bytes.TrimRight(content, "\x00"))
+		v.compareForeign(t, "made", made.Has)
+	}
+}

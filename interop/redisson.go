@@ -1,0 +1,183 @@
+package interop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/minio/highwayhash"
+)
+
+// Redisson says how a filter of Redisson (RBloomFilter of the Java client) maps keys to
+// the bits of its string in Redis, which has the filter's name. Size and Iterations are
+// the fields size and hashIterations of the hash beside it, {NAME}:config.
+//
+// What is hashed are the bytes that Redisson's codec makes of a value. With StringCodec
+// they are the UTF-8 of a text, as here unless Bytes is set. The default codec of
+// Redisson is another one, Kryo; of its filters only those can be asked whose values one
+// has encoded.
+//
+// The hash is HighwayHash of 128 bits with a key that is part of Redisson. Its halves a
+// and b make h = a, a+b, 2a+b, 2a+2b and so on; bit (h mod 2^63) mod Size is set, as
+// SETBIT counts bits: the highest of a byte first. Filters of before 2018 had other
+// hashes.
+type Redisson struct {
+	Size       uint64 // m, 1 to 2^32-2
+	Iterations uint64 // k, 1 to 1000
+	// Bytes says that keys are what a codec has made of values, such as those of
+	// ByteArrayCodec. Otherwise they are text, and others were never added.
+	Bytes bool
+}
+
+// redissonMaxSize is the largest size that Redisson accepts.
+const redissonMaxSize = 2 * math.MaxInt32
+
+// redissonKey is the key of the hash: four words, which the library takes as bytes.
+var redissonKey = func() (key []byte) {
+	for _, word := range []uint64{0x9e3779b97f4a7c15, 0xf39cc0605cedc834, 0x1082276bf3a27251, 0xf86c6a11d0c18e95} {
+		key = binary.LittleEndian.AppendUint64(key, word)
+	}
+	return key
+}()
+
+// RedissonFor returns the Size and Iterations that Redisson derives from a number of
+// keys and an error rate, between 0 and 1.
+func RedissonFor(capacity uint64, errorRate float64) (Redisson, error) {
+	if err := checkWish(capacity, errorRate); err != nil {
+		return Redisson{}, err
+	}
+	size := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
+	if size < 1 || size > redissonMaxSize {
+		return Redisson{}, fmt.Errorf("interop: redisson: %d keys at an error rate of %v make a size of %.0f bits, and Redisson takes 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))
+	}
+	return Redisson{Size: uint64(size), Iterations: max(1, uint64(math.Round(size/float64(capacity)*ln2)))}, nil
+}
+
+// NewRedisson returns an empty filter. Capacity and error rate are what Redisson was
+// asked for, or 0.
+func NewRedisson(r Redisson, capacity uint64, errorRate float64) (*Bitmap, error) {
+	return newBitmap(r, capacity, errorRate)
+}
+
+// ParseRedisson returns the filter whose string in Redis is b, and to which it refers.
+func ParseRedisson(b []byte, r Redisson) (*Bitmap, error) { return parseBitmap(b, r) }
+
+// Check returns an error for parameters that no such filter has.
+func (r Redisson) Check() error { return checkBitmap(r) }
+
+func (r Redisson) check() error {
+	if r.Size > redissonMaxSize {
+		return fmt.Errorf("a size of %d bits; Redisson takes 1 to %d", r.Size, uint64(redissonMaxSize))
+	}
+	return nil
+}
+
+// Positions appends to dst the offsets of the bits of a value's bytes, as SETBIT counts
+// them; two may be equal.
+func (r Redisson) Positions(dst []uint64, value []byte) []uint64 {
+	sum := highwayhash.Sum128(value, redissonKey)
+	a, b := binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])
+	h := a
+	for i := range r.Iterations {
+		dst = append(dst, h&math.MaxInt64%r.Size)
+		if i%2 == 0 {
+			h += b
+		} else {
+			h += a
+		}
+	}
+	return dst
+}
+
+var errNoText = errors.New("interop: the key is no UTF-8, and the keys of this filter are text")
+
+func (r Redisson) positions(dst []uint64, key []byte) ([]uint64, error) {
+	if !r.Bytes && !utf8.Valid(key) {
+		return nil, errNoText
+	}
+	return r.Positions(dst, key), nil
+}
+
+func (r Redisson) size() (m, k uint64) { return r.Size, r.Iterations }
+
+func (r Redisson) keyKind() KeyKind {
+	if r.Bytes {
+		return KeyBytes
+	}
+	return KeyText
+}
+
+func (r Redisson) codec() string {
+	if r.Bytes {
+		return "bytes"
+	}
+	return "string"
+}
+
+func (r Redisson) params() []Field {
+	return []Field{{"size", strconv.FormatUint(r.Size, 10)}, {"hashIterations", strconv.FormatUint(r.Iterations, 10)}, {"codec", r.codec()}}
+}
+
+func (Redisson) name() string    { return "redisson" }
+func (Redisson) order() bitOrder { return msbFirst }
+func (Redisson) trims() bool     { return true }
+
+func (r Redisson) describe() Description {
+	d := Description{
+		Format: Spec{Name: "redisson"}.with("codec", r.codec()).with("m", strconv.FormatUint(r.Size, 10)).
+			with("k", strconv.FormatUint(r.Iterations, 10)).String(),
+		System: "Redisson RBloomFilter",
+		Hash:   "HighwayHash of 128 bits with Redisson's key, double hashing",
+	}
+	if !r.Bytes {
+		d.Notes = append(d.Notes, "read as written with StringCodec; Redisson's default codec encodes text otherwise, so check a key that must be there")
+	}
+	return d
+}
+
+var redissonFormat = format{
+	name:   "redisson",
+	system: "Redisson RBloomFilter, the string in Redis",
+	params: []param{
+		{name: "codec", meaning: "string: keys are text, written with StringCodec; bytes: keys are what the codec made of them", values: []string{"string", "bytes"}, preset: "string"},
+		{name: "m", meaning: "the field size of the hash {NAME}:config"},
+		{name: "k", meaning: "the field hashIterations of the hash {NAME}:config"},
+	},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "hashes by Redisson's own class, bits stored by SETBIT in Redis 7.4; no running Redisson client",
+	},
+	open: func(b []byte, s Spec) (Foreign, error) {
+		r, err := redissonOf(s, true)
+		if err != nil {
+			return nil, err
+		}
+		return foreign(ParseRedisson(b, r))
+	},
+	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+		r, err := redissonOf(s, false)
+		if err != nil {
+			return nil, err
+		}
+		if r.Size == 0 || r.Iterations == 0 {
+			sized, err := RedissonFor(capacity, errorRate)
+			if err != nil {
+				return nil, err
+			}
+			sized.Bytes = r.Bytes
+			r = sized
+		}
+		return foreign(NewRedisson(r, capacity, errorRate))
+	},
+	clone: cloneOf[*Bitmap],
+}
+
+// redissonOf reads the parameters, of which m and k may be 0 unless needed.
+func redissonOf(s Spec, needed bool) (r Redisson, err error) {
+	r.Bytes = s.Params["codec"] == "bytes"
+	r.Size, r.Iterations, err = s.bitsAndProbes(redissonMaxSize, needed)
+	return r, err
+}

@@ -1,0 +1,341 @@
+package interop
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"seen/bloom"
+)
+
+// RocksDB is a full filter of RocksDB's Bloom filter policy, in the layout that the
+// tables of format version 5 brought (FastLocalBloom).
+//
+// It is lines of 64 bytes, and five bytes: ff, 00, the number of probes in the low five
+// bits of one whose others are 0, 00 and 00. The low half of a hash of 64 bits, times
+// the number of lines, divided by 2^32, is the line of a key. Each probe takes the upper
+// 9 bits of the other half for a bit of the line, the lowest bit of a byte first, and
+// multiplies that half by 9e3779b9. The hash is a preview of XXH3.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A RocksDB must not be copied.
+type RocksDB struct{ plain }
+
+const (
+	rocksdbTail      = 5
+	rocksdbLine      = 64
+	rocksdbMaxProbes = 30
+)
+
+// rocksScheme is how RocksDB maps a key to positions.
+type rocksScheme struct{ lines, k uint64 }
+
+func (s rocksScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
+	h := xxph3(key)
+	line := (h & math.MaxUint32 * s.lines) >> 32 * (8 * rocksdbLine)
+	x := uint32(h >> 32)
+	for range s.k {
+		dst = append(dst, line+uint64(x>>23))
+		x *= 0x9e3779b9
+	}
+	return dst, nil
+}
+
+func (s rocksScheme) size() (m, k uint64) { return s.lines * rocksdbLine * 8, s.k }
+func (rocksScheme) keyKind() KeyKind      { return KeyBytes }
+
+func (s rocksScheme) params() []Field {
+	return []Field{{"lines of 64 bytes", strconv.FormatUint(s.lines, 10)}, {"probes", strconv.FormatUint(s.k, 10)}}
+}
+
+// rocksdbProbes returns the number of probes that RocksDB chooses for a thousandth of a
+// bit per key.
+func rocksdbProbes(millibits uint64) uint64 {
+	for i, most := range []uint64{2080, 3580, 5100, 6640, 8300, 10070, 11720, 14001, 16050, 18300, 22001, 25501} {
+		if millibits <= most {
+			return uint64(i) + 1
+		}
+	}
+	if millibits > 50000 {
+		return 24
+	}
+	return (millibits-1)/2000 - 1
+}
+
+// rocksdbMaxLines is what a position of 32 bits can choose among.
+const rocksdbMaxLines = 1 << 26
+
+// NewRocksDB returns an empty filter of the size that RocksDB gives to so many different
+// keys with so many bits per key, 1 to 100, which need not be whole. (With
+// optimize_filters_for_memory it gives another one.)
+func NewRocksDB(keys uint64, bitsPerKey float64) (*RocksDB, error) {
+	millibits := uint64(0)
+	if bitsPerKey >= 1 && bitsPerKey <= 100 {
+		millibits = uint64(1000*bitsPerKey + 0.500001)
+	}
+	high, total := bits.Mul64(keys, millibits)
+	if millibits == 0 || high != 0 || total > 8000*rocksdbLine*rocksdbMaxLines {
+		return nil, fmt.Errorf("interop: rocksdb: %d keys with %v bits each; give 1 to 100 bits, and at most %d bytes in all", keys, bitsPerKey, uint64(rocksdbLine*rocksdbMaxLines))
+	}
+	s := rocksScheme{max(1, (total+8000*rocksdbLine-1)/(8000*rocksdbLine)), rocksdbProbes(millibits)}
+	b, err := newBitArray(lsbFirst, s.lines*rocksdbLine)
+	if err != nil {
+		return nil, fmt.Errorf("interop: rocksdb: %w", err)
+	}
+	return &RocksDB{plain{bits: b, scheme: s, capacity: keys}}, nil
+}
+
+// ParseRocksDB returns the filter that b is, a whole filter block, and to which it refers.
+func ParseRocksDB(b []byte) (*RocksDB, error) {
+	f, err := parseRocksDB(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: rocksdb: %w: %w", ErrBadData, err)
+	}
+	return f, nil
+}
+
+func parseRocksDB(b []byte) (*RocksDB, error) {
+	if len(b) <= rocksdbTail {
+		return nil, fmt.Errorf("a filter of %d bytes, to which RocksDB never added a key", len(b))
+	}
+	body, tail := b[:len(b)-rocksdbTail], b[len(b)-rocksdbTail:]
+	switch {
+	case tail[0] == 0xfe:
+		return nil, errors.New("a Ribbon filter, which is not a Bloom filter and not read")
+	case tail[0] == 0:
+		return nil, errors.New("a filter of which RocksDB says that every key may be there")
+	case tail[0] < 0x80:
+		return nil, errors.New("a filter of the layout before format version 5, which is not read; compact the table with a newer one")
+	case tail[0] != 0xff || tail[1] != 0 || tail[2]>>5 != 0 || tail[3] != 0 || tail[4] != 0:
+		return nil, fmt.Errorf("an end of % x, which is none of FastLocalBloom", tail)
+	case tail[2] == 0 || tail[2] > rocksdbMaxProbes:
+		return nil, fmt.Errorf("%d probes; FastLocalBloom has 1 to %d", tail[2], rocksdbMaxProbes)
+	case len(body)%rocksdbLine != 0 || len(body)/rocksdbLine > rocksdbMaxLines:
+		return nil, fmt.Errorf("%d bytes, which are no lines of %d or more than %d of them", len(body), rocksdbLine, rocksdbMaxLines)
+	}
+	return &RocksDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: rocksScheme{uint64(len(body)) / rocksdbLine, uint64(tail[2])}}}, nil
+}
+
+// Union makes f the OR of f and other, which must be a RocksDB, or a table with one, of
+// the same size and probes.
+func (f *RocksDB) Union(other Reader) error {
+	switch o := other.(type) {
+	case *RocksDB:
+		return f.unite(&o.plain)
+	case *RocksDBTable:
+		return f.unite(&o.plain)
+	}
+	return errUnlike("RocksDB filter", other)
+}
+
+// Clone returns a copy in memory of its own, which can be changed.
+func (f *RocksDB) Clone() (*RocksDB, error) {
+	p, err := f.clone(0)
+	if err != nil {
+		return nil, err
+	}
+	return &RocksDB{p}, nil
+}
+
+// Stats describes the filter. It reads all bits. The error rate is the mean of what the
+// lines have, which are not filled alike.
+func (f *RocksDB) Stats() bloom.Stats {
+	s := f.stats("rocksdb")
+	sum, lines := 0.0, 0
+	for b := f.bits.b; len(b) >= rocksdbLine; b = b[rocksdbLine:] {
+		sum += math.Pow(float64(onesOf(b[:rocksdbLine]))/(8*rocksdbLine), float64(s.Probes))
+		lines++
+	}
+	s.ErrorRate, s.ErrorRateAtCapacity = sum/float64(lines), 0
+	return s
+}
+
+const rocksdbHashName = "XXPH3 of 64 bits, a preview of XXH3"
+
+// Describe says what the filter is.
+func (f *RocksDB) Describe() Description {
+	return Description{Format: "rocksdb", System: "RocksDB filter, FastLocalBloom", Hash: rocksdbHashName}
+}
+
+// WriteTo writes the filter block.
+func (f *RocksDB) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	if err := f.bits.writeTo(c, uint64(len(f.bits.b)), lsbFirst); err != nil {
+		return c.n, err
+	}
+	_, k := f.scheme.size()
+	_, err := c.Write([]byte{0xff, 0, byte(k), 0, 0})
+	return c.n, err
+}
+
+// RocksDBTable is the full filter of a table file of RocksDB (.sst). It can only be
+// asked, and written as the file that it came from; its Clone is the filter alone.
+//
+// The last 53 bytes of a file of format version 1 to 5 are the type of its checksums, the
+// positions and sizes of two blocks, the version in 32 bits and a number that says what
+// it is. The first of the blocks, the metaindex, names the filter, as one that
+// [ParseRocksDB] takes.
+//
+// Parsing reads the metaindex and the properties. Any number of goroutines may ask.
+type RocksDBTable struct {
+	RocksDB
+	file    []byte
+	version uint32
+	prefix  bool
+}
+
+const (
+	rocksdbFooter  = 53
+	rocksdbFilter  = "rocksdb.BuiltinBloomFilter"
+	rocksdbFull    = "fullfilter." + rocksdbFilter
+	rocksdbSplit   = "partitionedfilter." + rocksdbFilter
+	rocksdbNotes   = "rocksdb.properties"
+	rocksdbWhole   = "rocksdb.block.based.table.whole.key.filtering"
+	rocksdbPrefix  = "rocksdb.block.based.table.prefix.filtering"
+	rocksdbVersion = 5
+)
+
+// ParseRocksDBTable returns the filter of the table file b, to which it refers.
+func ParseRocksDBTable(b []byte) (*RocksDBTable, error) {
+	t, err := parseRocksDBTable(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: rocksdb table: %w: %w", ErrBadData, err)
+	}
+	return t, nil
+}
+
+func parseRocksDBTable(file []byte) (*RocksDBTable, error) {
+	if len(file) < rocksdbFooter || tableMagic(file) != rocksdbMagic {
+		return nil, errors.New("it does not end as a table of RocksDB does")
+	}
+	b, footer := file[:len(file)-rocksdbFooter], file[len(file)-rocksdbFooter:]
+	t := &RocksDBTable{file: file, version: binary.LittleEndian.Uint32(footer[rocksdbFooter-12:])}
+	if t.version == 0 || t.version > rocksdbVersion {
+		return nil, fmt.Errorf("format version %d; 1 to %d are read, so compact it with format_version=5 in its options", t.version, rocksdbVersion)
+	}
+	meta, _, err := readBlock(footer[1:])
+	if err != nil {
+		return nil, fmt.Errorf("the metaindex: %w", err)
+	}
+	names := make(map[string]tableBlock)
+	err = rocksdbEntries(b, meta, func(name string, value []byte) error {
+		if name != rocksdbFull && name != rocksdbSplit && name != rocksdbNotes {
+			return nil
+		}
+		h, _, err := readBlock(value)
+		names[name] = h
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the metaindex: %w", err)
+	}
+	if h, ok := names[rocksdbNotes]; ok {
+		whole := true
+		err := rocksdbEntries(b, h, func(name string, value []byte) error {
+			whole = whole && (name != rocksdbWhole || string(value) != "0")
+			t.prefix = t.prefix || name == rocksdbPrefix && string(value) == "1"
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("the properties: %w", err)
+		}
+		if !whole {
+			return nil, errors.New("its filter has prefixes of keys and not whole keys")
+		}
+	}
+	h, ok := names[rocksdbFull]
+	if _, split := names[rocksdbSplit]; split {
+		return nil, errors.New("its filter is partitioned, which is not read; compact it with partition_filters=false")
+	}
+	if !ok {
+		return nil, errors.New("the metaindex has no full filter: the table was written without one")
+	}
+	body, trailer, err := h.of(b)
+	if err == nil && trailer[0] != 0 {
+		err = errors.New("it is compressed, as no filter is")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the filter block: %w", err)
+	}
+	f, err := parseRocksDB(body)
+	if err != nil {
+		return nil, fmt.Errorf("the filter block: %w", err)
+	}
+	t.RocksDB = *f
+	return t, nil
+}
+
+// rocksdbEntries calls visit with the entries of a block that is not compressed, as the
+// metaindex and the properties never are.
+func rocksdbEntries(b []byte, h tableBlock, visit func(name string, value []byte) error) error {
+	body, trailer, err := h.of(b)
+	if err != nil {
+		return err
+	}
+	if trailer[0] != 0 {
+		return fmt.Errorf("compression %d, where there is none", trailer[0])
+	}
+	return walkBlock(body, func(key, value []byte) error { return visit(string(key), value) })
+}
+
+// Describe says what the file is.
+func (t *RocksDBTable) Describe() Description {
+	d := Description{
+		Format: "rocksdb", System: "RocksDB table with a full filter, FastLocalBloom", Hash: rocksdbHashName,
+		Fields: append([]Field{{"format version", strconv.FormatUint(uint64(t.version), 10)}}, t.scheme.params()...),
+	}
+	if t.prefix {
+		d.Notes = append(d.Notes, "prefixes of keys are in the filter too")
+	}
+	return d
+}
+
+// WriteTo writes the file.
+func (t *RocksDBTable) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(t.file)
+	return int64(n), err
+}
+
+var rocksdbFormat = format{
+	name:   "rocksdb",
+	system: "RocksDB: a full filter, or a table file with one",
+	params: []param{{name: "bits", meaning: "bits per key, such as 9.9; if not given, what the error rate needs at least", forWrite: true}},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "filters, tables and answers of RocksDB 7.8.3; filters rebuilt to the byte",
+	},
+	sign: "the number at the end of a table file, or the end of a filter and a length in lines",
+	detect: func(b []byte) (Confidence, Spec, bool) {
+		if tableMagic(b) == rocksdbMagic {
+			return Certain, Spec{Name: "rocksdb"}, true
+		}
+		_, err := parseRocksDB(b)
+		return Possible, Spec{Name: "rocksdb"}, err == nil
+	},
+	open: func(b []byte, _ Spec) (Foreign, error) {
+		if tableMagic(b) == rocksdbMagic {
+			return foreign(ParseRocksDBTable(b))
+		}
+		return foreign(ParseRocksDB(b))
+	},
+	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+		bitsPerKey := -math.Log(errorRate) / (ln2 * ln2)
+		if text := s.Params["bits"]; text != "" {
+			var err error
+			if bitsPerKey, err = strconv.ParseFloat(text, 64); err != nil {
+				return nil, fmt.Errorf("interop: %s: %w: bits=%s is no number", s.Name, ErrSpec, text)
+			}
+		}
+		return foreign(NewRocksDB(capacity, bitsPerKey))
+	},
+	clone: func(f Foreign) (Foreign, error) {
+		if t, ok := f.(*RocksDBTable); ok {
+			return foreign(t.RocksDB.Clone())
+		}
+		return cloneOf[*RocksDB](f)
+	},
+}

@@ -1,0 +1,253 @@
+package interop
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"seen/bloom"
+)
+
+// SparkType is what Spark was given to add. The file does not say which it was.
+type SparkType string
+
+// The types of Spark's BloomFilter.
+const (
+	SparkString SparkType = "string" // putString: text as UTF-8
+	SparkBinary SparkType = "binary" // putBinary
+	SparkLong   SparkType = "long"   // putLong: whole numbers of any width
+)
+
+var sparkTypes = []string{string(SparkString), string(SparkBinary), string(SparkLong)}
+
+// Spark is a BloomFilter of Apache Spark (org.apache.spark.util.sketch), as its method
+// writeTo writes it, in either version.
+//
+// The bytes are numbers of 32 bits, big-endian: the version, 1 or 2; the probes k of a
+// key; in version 2 a seed; and the number of words, of 64 bits, big-endian, that
+// follow. Bit i is bit i mod 64 of word i/64. The length m of the array, 64 times the
+// number of words, is the modulus of the positions.
+//
+// h1 is Spark's MurmurHash3 of 32 bits of the key with the seed, in version 1 with 0,
+// and h2 that with h1 as the seed. The positions of version 1 are h1 + i*h2 in 32 bits,
+// for i from 1, inverted if negative, modulo m. Those of version 2 are h1*(2^31-1) + i*h2
+// in 64 bits, of numbers with a sign, likewise. Numbers are hashed as 8 bytes,
+// little-endian.
+//
+// What SQL puts into such a filter to join tables is usually a hash of 64 bits of the
+// value, as a long, and not the value.
+//
+// Any number of goroutines may ask while none changes the filter. The hash is public,
+// so that whoever chooses keys can choose some that collide. A Spark must not be copied.
+type Spark struct {
+	version int
+	typ     SparkType
+	seed    int32
+	k       uint64
+	m       uint64
+	bits    bitArray
+}
+
+// SparkConfig says how large a [Spark] is to be.
+type SparkConfig struct {
+	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
+	// between 0 and 1, exclusively.
+	Capacity  uint64
+	ErrorRate float64
+	Type      SparkType
+	// Version is 1, which all releases read, or 2, for those from 4.1 on, whose error
+	// rate holds for large filters too. 0 stands for 1.
+	Version int
+	// Seed is 0 unless the version is 2.
+	Seed int32
+}
+
+// NewSpark returns an empty filter, with the size that Spark would give it.
+func NewSpark(c SparkConfig) (*Spark, error) {
+	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
+		return nil, err
+	}
+	if c.Version == 0 {
+		c.Version = 1
+	}
+	if c.Version < 1 || c.Version > 2 || c.Version == 1 && c.Seed != 0 {
+		return nil, fmt.Errorf("interop: spark: version %d with seed %d; use 1, which has no seed, or 2", c.Version, c.Seed)
+	}
+	words, k, err := guavaSize(c.Capacity, c.ErrorRate)
+	if err != nil {
+		return nil, fmt.Errorf("interop: spark: %w", err)
+	}
+	f := &Spark{version: c.Version, typ: c.Type, seed: c.Seed, k: k, m: 64 * words}
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("interop: spark: %w", err)
+	}
+	if err := c.Type.check(); err != nil {
+		return nil, err
+	}
+	if f.bits, err = newBitArray(bigWords, 8*words); err != nil {
+		return nil, fmt.Errorf("interop: spark: %w", err)
+	}
+	return f, nil
+}
+
+func (u SparkType) check() error {
+	switch u {
+	case SparkString, SparkBinary, SparkLong:
+		return nil
+	}
+	return fmt.Errorf("interop: spark: type %q is none of %s", u, strings.Join(sparkTypes, ", "))
+}
+
+func (f *Spark) check() error {
+	if f.k == 0 || f.k > foreignMaxProbes {
+		return fmt.Errorf("k = %d probes; 1 to %d are taken", f.k, foreignMaxProbes)
+	}
+	return nil
+}
+
+// ParseSpark returns the filter to which values of a type were added. It refers to b,
+// which must not change, and is there at once, whatever its length.
+func ParseSpark(b []byte, typ SparkType) (*Spark, error) {
+	if err := typ.check(); err != nil {
+		return nil, err
+	}
+	f, err := parseSpark(b)
+	if err != nil {
+		return nil, fmt.Errorf("interop: spark: %w: %w", ErrBadData, err)
+	}
+	f.typ = typ
+	return f, nil
+}
+
+func parseSpark(b []byte) (*Spark, error) {
+	var head [4]uint32
+	fields := 3
+	if len(b) >= 4 && binary.BigEndian.Uint32(b) == 2 {
+		fields = 4
+	}
+	if len(b) < 4*fields {
+		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), 4*fields)
+	}
+	for i := range fields {
+		head[i] = binary.BigEndian.Uint32(b[4*i:])
+	}
+	words, rest := head[fields-1], b[4*fields:]
+	f := &Spark{version: int(head[0]), k: uint64(head[1]), m: 64 * uint64(words)}
+	if fields == 4 {
+		f.seed = int32(head[2])
+	}
+	if head[0] != 1 && head[0] != 2 {
+		return nil, fmt.Errorf("version %d; 1 and 2 are known", head[0])
+	}
+	if words == 0 || words > math.MaxInt32 || uint64(len(rest)) != 8*uint64(words) {
+		return nil, fmt.Errorf("%d words announced and %d bytes there", words, len(rest))
+	}
+	f.bits = bitArray{order: bigWords, b: rest}
+	return f, f.check()
+}
+
+// Bits returns m, the length of the array.
+func (f *Spark) Bits() uint64 { return f.m }
+
+// Probes returns k, the positions of a key.
+func (f *Spark) Probes() int { return int(f.k) }
+
+// Version returns the version, 1 or 2.
+func (f *Spark) Version() int { return f.version }
+
+// Seed returns the seed, 0 in version 1.
+func (f *Spark) Seed() int32 { return f.seed }
+
+// Type returns the type that was given.
+func (f *Spark) Type() SparkType { return f.typ }
+
+// takes reports whether key is a value of the type.
+func (f *Spark) takes(key []byte) bool { return f.typ != SparkLong || len(key) == 8 }
+
+func (f *Spark) hash(key []byte) (h1, h2 uint32) {
+	h1 = sparkMurmur3(key, uint32(f.seed))
+	return h1, sparkMurmur3(key, h1)
+}
+
+// position returns the i-th position, from 0, of a key whose hash is h1, h2.
+func (f *Spark) position(h1, h2 uint32, i uint64) uint64 {
+	if f.version == 1 {
+		c := int32(h1 + uint32(i+1)*h2)
+		return uint64(c^c>>31) % f.m // inverted if negative
+	}
+	c := int64(int32(h1))*math.MaxInt32 + int64(i+1)*int64(int32(h2))
+	return uint64(c^c>>63) % f.m
+}
+
+// Has reports whether key may have been added. A key that is no value of the type never
+// was.
+func (f *Spark) Has(key []byte) bool {
+	if !f.takes(key) {
+		return false
+	}
+	h1, h2 := f.hash(key)
+	return f.bits.hasEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) })
+}
+
+// Add adds key and reports whether it was certainly not there before. It fails, with
+// ErrReadOnly, if f was parsed; and if key is no value of the type.
+func (f *Spark) Add(key []byte) (bool, error) {
+	if err := f.bits.mayChange(); err != nil {
+		return false, err
+	}
+	if !f.takes(key) {
+		return false, fmt.Errorf("interop: spark: key %q is no value of the type %s", key, f.typ)
+	}
+	h1, h2 := f.hash(key)
+	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil
+}
+
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
+// memory cannot be had.
+func (f *Spark) Clone() (*Spark, error) {
+	g := *f
+	var err error
+	g.bits, err = f.bits.clone(0)
+	if err != nil {
+		return nil, err
+	}
+	return &g, nil
+}
+
+// Union adds the keys of other, which must be a Spark with the same version, type, seed, m and k.
+// Otherwise it returns an error that wraps bloom.ErrIncompatible.
+func (f *Spark) Union(other Reader) error {
+	if err := f.bits.mayChange(); err != nil {
+		return err
+	}
+	g, err := sameSystem(f, other)
+	if err != nil {
+		return err
+	}
+	err = checkSame(same{"the version", f.version, g.version}, same{"the type", f.typ, g.typ}, same{"the seed", f.seed, g.seed},
+		same{"m", f.m, g.m}, same{"k", f.k, g.k})
+	if err != nil {
+		return err
+	}
+	f.bits.or(&g.bits)
+	return nil
+}
+
+// Stats describes the filter. It reads the whole array.
+func (f *Spark) Stats() bloom.Stats { return plainStats("spark", f.m, f.k, f.bits.ones(f.m)) }
+
+// WriteTo writes the filter as Spark does, for its method readFrom.
+func (f *Spark) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	head := binary.BigEndian.AppendUint32(nil, uint32(f.version))
+	head = binary.BigEndian.AppendUint32(head, uint32(f.k))
+	if f.version == 2 {
+		head = binary.BigEndian.AppendUint32(head, uint32(f.seed))
+	}
+	if _, err := c.Write(binary.BigEndian.AppendUint32(head, uint32(f.m/64))); err != nil {
+		return c.done(err)
+	}
+	return c.done(f.bits.writeTo(c, f.m/8, bigWords))
+}
