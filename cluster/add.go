@@ -1,0 +1,300 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/redis/rueidis"
+
+	"seen/internal/kernel"
+)
+
+const (
+	// mergedKeys is the most keys of one BITFIELD, so that no command keeps an engine
+	// busy for long.
+	mergedKeys = 256
+	// fewKeys is how many keys are written to a slice at once however small it is.
+	fewKeys = 8
+	// roundShare is the part of its capacity, as a divisor, that is written to a slice
+	// before its count is looked at again.
+	roundShare = 32
+)
+
+// written is a slice that a round has written to, and the keys: those of
+// order[from:to].
+type written struct {
+	key      string
+	from, to int
+}
+
+// add adds hs; before, unless nil, is called before each batch.
+func (c *core) add(ctx context.Context, hs []uint64, before func(context.Context) error) ([]bool, error) {
+	answers := make([]bool, len(hs))
+	var f failures
+	b := batches.Get().(*batch)
+	defer b.release()
+	for at := 0; at < len(hs); at += batchKeys {
+		end := min(at+batchKeys, len(hs))
+		b.start(hs[at:end], answers[at:end], at, &f, 0)
+		if before != nil {
+			if err := before(ctx); err != nil {
+				b.failAll(err)
+				continue
+			}
+		}
+		c.addBatch(ctx, b)
+	}
+	return answers, f.err()
+}
+
+func (c *core) addBatch(ctx context.Context, b *batch) {
+	s := c.current.Load()
+	attempts := 0
+	for round := 0; len(b.items) > 0; round++ {
+		if err := ctx.Err(); err != nil {
+			b.failAll(err)
+			return
+		}
+		b.beginRound()
+		b.read(ctx, c, s)
+		refresh := !s.record.NoRefresh
+		b.keep(func(it *item) bool {
+			switch {
+			case it.found == inPresent && it.late && s.refreshes():
+				b.fail(it, errTurned)
+				return false
+			case it.found == inPresent, it.found == inOlder && !refresh:
+				return false // seen
+			case it.doubt == failed:
+				b.failures.keys = append(b.failures.keys, b.base+int(it.at))
+				return false
+			}
+			return true
+		})
+		c.write(ctx, b, s)
+		if len(b.items) == 0 && !b.full {
+			return
+		}
+		if b.passing != nil {
+			if attempts++; attempts > maxAttempts || !pause(ctx, attempts) {
+				b.failAll(b.passing)
+				return
+			}
+		}
+		next, err := c.settle(ctx, b, s)
+		switch {
+		case err == nil && round < mostRounds:
+			b.restart(s, next)
+			s = next
+		case err == nil:
+			err = errors.New("the filter changes faster than keys can be added")
+			fallthrough
+		default:
+			b.failAll(err)
+		}
+	}
+}
+
+// settle deals with what a round has found, and returns the snapshot to go on with.
+func (c *core) settle(ctx context.Context, b *batch, s *snapshot) (*snapshot, error) {
+	newest := s.newest()
+	if b.missing != nil {
+		// What was written in the place of slices is nobody's. Should it stay, it is
+		// recognised by its header.
+		_ = c.each(ctx, b.litter, func(key string) rueidis.Completed { return c.client.B().Unlink().Key(key).Build() }, nil)
+		next, err := c.refresh(ctx)
+		if err != nil || next != s {
+			return next, err
+		}
+		missing := b.missing
+		b.keep(func(it *item) bool {
+			if it.doubt == lost {
+				b.fail(it, missing)
+			}
+			return it.doubt != lost
+		})
+	}
+	if b.reopened != nil {
+		// A failover has lost the mark.
+		if err := c.seal(ctx, b.reopened); err != nil {
+			return nil, err
+		}
+	}
+	if b.closed {
+		next, err := c.refresh(ctx)
+		if err != nil || next.newest().order != newest.order {
+			return next, err
+		}
+		if s.record.Fixed {
+			return nil, fmt.Errorf("%q: %w: it is for %d keys; make a larger one", c.name, ErrFull, newest.Capacity)
+		}
+		if err := c.grow(ctx, newest); err != nil {
+			return nil, err
+		}
+	}
+	if b.full {
+		c.checkFull(ctx, newest)
+	}
+	return c.current.Load(), nil
+}
+
+// write writes the items that no layer has to the newest one, and decides them.
+func (c *core) write(ctx context.Context, b *batch, s *snapshot) {
+	if len(b.items) == 0 {
+		return
+	}
+	l := s.newest()
+	counts := b.spans
+	b.order, b.spans, b.commands = b.order[:0], nil, b.commands[:0]
+	spans := b.sortBySlice(l, func(it *item) bool { return it.doubt == certain })
+	parts := b.confirm
+	for _, sp := range spans {
+		to := min(sp.to, sp.from+l.roundKeys(counts))
+		for from := sp.from; from < to; from += mergedKeys {
+			p := written{sp.key, from, min(to, from+mergedKeys)}
+			b.commands = append(b.commands, c.bitfield(b, l, p))
+			parts = append(parts, p)
+		}
+	}
+	b.spans, b.confirm = counts[:0], parts[:0]
+	if len(b.commands) == 0 {
+		return
+	}
+	for i, r := range b.send(ctx, c.client) {
+		if b.decide(l, parts[i], r, s) {
+			b.confirm = append(b.confirm, parts[i])
+		}
+	}
+	c.confirm(ctx, b)
+	b.keep(func(it *item) bool { return it.at >= 0 })
+}
+
+// roundKeys returns how many keys may be written to a slice before its count is
+// looked at again: all of a batch, but for small slices. A layer of one slice is
+// filled exactly, by the count that was read.
+func (l *layer) roundKeys(read []span) int {
+	n := max(fewKeys, l.Capacity/l.Slices/roundShare)
+	if l.Slices == 1 && len(read) > 0 {
+		sp := &read[len(read)-1]
+		if count := uint64(sp.count); sp.layer == l && count < l.Capacity {
+			n = min(n, l.Capacity-count)
+		}
+	}
+	return int(min(n, batchKeys))
+}
+
+// bitfield returns the command that sets the bits of a part's keys and returns the
+// old ones, after the header.
+func (c *core) bitfield(b *batch, l *layer, p written) rueidis.Completed {
+	layout := l.layout()
+	cmd := c.client.B().Arbitrary("BITFIELD").Keys(p.key).
+		Args("GET", "i64", epochAt, "INCRBY", "i64", countAt, b.names.number(uint64(p.to-p.from)))
+	for i := p.from; i < p.to; i++ {
+		h := b.item(i).h
+		for j := range l.Lines {
+			at := lineAt(layout, j, h)
+			for w, word := range layout.LaneBits(h) {
+				if word != 0 {
+					cmd = cmd.Args("SET", "u1", b.names.number(bitAt(at, w, bits.TrailingZeros64(word))), "1")
+				}
+			}
+			h = kernel.Next(h)
+		}
+	}
+	return cmd.Build()
+}
+
+// errTurned is about a key whose bits came late to a sealed generation, and that
+// another client has written to the next at the same time: either because it was
+// new to that one, or to refresh what it took for seen for the sake of the late
+// bits. Nobody can tell which.
+var errTurned = errors.New("the window turned while several clients added the key")
+
+// refreshes reports whether keys that are seen are written again.
+func (s *snapshot) refreshes() bool {
+	return s.record.Generations > 0 && !s.record.NoRefresh
+}
+
+// isLast reports whether no layer will ever follow the newest. Its seal says that it
+// is full; whoever sets bits there decides all the same, since nobody decides later.
+func (s *snapshot) isLast() bool {
+	return s.record.Fixed && s.record.Generations == 0
+}
+
+// headerAnswers is how many answers of a BITFIELD are about the header.
+const headerAnswers = 2
+
+// decide looks at the answer to a part's BITFIELD, and reports whether it was
+// written. Items that are decided get a negative index.
+func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) bool {
+	answers, err := r.ToArray()
+	probes := l.Lines * l.Lanes
+	if err == nil && len(answers) != headerAnswers+(p.to-p.from)*probes {
+		err = fmt.Errorf("BITFIELD has given %d answers for %d", len(answers), headerAnswers+(p.to-p.from)*probes)
+	}
+	if err != nil {
+		b.undecided(p, err)
+		return false
+	}
+	head, err := answers[0].ToInt64()
+	count, err2 := answers[1].ToInt64()
+	if err := errors.Join(err, err2); err != nil {
+		b.undecided(p, err)
+		return false
+	}
+	owned, open := l.owns(head), head == l.head
+	switch {
+	case !owned:
+		b.miss(&span{key: p.key})
+		b.litter = append(b.litter, p.key)
+	case !open:
+		b.closed = true
+	case uint64(count) >= l.checkAt.Load():
+		b.full = true
+	}
+	for i := p.from; i < p.to; i++ {
+		it := b.item(i)
+		if !owned {
+			it.doubt = lost
+			continue
+		}
+		isNew := false
+		for k := range probes {
+			old, _ := answers[headerAnswers+(i-p.from)*probes+k].ToInt64()
+			isNew = isNew || old == 0
+		}
+		if isNew && !open && !s.isLast() {
+			// Nothing is decided here any more: on to the next layer.
+			it.after, it.doubt, it.late = l.order, sealed, true
+			continue
+		}
+		if !isNew && it.late && it.found == nowhere && s.refreshes() {
+			b.fail(it, errTurned)
+			it.at = ^it.at
+			continue
+		}
+		b.answers[it.at] = isNew && it.found == nowhere
+		it.at = ^it.at
+	}
+	return owned
+}
+
+// undecided deals with a part whose BITFIELD has failed.
+func (b *batch) undecided(p written, err error) {
+	if passing(err) {
+		b.passing = fmt.Errorf("key %q: %w", p.key, err)
+		return
+	}
+	if refused(err) {
+		err = explain(p.key, err)
+	} else {
+		err = noAnswer(p.key, err)
+	}
+	for i := p.from; i < p.to; i++ {
+		it := b.item(i)
+		b.fail(it, err)
+		it.at = ^it.at
+	}
+}

@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Expire makes the whole filter vanish after ttl, which must be at least a
+// millisecond, by the engine's clock; layers that are made later go with it. A ttl
+// that was set before is replaced.
+func (f *Filter) Expire(ctx context.Context, ttl time.Duration) error { return f.expire(ctx, ttl) }
+
+// Persist takes back what Expire has set.
+func (f *Filter) Persist(ctx context.Context) error { return f.setExpiry(ctx, 0) }
+
+// TTL returns how long the filter lives on; false if it does not expire.
+func (f *Filter) TTL(ctx context.Context) (ttl time.Duration, expires bool, err error) {
+	ms, err := f.client.Do(ctx, f.client.B().Pttl().Key(f.name).Build()).AsInt64()
+	switch {
+	case err != nil:
+		return 0, false, fmt.Errorf("cluster: %w", explain(f.name, err))
+	case ms == -2:
+		return 0, false, fmt.Errorf("cluster: %q: %w", f.name, ErrNotFound)
+	case ms == -1:
+		return 0, false, nil
+	}
+	return time.Duration(ms) * time.Millisecond, true, nil
+}
+
+func (c *core) expire(ctx context.Context, ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return fmt.Errorf("cluster: %q is to expire after %v; give at least 1ms, or drop it", c.name, ttl)
+	}
+	now, err := c.engineTime(ctx)
+	if err != nil {
+		return err
+	}
+	return c.setExpiry(ctx, now.Add(ttl).UnixMilli())
+}
+
+// setExpiry sets when all keys expire, in Unix milliseconds; 0 stands for never. The
+// record says it first, so that whoever makes slices gives it to them. The record's
+// own key gets it last and loses it first: should this be broken off, slices may go
+// before their record, which is an error and no wrong answer.
+func (c *core) setExpiry(ctx context.Context, at int64) error {
+	command := c.expireCommand(at)
+	if at == 0 {
+		command = func(key string) rueidis.Completed { return c.client.B().Persist().Key(key).Build() }
+	}
+	if err := c.change(ctx, func(r *record) error {
+		r.ExpireAt = at
+		return nil
+	}); err != nil {
+		return err
+	}
+	record := []string{c.name}
+	if at == 0 {
+		if err := c.each(ctx, record, command, nil); err != nil {
+			return err
+		}
+	}
+	for _, l := range c.current.Load().layers {
+		if err := c.eachSlice(ctx, l, command, nil); err != nil {
+			return err
+		}
+	}
+	if at == 0 {
+		return nil
+	}
+	return c.each(ctx, []string{c.name}, command, nil)
+}
+
+// engineTime asks the node that holds the record for its time.
+func (c *core) engineTime(ctx context.Context) (time.Time, error) {
+	var parts []int64
+	for attempt := 0; ; attempt++ {
+		err := c.client.Dedicated(func(d rueidis.DedicatedClient) error {
+			// The first command leads to the node.
+			results := d.DoMulti(ctx, d.B().Exists().Key(c.name).Build(), d.B().Time().Build())
+			err := results[0].Error()
+			if err == nil {
+				parts, err = results[1].AsIntSlice()
+			}
+			return err
+		})
+		if err == nil && len(parts) == 2 {
+			return time.Unix(parts[0], parts[1]*int64(time.Microsecond)), nil
+		}
+		if err == nil {
+			return time.Time{}, fmt.Errorf("cluster: TIME has given %d numbers instead of 2", len(parts))
+		}
+		if !again(ctx, attempt, err) {
+			return time.Time{}, fmt.Errorf("cluster: the engine's time: %w", err)
+		}
+		if err := c.learn(ctx, c.name, attempt); err != nil {
+			return time.Time{}, fmt.Errorf("cluster: the engine's time: %w", err)
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"seen/bloom"
+)
+
+// Config says what a filter is made for. All clients of a filter must give the same,
+// except for Wait.
+type Config struct {
+	// Capacity is the number of distinct keys that are expected, at least 1. More can
+	// be added, unless Fixed is set: the filter grows by further layers, each twice as
+	// large as the one before, which cost memory and commands.
+	Capacity uint64
+	// ErrorRate bounds the probability that a key which was never added is taken for
+	// seen, in all layers together; between 0 and 1, exclusively.
+	ErrorRate float64
+	// SliceBytes is the greatest length of a slice, each a string value of its own:
+	// from MinSliceBytes to MaxSliceBytes; 0 stands for DefaultSliceBytes. Smaller ones
+	// spread a small filter over more nodes and make batches cost more commands.
+	SliceBytes uint64
+	// Hash is the key hash; the zero value is XXH3 with seed 0. It must be one that all
+	// clients know.
+	Hash bloom.Hash
+	// Fixed ends the filter at its capacity: further keys are an error, [ErrFull].
+	Fixed bool
+	// Wait is for this client alone.
+	Wait Wait
+}
+
+// Wait asks that replicas confirm what is written before a call returns. The zero
+// value asks for nothing.
+type Wait struct {
+	// Replicas is how many replicas of each node must have confirmed.
+	Replicas int
+	// Timeout is how long to wait for them; 0 stands for one second.
+	Timeout time.Duration
+}
+
+// Filter is a Bloom filter that lies in the engines. It is safe for concurrent use
+// by any number of goroutines, processes and machines.
+type Filter struct{ core }
+
+// parameters checks c and returns what is recorded of it.
+func (c Config) parameters() (parameters, error) {
+	if c.SliceBytes == 0 {
+		c.SliceBytes = DefaultSliceBytes
+	}
+	p := parameters{Capacity: c.Capacity, ErrorRate: c.ErrorRate, SliceBytes: c.SliceBytes, Fixed: c.Fixed}
+	switch {
+	case c.Capacity == 0 || c.Capacity > math.MaxInt64:
+		return p, fmt.Errorf("cluster: capacity is %d; give 1 to %d keys", c.Capacity, int64(math.MaxInt64))
+	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
+		return p, fmt.Errorf("cluster: error rate is %v; it must be above 0 and below 1, for example 0.01", c.ErrorRate)
+	case c.SliceBytes < MinSliceBytes || c.SliceBytes > MaxSliceBytes:
+		return p, fmt.Errorf("cluster: slices of %d bytes; give %d to %d", c.SliceBytes, MinSliceBytes, MaxSliceBytes)
+	}
+	p.setHash(c.Hash)
+	return p, nil
+}
+
+func (p *parameters) setHash(h bloom.Hash) {
+	p.Hash, p.Seed, p.KeyID = h.Algorithm.String(), h.Seed, ""
+	if id := h.KeyID(); id != 0 {
+		p.KeyID = fmt.Sprintf("%016x", id)
+	}
+}
+
+// check reports what of c can be wrong whether or not the filter exists.
+func (c Config) check(name string) error {
+	if name == "" {
+		return errors.New("cluster: a filter needs a name")
+	}
+	if len(name) > maxName {
+		return fmt.Errorf("cluster: a name of %d bytes; give at most %d", len(name), maxName)
+	}
+	if err := c.Hash.Validate(); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	if c.Wait.Replicas < 0 || c.Wait.Timeout < 0 {
+		return fmt.Errorf("cluster: waiting for %d replicas and %v; neither may be below 0", c.Wait.Replicas, c.Wait.Timeout)
+	}
+	return nil
+}
+
+// maxName bounds a name, which stands in every key.
+const maxName = 4096
+
+// Open opens the filter of the given name, or creates it. A filter that exists is
+// compared with c, and must not differ: [ErrOtherParameters]. If Capacity and
+// ErrorRate are both 0 the filter must exist, [ErrNotFound], and is opened with its own
+// parameters; its hash must be c.Hash in any case.
+//
+// Creating a filter takes its memory at once. If a client dies while it creates
+// one, the next opener finishes that. The client stays the caller's, who closes it.
+//
+// Keys of the filter begin with its name and a colon; if the name has a hash tag in
+// braces, all slices lie in one hash slot.
+func Open(ctx context.Context, client rueidis.Client, name string, c Config) (*Filter, error) {
+	if err := c.check(name); err != nil {
+		return nil, err
+	}
+	existing := c.Capacity == 0 && c.ErrorRate == 0
+	var want parameters
+	if !existing {
+		var err error
+		if want, err = c.parameters(); err != nil {
+			return nil, err
+		}
+	}
+	f := &Filter{core{client: client, name: name, wait: c.Wait, hash: c.Hash}}
+	if err := f.open(ctx, want, existing, false, f.engineTime); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// open opens or creates what is wanted, or if it must be existing what there is: a
+// window or a filter.
+func (c *core) open(ctx context.Context, want parameters, existing, window bool, now func(context.Context) (time.Time, error)) error {
+	created := false
+	for {
+		raw, r, err := c.get(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case r == nil && existing:
+			return fmt.Errorf("cluster: %q: %w; give a capacity and an error rate to create it", c.name, ErrNotFound)
+		case r == nil:
+			if created, err = c.create(ctx, want, now); err != nil {
+				return err
+			}
+			continue
+		case r.Dropped:
+			if err := c.finish(ctx, raw, r); err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			continue
+		}
+		if window != (r.Generations > 0) {
+			return fmt.Errorf("cluster: %q: %w: it is a filter where a window is wanted, or the other way round; choose another name", c.name, ErrOtherParameters)
+		}
+		if existing {
+			want = r.parameters
+			want.setHash(c.hash)
+		}
+		if d := want.difference(r.parameters); d != "" {
+			return fmt.Errorf("cluster: %q: %w: %s; open it with its own parameters or choose another name", c.name, ErrOtherParameters, d)
+		}
+		err = c.adopt(ctx, raw, r, created)
+		if errors.Is(err, ErrNotFound) && !existing {
+			continue // dropped meanwhile
+		}
+		return err
+	}
+}
+
+// create writes the first record, if nobody else has, and reports whether it did.
+// Its slices are not there yet.
+func (c *core) create(ctx context.Context, p parameters, now func(context.Context) (time.Time, error)) (bool, error) {
+	first, err := p.shapeOf(0)
+	if err != nil {
+		return false, err
+	}
+	begin := generation{Epoch: newEpoch(), Layers: []shape{first}}
+	if p.Generations > 0 {
+		t, err := now(ctx)
+		if err != nil {
+			return false, err
+		}
+		begin.Number = p.numberAt(t)
+	}
+	r := &record{
+		Format: recordFormat, Version: recordVersion, parameters: p,
+		Live: []generation{begin},
+	}
+	value, err := r.encode()
+	if err != nil {
+		return false, err
+	}
+	err = c.client.Do(ctx, c.client.B().Set().Key(c.name).Value(value).Nx().Build()).Error()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return false, fmt.Errorf("cluster: %w", explain(c.name, err))
+	}
+	return err == nil, nil
+}
+
+// Hash returns the key hash of the filter.
+func (f *Filter) Hash() bloom.Hash { return f.hash }
+
+// Name returns the name of the filter.
+func (f *Filter) Name() string { return f.name }
+
+// hashes returns the hashes of keys.
+func (c *core) hashes(keys [][]byte) []uint64 {
+	hs := make([]uint64, len(keys))
+	c.hash.SumKeys(hs, keys)
+	return hs
+}
+
+// Add adds keys and reports of each whether it was certainly not there before. Of
+// any number of clients that add one new key at the same time exactly one is told
+// true; of two equal keys in one call only the first is. A false means that the key
+// was there, or that the filter takes it for seen, with the filter's error rate.
+//
+// If the error is an [UndecidedError] it names the keys for which there is no
+// answer; the answers of the others stand. With any other error no key was added.
+// The answers are as many as the keys, or none with such an error.
+//
+// A call costs one round trip to each node, and one more if a key is new. A write
+// whose answer is lost is never repeated. Without a deadline in ctx, a call waits as
+// long as the client tries to reach a node.
+func (f *Filter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return f.AddHashes(ctx, f.hashes(keys))
+}
+
+// AddHashes is Add for keys of the given hashes.
+func (f *Filter) AddHashes(ctx context.Context, hs []uint64) ([]bool, error) {
+	return f.add(ctx, hs, nil)
+}
+
+// Has reports of each key whether it may have been added. No is certain; yes is
+// wrong with the filter's error rate. Errors are those of [Filter.Add]; nothing is
+// changed. A call costs one round trip to each node.
+func (f *Filter) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return f.HasHashes(ctx, f.hashes(keys))
+}
+
+// HasHashes is Has for keys of the given hashes.
+func (f *Filter) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
+	return f.has(ctx, hs, nil)
+}
+
+// Clear removes all keys, by making new slices and deleting the old ones, and mends
+// a filter that has lost slices. Keys that are added by others at the same time are
+// removed too, or not.
+func (f *Filter) Clear(ctx context.Context) error { return f.clear(ctx) }
+
+func (c *core) clear(ctx context.Context) error {
+	return c.change(ctx, func(r *record) error {
+		first, err := r.shapeOf(0)
+		if err != nil {
+			return err
+		}
+		next := generation{Number: r.last().Number + 1, Epoch: newEpoch(), Layers: []shape{first}}
+		if r.Generations > 0 {
+			// The number of a window's generation is its time.
+			next.Number = r.last().Number
+		}
+		r.Gone = append(r.Gone, r.Live...)
+		r.Live = []generation{next}
+		r.Building = false
+		return nil
+	})
+}
+
+// Drop deletes the filter or window of the given name, whatever its parameters and
+// however unfinished it is; if there is none it does nothing.
+func Drop(ctx context.Context, client rueidis.Client, name string) error {
+	if err := (Config{}).check(name); err != nil {
+		return err
+	}
+	return (&core{client: client, name: name}).drop(ctx)
+}
+
+// Drop deletes the filter. Calls by others that come later are errors,
+// [ErrNotFound], until somebody creates it anew.
+func (f *Filter) Drop(ctx context.Context) error { return f.drop(ctx) }
+
+func (c *core) drop(ctx context.Context) error {
+	err := c.change(ctx, func(r *record) error {
+		r.Dropped = true
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	// countedSlices is the most slices whose bits are counted to see whether a layer is
+	// full.
+	countedSlices = 16
+	// fullShare is the part of its capacity, as a divisor, by which a layer may be
+	// short of keys when it is taken for full: what an estimate leaves open.
+	fullShare = 512
+	// sureOf is how many standard errors below the counts an estimate of distinct keys
+	// must lie to be believed instead.
+	sureOf = 3
+)
+
+// checkFull sees whether layer l, of which a slice has had its share of keys, is
+// full, and if so makes the next one. The counts in the headers are of the keys that
+// were written, among them those that several clients wrote at once; so the ones of
+// some slices are counted, too. If anything fails, the next write tries again: until
+// the layer is sealed it takes keys.
+func (c *core) checkFull(ctx context.Context, l *layer) {
+	if !l.checking.TryLock() {
+		return
+	}
+	defer l.checking.Unlock()
+	counts, err := c.counts(ctx, l)
+	if err != nil {
+		return
+	}
+	var sum, most uint64
+	for _, n := range counts {
+		sum += n
+		most = max(most, n)
+	}
+	keys := float64(sum)
+	limit := float64(l.Capacity - l.Capacity/fullShare)
+	if keys >= limit {
+		ratio, err := c.trueShare(ctx, l, counts)
+		if err != nil {
+			return
+		}
+		keys *= min(1, ratio)
+	}
+	if keys >= limit {
+		_ = c.closeLayer(ctx, l)
+		return
+	}
+	// Each slice will get its part of what is missing; look again when one has got half
+	// of it.
+	missing := (float64(l.Capacity) - keys) / float64(l.Slices)
+	l.checkAt.Store(most + max(1, uint64(missing/2)))
+}
+
+// closeLayer seals a full layer, and makes the next unless the filter is to have
+// none.
+func (c *core) closeLayer(ctx context.Context, l *layer) error {
+	if c.current.Load().record.Fixed {
+		return c.seal(ctx, l)
+	}
+	return c.grow(ctx, l)
+}
+
+// counts returns the counts of all slices of a layer.
+func (c *core) counts(ctx context.Context, l *layer) ([]uint64, error) {
+	counts := make([]uint64, l.Slices)
+	err := c.eachSlice(ctx, l, func(key string) rueidis.Completed {
+		return c.client.B().Arbitrary("GETRANGE").Keys(key).Args("0", headerEnd).ReadOnly()
+	}, func(key string, r rueidis.RedisResult) error {
+		header, err := r.ToString()
+		if err != nil {
+			return err
+		}
+		if len(header) != headerRead || !l.owns(int64(binary.BigEndian.Uint64([]byte(header)))) {
+			return missingSlice(key)
+		}
+		counts[l.indexOf(key)] = binary.BigEndian.Uint64([]byte(header[8:]))
+		return nil
+	})
+	return counts, err
+}
+
+// trueShare estimates how many distinct keys there are for each that was counted.
+func (c *core) trueShare(ctx context.Context, l *layer, counts []uint64) (float64, error) {
+	n := min(l.Slices, countedSlices)
+	var counted uint64
+	for i := range n {
+		counted += counts[i*l.Slices/n]
+	}
+	ones, err := c.ones(ctx, l, n)
+	if err != nil || counted == 0 {
+		return 0, err
+	}
+	p := l.paramsOf(n)
+	distinct := p.Cardinality(min(ones, p.M))
+	if distinct.Value+sureOf*distinct.StdErr >= float64(counted) {
+		return 1, nil
+	}
+	return distinct.Value / float64(counted), nil
+}

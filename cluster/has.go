@@ -1,0 +1,87 @@
+package cluster
+
+import "context"
+
+// mostRounds bounds how often a call goes on because the filter has changed under
+// it; each time somebody else has made progress.
+const mostRounds = 1000
+
+// has answers for hs; forgotten, unless nil, returns the order up to which layers
+// are not to be asked.
+func (c *core) has(ctx context.Context, hs []uint64, forgotten func(context.Context) (uint64, error)) ([]bool, error) {
+	answers := make([]bool, len(hs))
+	var f failures
+	b := batches.Get().(*batch)
+	defer b.release()
+	for at := 0; at < len(hs); at += batchKeys {
+		end := min(at+batchKeys, len(hs))
+		var from uint64
+		var err error
+		if forgotten != nil {
+			from, err = forgotten(ctx)
+		}
+		b.start(hs[at:end], answers[at:end], at, &f, from)
+		if err != nil {
+			b.failAll(err)
+			continue
+		}
+		c.hasBatch(ctx, b)
+	}
+	return answers, f.err()
+}
+
+func (c *core) hasBatch(ctx context.Context, b *batch) {
+	s := c.current.Load()
+	for round := 0; len(b.items) > 0; round++ {
+		if err := ctx.Err(); err != nil {
+			b.failAll(err)
+			return
+		}
+		b.beginRound()
+		b.read(ctx, c, s)
+		b.keep(func(it *item) bool {
+			switch {
+			case it.found != nowhere:
+				b.answers[it.at] = true
+			case it.doubt == failed:
+				b.failures.keys = append(b.failures.keys, b.base+int(it.at))
+			case it.doubt == lost, it.doubt == sealed && !s.record.Fixed:
+				return true
+			}
+			// Nothing is certain of what is to come, but the key was not there when
+			// the call began.
+			return false
+		})
+		if len(b.items) == 0 {
+			return
+		}
+		next, err := c.refresh(ctx)
+		switch {
+		case err != nil:
+			b.failAll(err)
+		case next != s && round < mostRounds:
+			b.restart(s, next)
+			s = next
+		case b.missing != nil:
+			b.keep(func(it *item) bool {
+				if it.doubt == lost {
+					b.fail(it, b.missing)
+				}
+				return false
+			})
+		default:
+			b.items = b.items[:0]
+		}
+	}
+}
+
+// restart makes the items ready to be asked for in the snapshot next, in place of
+// the one before.
+func (b *batch) restart(before, next *snapshot) {
+	if next.follows(before) {
+		return
+	}
+	for i := range b.items {
+		b.items[i].after, b.items[i].found, b.items[i].late = b.from, nowhere, false
+	}
+}

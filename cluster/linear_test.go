@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/redis/rueidis"
+)
+
+// What a client did with one key, and what it was told.
+type asked struct {
+	key string
+	add bool
+}
+
+type answered struct{ yes, undecided bool }
+
+// oneKey is what a filter says of a key: it is there, or not. What is undecided may
+// have been done or not.
+var oneKey = porcupine.NondeterministicModel{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		by := map[string][]porcupine.Operation{}
+		for _, o := range history {
+			key := o.Input.(asked).key
+			by[key] = append(by[key], o)
+		}
+		var all [][]porcupine.Operation
+		for _, h := range by {
+			all = append(all, h)
+		}
+		return all
+	},
+	Init: func() []any { return []any{false} },
+	Step: func(state, input, output any) []any {
+		there, in, out := state.(bool), input.(asked), output.(answered)
+		switch {
+		case in.add && out.undecided:
+			return []any{there, true}
+		case in.add && out.yes != there:
+			return []any{true}
+		case !in.add && (out.undecided || out.yes == there):
+			return []any{there}
+		}
+		return nil
+	},
+}
+
+// Histories of several clients that add and ask for the same keys, over several
+// growths, are those of a set: each answer is one that the set had to give at some
+// time between question and answer.
+func TestLinearizable(t *testing.T) {
+	onEngines(t, func(t *testing.T, client rueidis.Client) {
+		const clients, perClient, hot = 6, 150, 40
+		// So few that a false positive, which no set gives, is not to be expected.
+		c := Config{Capacity: 60, ErrorRate: 1e-6, SliceBytes: MinSliceBytes}
+		n := name(t)
+		began := time.Now()
+		var mu sync.Mutex
+		var history []porcupine.Operation
+		var group sync.WaitGroup
+		for id := range clients {
+			f, err := Open(t.Context(), client, n, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			group.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(id), 17))
+				for i := range perClient {
+					// Old keys and new ones, which come up for all at about the same time.
+					var ks [][]byte
+					for range 1 + r.IntN(4) {
+						ks = append(ks, fmt.Appendf(nil, "k%d", max(0, i*4+r.IntN(hot)-hot/2)))
+					}
+					ks = distinct(ks)
+					add := r.IntN(2) == 0
+					ask := f.Has
+					if add {
+						ask = f.Add
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					call := time.Since(began).Nanoseconds()
+					answers, err := ask(ctx, ks...)
+					end := time.Since(began).Nanoseconds()
+					cancel()
+					undecided := undecidedOf(t, err, len(ks))
+					mu.Lock()
+					for k, key := range ks {
+						history = append(history, porcupine.Operation{
+							ClientId: id, Input: asked{string(key), add}, Output: answered{answers[k], undecided[k]}, Call: call, Return: end,
+						})
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		f, err := Open(t.Context(), client, n, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if layers := len(f.current.Load().layers); layers < 3 {
+			t.Errorf("the filter has %d layers; it should have grown", layers)
+		}
+		if !porcupine.CheckOperations(oneKey.ToModel(), history) {
+			t.Errorf("the history of %d operations is not linearizable", len(history))
+		}
+	})
+}
+
+// distinct leaves out what comes again.
+func distinct(ks [][]byte) [][]byte {
+	had := map[string]bool{}
+	var all [][]byte
+	for _, k := range ks {
+		if !had[string(k)] {
+			had[string(k)] = true
+			all = append(all, k)
+		}
+	}
+	return all
+}

@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/rueidis"
+)
+
+// part is what a call asks for some of its keys in one go.
+type part struct {
+	key  string // of the engine
+	keys []int  // indices in the call of those that are undecided
+	// commands makes the commands, anew for each attempt.
+	commands func() []rueidis.Completed
+	// decide looks at their answers. With an error, of keys those remain that it
+	// is about.
+	decide func(results []rueidis.RedisResult) error
+}
+
+// exchange sends the commands of parts, all at once, and again those that were
+// refused for a reason that goes away by itself. What was sent and not answered is
+// not sent again if it writes; the client repeats what only reads. say puts an
+// engine's refusal into words.
+func exchange(ctx context.Context, client rueidis.Client, parts []*part, writes bool, say func(key string, err error) error, f *failures) {
+	for attempt := 1; len(parts) > 0; attempt++ {
+		var commands []rueidis.Completed
+		counts := make([]int, len(parts))
+		for i, p := range parts {
+			c := p.commands()
+			counts[i] = len(c)
+			commands = append(commands, c...)
+		}
+		results := client.DoMulti(ctx, commands...)
+		again := parts[:0]
+		var refusal error
+		for i, p := range parts {
+			err := p.decide(results[:counts[i]])
+			results = results[counts[i]:]
+			switch {
+			case err == nil:
+			case passing(err):
+				again, refusal = append(again, p), err
+			case writes && !refused(err):
+				f.undecided(p.keys, noAnswer(p.key, err))
+			default:
+				f.undecided(p.keys, say(p.key, err))
+			}
+		}
+		parts = again
+		if len(parts) > 0 && (attempt > maxAttempts || !pause(ctx, attempt)) {
+			for _, p := range parts {
+				f.undecided(p.keys, say(p.key, refusal))
+			}
+			return
+		}
+	}
+}
+
+// undecided makes keys undecided.
+func (f *failures) undecided(keys []int, err error) {
+	if len(keys) > 0 {
+		f.keys = append(f.keys, keys...)
+		f.because(err)
+	}
+}
+
+// noAnswer is the error of a write that was sent and not answered.
+func noAnswer(key string, err error) error {
+	return fmt.Errorf("key %q: no answer came, the keys may have been added: %w", key, err)
+}

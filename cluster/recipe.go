@@ -1,0 +1,220 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"seen/interop"
+)
+
+// The recipes of crawlers that OpenRecipe knows.
+const (
+	// RecipeMD5 is seven polynomial hashes over the MD5 of a key, in the strings
+	// NAME0, NAME1 and so on ([interop.MD5Recipe]).
+	RecipeMD5 = "md5"
+	// RecipeScrapy is polynomial hashes over the key itself, in the string NAME
+	// ([interop.ScrapyRecipe]).
+	RecipeScrapy = "scrapy"
+)
+
+// RecipeConfig says how the programs that a filter is shared with set its bits.
+// Nothing in the engine says it, so a wrong value makes wrong answers. The zero
+// value of a number stands for what the recipe has as it was published.
+type RecipeConfig struct {
+	// Recipe is RecipeMD5, also if empty, or RecipeScrapy.
+	Recipe string
+	// Bits is the width of an offset: 31 as published, or 30 of RecipeScrapy.
+	Bits int
+	// Blocks is the number of strings of RecipeMD5: 1 as published.
+	Blocks int
+	// Hashes is the number of hashes of RecipeScrapy: 6 as published.
+	Hashes int
+	// MustExist makes OpenRecipe an error, [ErrNotFound], if no string of the filter
+	// is there: a misspelt name would begin a new crawl, silently.
+	MustExist bool
+}
+
+// RecipeFilter is a filter as crawlers keep them in Redis strings by a recipe of
+// their own: the same bits as their programs set, so that those can go on beside it.
+// It is safe for concurrent use by any number of goroutines and processes.
+//
+// What the recipe cannot know this cannot know either. No parameter stands in the
+// engine; the capacity is where somebody stops; a string that was evicted or deleted
+// reads as one that has seen nothing; a string takes the memory up to its highest
+// bit at once, 256 MiB with offsets of 31 bits. [Filter] has none of this.
+//
+// Published versions answer for the empty key that it was never seen, whether or not
+// it was added; here it is a key as any other, with the bits that they set for it.
+type RecipeFilter struct {
+	client    rueidis.Client
+	positions func(dst []uint64, key []byte) (block int, offsets []uint64)
+	strings   []string
+}
+
+// OpenRecipe opens the filter of the given name, as c says that it is made. There is
+// nothing to create: the first key that is added makes the string. Strings that hold
+// something else are an error, [ErrWrongType], and strings longer than Bits allows
+// another, [ErrOtherParameters]. Reading needs Redis 6 or Valkey. The client stays
+// the caller's, who closes it.
+func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c RecipeConfig) (*RecipeFilter, error) {
+	f := &RecipeFilter{client: client}
+	bits := c.Bits
+	switch c.Recipe {
+	case RecipeMD5, "":
+		recipe := interop.MD5Recipe{Blocks: c.Blocks, Bits: c.Bits}
+		if err := recipe.Check(); err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+		if c.Hashes != 0 {
+			return nil, fmt.Errorf("cluster: %d hashes in the recipe %s, which always has seven", c.Hashes, RecipeMD5)
+		}
+		f.positions = recipe.Positions
+		for i := range max(c.Blocks, 1) {
+			f.strings = append(f.strings, name+strconv.Itoa(i))
+		}
+		if bits == 0 {
+			bits = interop.MD5RecipeBits
+		}
+	case RecipeScrapy:
+		recipe := interop.ScrapyRecipe{Bits: c.Bits, Hashes: c.Hashes}
+		if err := recipe.Check(); err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+		if c.Blocks != 0 {
+			return nil, fmt.Errorf("cluster: %d blocks in the recipe %s, which has one string", c.Blocks, RecipeScrapy)
+		}
+		f.positions = recipe.Positions
+		f.strings = []string{name}
+		if bits == 0 {
+			bits = interop.ScrapyRecipeBits
+		}
+	default:
+		return nil, fmt.Errorf("cluster: there is no recipe %q; %s and %s are known", c.Recipe, RecipeMD5, RecipeScrapy)
+	}
+	if name == "" {
+		return nil, errors.New("cluster: a filter needs a name")
+	}
+	return f, f.check(ctx, bits, c.MustExist)
+}
+
+// check looks at the strings.
+func (f *RecipeFilter) check(ctx context.Context, bits int, mustExist bool) error {
+	var lengths []rueidis.Completed
+	for _, s := range f.strings {
+		lengths = append(lengths, f.client.B().Strlen().Key(s).Build())
+	}
+	limit, there := max(1, int64(1)<<bits/8), false
+	for i, r := range f.client.DoMulti(ctx, lengths...) {
+		n, err := r.AsInt64()
+		if err != nil {
+			return fmt.Errorf("cluster: %w", explain(f.strings[i], err))
+		}
+		if n > limit {
+			return fmt.Errorf("cluster: key %q: %w: its %d bytes are more than the %d that offsets of %d bits reach",
+				f.strings[i], ErrOtherParameters, n, limit, bits)
+		}
+		there = there || n > 0
+	}
+	if mustExist && !there {
+		return fmt.Errorf("cluster: key %q: %w", f.strings[0], ErrNotFound)
+	}
+	return nil
+}
+
+// Add adds keys and reports of each whether it was certainly not there before: one
+// of its bits was not set. Of any number of clients that add one new key at the same
+// time by this method exactly one is told true, and of equal keys in one call only
+// one; the original programs ask and then set, and may overlook each other and us.
+//
+// If the error is an [UndecidedError] it names the keys for which there is no
+// answer; the answers of the others stand. A call costs one round trip to each node
+// for each 1024 keys.
+func (f *RecipeFilter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return f.ask(ctx, keys, true)
+}
+
+// Has reports of each key whether it may have been added. No is certain as long as
+// the engine has lost nothing; yes is wrong as often as the recipe is. Errors are
+// those of [RecipeFilter.Add]; nothing is changed.
+func (f *RecipeFilter) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return f.ask(ctx, keys, false)
+}
+
+// recipeKeys is the most keys of one command, so that none keeps an engine busy for
+// long.
+const recipeKeys = 64
+
+func (f *RecipeFilter) ask(ctx context.Context, keys [][]byte, write bool) ([]bool, error) {
+	answers := make([]bool, len(keys))
+	var failures failures
+	for from := 0; from < len(keys); from += batchKeys {
+		exchange(ctx, f.client, f.parts(keys, from, min(from+batchKeys, len(keys)), write, answers), write, explain, &failures)
+	}
+	return answers, failures.err()
+}
+
+// recipePart is a part whose keys have their bits in the same string.
+type recipePart struct {
+	part
+	bits []uint64 // offsets, as many for each key
+}
+
+// parts cuts keys[from:to] into what one command each asks for.
+func (f *RecipeFilter) parts(keys [][]byte, from, to int, write bool, answers []bool) []*part {
+	var all []*part
+	open := make([]*recipePart, len(f.strings))
+	for i := from; i < to; i++ {
+		var room [32]uint64
+		block, offsets := f.positions(room[:0], keys[i])
+		p := open[block]
+		if p == nil {
+			p = &recipePart{part: part{key: f.strings[block]}}
+			p.commands = func() []rueidis.Completed { return []rueidis.Completed{f.command(p, write)} }
+			p.decide = func(results []rueidis.RedisResult) error { return p.answer(results[0], write, answers) }
+			open[block], all = p, append(all, &p.part)
+		}
+		p.keys, p.bits = append(p.keys, i), append(p.bits, offsets...)
+		if len(p.keys) == recipeKeys {
+			open[block] = nil
+		}
+	}
+	return all
+}
+
+// command sets the bits of a part and returns the old ones, or only returns them.
+func (f *RecipeFilter) command(p *recipePart, write bool) rueidis.Completed {
+	if !write {
+		cmd := f.client.B().Arbitrary("BITFIELD_RO").Keys(p.key)
+		for _, bit := range p.bits {
+			cmd = cmd.Args("GET", "u1", strconv.FormatUint(bit, 10))
+		}
+		return cmd.ReadOnly()
+	}
+	cmd := f.client.B().Arbitrary("BITFIELD").Keys(p.key)
+	for _, bit := range p.bits {
+		cmd = cmd.Args("SET", "u1", strconv.FormatUint(bit, 10), "1")
+	}
+	return cmd.Build()
+}
+
+// answer says of each key whether all its bits were set, or whether one was not.
+func (p *recipePart) answer(r rueidis.RedisResult, write bool, answers []bool) error {
+	old, err := r.AsIntSlice()
+	if err != nil {
+		return err
+	}
+	if len(old) != len(p.bits) {
+		return fmt.Errorf("%d answers for %d bits", len(old), len(p.bits))
+	}
+	each := len(p.bits) / len(p.keys)
+	for k, i := range p.keys {
+		hasAll := !slices.Contains(old[k*each:(k+1)*each], 0)
+		answers[i] = hasAll != write
+	}
+	return nil
+}

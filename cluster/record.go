@@ -1,0 +1,280 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"seen/sizing"
+)
+
+// The record is the string under the filter's name: JSON with the parameters, which
+// never change, and with the layers there are. It is created by SET NX and changed
+// by compare-and-swap (WATCH, MULTI, EXEC on this one key), so every client sees
+// the same history of it, and each step that a client leaves half done can be
+// finished by any other.
+type record struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	parameters
+	// Live are the generations that are remembered, the oldest first; a filter that
+	// is no window has one.
+	Live []generation `json:"live"`
+	// Gone are those whose slices are to be deleted before anything is added to the
+	// last of Live.
+	Gone []generation `json:"gone,omitempty"`
+	// ExpireAt is when all keys of the filter expire, in Unix milliseconds; 0: never.
+	ExpireAt int64 `json:"expire_at_ms,omitempty"`
+	// Building says that a union is being written to the slices.
+	Building bool `json:"building,omitempty"`
+	// Dropped says that the slices are being deleted, and then the record.
+	Dropped bool `json:"dropped,omitempty"`
+}
+
+const (
+	recordFormat  = "seen cluster filter"
+	recordVersion = 1
+)
+
+// generation is a chain of layers under an epoch of their own.
+type generation struct {
+	Number int64   `json:"number"`
+	Epoch  string  `json:"epoch"`
+	Ready  int     `json:"ready"` // how many of the layers are there; the others are being made
+	Layers []shape `json:"layers"`
+}
+
+// parameters are what openers compare. Two are equal with ==.
+type parameters struct {
+	Capacity   uint64  `json:"capacity"`
+	ErrorRate  float64 `json:"error_rate"`
+	SliceBytes uint64  `json:"slice_bytes"`
+	Fixed      bool    `json:"fixed"`
+	Hash       string  `json:"hash"`
+	Seed       uint64  `json:"seed,string"`
+	KeyID      string  `json:"key_id,omitempty"`
+	// Of windows only.
+	Span        time.Duration `json:"span_ns,omitempty"`
+	Generations int           `json:"generations,omitempty"`
+	NoRefresh   bool          `json:"no_refresh,omitempty"`
+}
+
+// difference names the first parameter in which have and want differ.
+func (want parameters) difference(have parameters) string {
+	for _, d := range []struct {
+		what       string
+		have, want any
+	}{
+		{"capacity", have.Capacity, want.Capacity},
+		{"error rate", have.ErrorRate, want.ErrorRate},
+		{"largest slice", have.SliceBytes, want.SliceBytes},
+		{"fixed", have.Fixed, want.Fixed},
+		{"hash", have.Hash, want.Hash},
+		{"seed", have.Seed, want.Seed},
+		{"key id", have.KeyID, want.KeyID},
+		{"span", have.Span, want.Span},
+		{"generations", have.Generations, want.Generations},
+		{"no refresh", have.NoRefresh, want.NoRefresh},
+	} {
+		if d.have != d.want {
+			return fmt.Sprintf("%s is %v, not %v", d.what, d.have, d.want)
+		}
+	}
+	return ""
+}
+
+// shapeOf returns the form of layer i of a generation.
+func (p parameters) shapeOf(i int) (shape, error) {
+	capacity, total := p.Capacity, p.ErrorRate
+	if p.Generations > 0 {
+		// A generation takes the keys of a step, and all err together.
+		steps := uint64(p.Generations - 1)
+		capacity, total = (capacity+steps-1)/steps, total/float64(p.Generations)
+	}
+	n, rate, err := layerDemand(capacity, total, p.Fixed, i)
+	if err != nil {
+		return shape{}, err
+	}
+	yardstick := rate
+	if i == 0 {
+		yardstick = total
+	}
+	s, err := shapeFor(n, rate, yardstick, p.SliceBytes)
+	if err != nil {
+		return shape{}, fmt.Errorf("cluster: layer %d: %w", i+1, err)
+	}
+	return s, nil
+}
+
+// last returns the newest generation.
+func (r *record) last() *generation { return &r.Live[len(r.Live)-1] }
+
+// unfinished reports whether a change of the record is under way.
+func (r *record) unfinished() bool {
+	return r.Dropped || len(r.Gone) > 0 || r.last().Ready < len(r.last().Layers)
+}
+
+// clone returns a copy that may be changed.
+func (r *record) clone() *record {
+	c := *r
+	c.Live = slices.Clone(r.Live)
+	for i := range c.Live {
+		c.Live[i].Layers = slices.Clone(c.Live[i].Layers)
+	}
+	c.Gone = slices.Clone(r.Gone)
+	return &c
+}
+
+func (r *record) encode() (string, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("cluster: record: %w", err)
+	}
+	return string(b), nil
+}
+
+// Bounds of what a record may say, so that a damaged one cannot make a client ask
+// for what cannot be.
+const (
+	maxRecordBytes = 1 << 20
+	maxLive        = 1 << 10
+	maxLayers      = 64
+)
+
+// decodeRecord parses and checks a record.
+func decodeRecord(raw string) (*record, error) {
+	if len(raw) > maxRecordBytes {
+		return nil, fmt.Errorf("a value of %d bytes is no record of a filter", len(raw))
+	}
+	r := new(record)
+	d := json.NewDecoder(strings.NewReader(raw))
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("no record of a filter: %w", err)
+	}
+	if r.Format != recordFormat {
+		return nil, fmt.Errorf("format %q is not %q", r.Format, recordFormat)
+	}
+	if r.Version != recordVersion {
+		return nil, fmt.Errorf("version %d of the record; this program knows %d: update it", r.Version, recordVersion)
+	}
+	if len(r.Live) == 0 || len(r.Live) > maxLive || len(r.Gone) > maxLive {
+		return nil, fmt.Errorf("%d live and %d former generations; at least 1 is live, and at most %d", len(r.Live), len(r.Gone), maxLive)
+	}
+	if !(r.ErrorRate > 0 && r.ErrorRate < 1) || r.Capacity == 0 {
+		return nil, fmt.Errorf("capacity %d and error rate %v", r.Capacity, r.ErrorRate)
+	}
+	if r.Generations != 0 && (r.Generations < 2 || r.Generations > maxGenerations || r.Span <= 0) {
+		return nil, fmt.Errorf("a window of %d generations and %v", r.Generations, r.Span)
+	}
+	for _, g := range slices.Concat(r.Live, r.Gone) {
+		if err := g.check(); err != nil {
+			return nil, fmt.Errorf("generation %d: %w", g.Number, err)
+		}
+	}
+	for i := 1; i < len(r.Live); i++ {
+		if r.Live[i].Number <= r.Live[i-1].Number {
+			return nil, fmt.Errorf("generation %d follows generation %d", r.Live[i].Number, r.Live[i-1].Number)
+		}
+	}
+	for _, g := range r.Live[:len(r.Live)-1] {
+		if g.Ready < len(g.Layers) {
+			return nil, fmt.Errorf("generation %d is not ready and not the last", g.Number)
+		}
+	}
+	return r, nil
+}
+
+func (g *generation) check() error {
+	if len(g.Epoch) != epochChars || strings.Trim(g.Epoch, epochLetters) != "" {
+		return fmt.Errorf("epoch %q is not %d of the letters %s", g.Epoch, epochChars, epochLetters)
+	}
+	if g.Number < 0 || g.Number >= 1<<maxGenerationBits {
+		return fmt.Errorf("number %d is outside 0 to 2^%d", g.Number, maxGenerationBits)
+	}
+	if len(g.Layers) == 0 || len(g.Layers) > maxLayers || g.Ready < 0 || g.Ready > len(g.Layers) {
+		return fmt.Errorf("%d of %d layers are ready; a generation has 1 to %d", g.Ready, len(g.Layers), maxLayers)
+	}
+	for i, s := range g.Layers {
+		if s.Slices == 0 || s.Slices > maxSlices || s.RegionLines == 0 || s.RegionLines > MaxSliceBytes/lineBytes {
+			return fmt.Errorf("layer %d: %d slices with regions of %d lines", i+1, s.Slices, s.RegionLines)
+		}
+		if err := s.params().Validate(); err != nil {
+			return fmt.Errorf("layer %d: %w", i+1, err)
+		}
+		if s.sliceBytes() > MaxSliceBytes || s.Capacity == 0 || s.Capacity > sizing.MaxBits || !(s.ErrorRate > 0 && s.ErrorRate < 1) {
+			return fmt.Errorf("layer %d: slices of %d bytes for %d keys at error rate %v", i+1, s.sliceBytes(), s.Capacity, s.ErrorRate)
+		}
+	}
+	return nil
+}
+
+// get reads the record. There is none if raw is empty.
+func (c *core) get(ctx context.Context) (raw string, r *record, err error) {
+	raw, err = c.client.Do(ctx, c.client.B().Get().Key(c.name).Build()).ToString()
+	if rueidis.IsRedisNil(err) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cluster: %w", explain(c.name, err))
+	}
+	if r, err = decodeRecord(raw); err != nil {
+		return "", nil, fmt.Errorf("cluster: key %q: %w: %w; choose another name", c.name, ErrWrongType, err)
+	}
+	return raw, r, nil
+}
+
+// swap replaces the record old by next, or deletes it if next is nil, and reports
+// whether it was still old. An error leaves open whether it was done: reading the
+// record tells.
+func (c *core) swap(ctx context.Context, old string, next *record) (done bool, err error) {
+	var value string
+	if next != nil {
+		if value, err = next.encode(); err != nil {
+			return false, err
+		}
+	}
+	err = c.client.Dedicated(func(d rueidis.DedicatedClient) error {
+		now, err := d.DoMulti(ctx, d.B().Watch().Key(c.name).Build(), d.B().Get().Key(c.name).Build())[1].ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return err
+		}
+		if now != old {
+			return d.Do(ctx, d.B().Unwatch().Build()).Error()
+		}
+		change := d.B().Del().Key(c.name).Build()
+		if next != nil {
+			change = d.B().Set().Key(c.name).Value(value).Keepttl().Build()
+		}
+		results := d.DoMulti(ctx, d.B().Multi().Build(), change, d.B().Exec().Build())
+		for _, r := range results[:2] {
+			if err := r.Error(); err != nil {
+				return err
+			}
+		}
+		answers, err := results[2].ToArray()
+		switch {
+		case rueidis.IsRedisNil(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		for i := range answers {
+			if err := answers[i].Error(); err != nil {
+				return err
+			}
+		}
+		done = true
+		// What a failover could lose is waited for as far as it goes.
+		_ = c.waitForOne(ctx, d)
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("cluster: record %q: %w", c.name, err)
+	}
+	return done, nil
+}

@@ -1,0 +1,260 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// ServerConfig says what a filter in a server is made for. All clients of a filter
+// must give the same.
+type ServerConfig struct {
+	// Capacity is the number of distinct keys that are expected, at least 1. More can
+	// be added, unless Fixed is set: the server makes the filter grow.
+	Capacity uint64
+	// ErrorRate bounds the probability that a key which was never added is taken for
+	// seen; above 0 and at most 0.25, beyond which servers do not go.
+	ErrorRate float64
+	// Fixed ends the filter at its capacity: further keys are an error, [ErrFull].
+	Fixed bool
+}
+
+// ServerFilter is a Bloom filter inside one server that has the BF commands: "seen
+// serve", or Redis with RedisBloom. The server hashes and probes, so that a key costs
+// little on the wire; all clients share the one server's memory and speed. It is safe
+// for concurrent use by any number of goroutines and processes.
+type ServerFilter struct {
+	client rueidis.Client
+	name   string
+}
+
+// OpenServer opens the filter of the given name, or creates it. One that exists is
+// compared with c and must not differ: [ErrOtherParameters]. If Capacity and
+// ErrorRate are both 0 the filter must exist, [ErrNotFound], and is opened as it is.
+// The client stays the caller's, who closes it.
+func OpenServer(ctx context.Context, client rueidis.Client, name string, c ServerConfig) (*ServerFilter, error) {
+	switch existing := c.Capacity == 0 && c.ErrorRate == 0; {
+	case name == "":
+		return nil, errors.New("cluster: a filter needs a name")
+	case !existing && (c.Capacity == 0 || c.Capacity > math.MaxInt64):
+		return nil, fmt.Errorf("cluster: capacity is %d; give 1 to %d keys", c.Capacity, int64(math.MaxInt64))
+	case !existing && !(c.ErrorRate > 0 && c.ErrorRate <= maxServerRate):
+		return nil, fmt.Errorf("cluster: error rate is %v; a server has above 0 and at most %v", c.ErrorRate, maxServerRate)
+	}
+	f := &ServerFilter{client: client, name: name}
+	if c.Capacity != 0 {
+		made, err := f.reserve(ctx, c)
+		if made || err != nil {
+			return f, err
+		}
+	}
+	return f, f.compare(ctx, c)
+}
+
+// maxServerRate is the error rate above which servers take the same as at it.
+const maxServerRate = 0.25
+
+// reserve creates the filter and reports whether it was not there.
+func (f *ServerFilter) reserve(ctx context.Context, c ServerConfig) (made bool, err error) {
+	cmd := f.client.B().Arbitrary("BF.RESERVE").Keys(f.name).
+		Args(strconv.FormatFloat(c.ErrorRate, 'g', -1, 64), strconv.FormatUint(c.Capacity, 10))
+	if c.Fixed {
+		cmd = cmd.Args("NONSCALING")
+	}
+	err = f.client.Do(ctx, cmd.Build()).Error()
+	if e, ok := rueidis.IsRedisErr(err); ok && strings.Contains(e.Error(), "exists") {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cluster: %w", serverError(f.name, err))
+	}
+	return true, nil
+}
+
+// compare compares the filter that there is with c. BF.INFO knows whether it grows;
+// the error rate and the first capacity are told by BF.DEBUG alone, for each layer.
+func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
+	results := f.client.DoMulti(ctx, f.info(),
+		f.client.B().Arbitrary("BF.DEBUG").Keys(f.name).ReadOnly())
+	info, err := results[0].AsMap()
+	if err != nil {
+		return fmt.Errorf("cluster: %w", serverError(f.name, err))
+	}
+	if c.Capacity == 0 {
+		return nil
+	}
+	expansion := info["Expansion rate"]
+	fixed := expansion.IsNil()
+	layers, err := results[1].AsStrSlice()
+	if err != nil {
+		return fmt.Errorf("cluster: %w", serverError(f.name, err))
+	}
+	if len(layers) < 2 {
+		return fmt.Errorf("cluster: BF.DEBUG of %q tells of no layer: %q", f.name, layers)
+	}
+	var capacity uint64
+	var rate float64
+	for field := range strings.FieldsSeq(layers[1]) {
+		var err error
+		switch name, value, _ := strings.Cut(field, ":"); name {
+		case "capacity":
+			capacity, err = strconv.ParseUint(value, 10, 64)
+		case "ratio":
+			rate, err = strconv.ParseFloat(value, 64)
+		}
+		if err != nil {
+			return fmt.Errorf("cluster: BF.DEBUG of %q: %w", f.name, err)
+		}
+	}
+	for _, d := range []struct {
+		what       string
+		have, want any
+		same       bool
+	}{
+		{"fixed", fixed, c.Fixed, fixed == c.Fixed},
+		{"capacity", capacity, c.Capacity, capacity == c.Capacity},
+		{"error rate of the first layer", rate, c.ErrorRate, slices.ContainsFunc(firstShares(fixed), func(share float64) bool {
+			// It comes with six digits.
+			return math.Abs(rate-share*c.ErrorRate) <= 1e-5*rate
+		})},
+	} {
+		if !d.same {
+			return fmt.Errorf("cluster: %q: %w: %s is %v, not %v; open it with its own parameters or choose another name",
+				f.name, ErrOtherParameters, d.what, d.have, d.want)
+		}
+	}
+	return nil
+}
+
+// firstShares returns what part of a filter's error rate its first layer has: all, or
+// if it is to have others half in RedisBloom, where each has half of the one before,
+// and here the first of the terms 1/(i+1)^2 by their sum.
+func firstShares(fixed bool) []float64 {
+	if fixed {
+		return []float64{1}
+	}
+	return []float64{0.5, 6 / (math.Pi * math.Pi)}
+}
+
+func (f *ServerFilter) info() rueidis.Completed {
+	return f.client.B().Arbitrary("BF.INFO").Keys(f.name).ReadOnly()
+}
+
+// serverError gives an answer of a server the words that callers branch on.
+func serverError(name string, err error) error {
+	e, ok := rueidis.IsRedisErr(err)
+	switch {
+	case ok && strings.Contains(e.Error(), "not found"):
+		return fmt.Errorf("%q: %w: %w", name, ErrNotFound, err)
+	case ok && strings.Contains(e.Error(), "filter is full"):
+		return fmt.Errorf("%q: %w: %w; make a larger one", name, ErrFull, err)
+	case ok && strings.Contains(e.Error(), "unknown command"):
+		return fmt.Errorf("the server has no BF commands; use \"seen serve\", or Open for an engine without modules: %w", err)
+	}
+	return explain(name, err)
+}
+
+// Add adds keys and reports of each whether it was certainly not there before. Of
+// any number of clients that add one new key at the same time exactly one is told
+// true, and of equal keys in one call only one. A false means that the key
+// was there, or that the filter takes it for seen, with its error rate.
+//
+// If the error is an [UndecidedError] it names the keys for which there is no
+// answer; the answers of the others stand. A write whose answer is lost is never
+// repeated. A filter that was deleted is not made anew, [ErrNotFound]. A call costs
+// a round trip for each 16384 keys.
+func (f *ServerFilter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return f.ask(ctx, keys, true)
+}
+
+// Has reports of each key whether it may have been added. No is certain; yes is
+// wrong with the filter's error rate. Errors are those of [ServerFilter.Add]; nothing
+// is changed.
+func (f *ServerFilter) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return f.ask(ctx, keys, false)
+}
+
+const (
+	// serverKeys is the most keys of one command.
+	serverKeys = 1024
+	// serverCommands is the most commands that are under way for one call.
+	serverCommands = 16
+)
+
+func (f *ServerFilter) ask(ctx context.Context, keys [][]byte, write bool) ([]bool, error) {
+	answers := make([]bool, len(keys))
+	var failures failures
+	for from := 0; from < len(keys); {
+		var parts []*part
+		for ; from < len(keys) && len(parts) < serverCommands; from += serverKeys {
+			parts = append(parts, f.part(keys, from, min(from+serverKeys, len(keys)), write, answers))
+		}
+		exchange(ctx, f.client, parts, write, serverError, &failures)
+	}
+	return answers, failures.err()
+}
+
+// part asks for keys[from:to].
+func (f *ServerFilter) part(keys [][]byte, from, to int, write bool, answers []bool) *part {
+	p := &part{key: f.name}
+	// A copy: after a deadline the client may still be sending them, when the caller
+	// has long had other keys in the same memory.
+	var all strings.Builder
+	n := 0
+	for _, key := range keys[from:to] {
+		n += len(key)
+	}
+	all.Grow(n)
+	for i := from; i < to; i++ {
+		p.keys = append(p.keys, i)
+		all.Write(keys[i])
+	}
+	p.commands = func() []rueidis.Completed {
+		// BF.INSERT is BF.MADD, but for a filter that is gone: that would make another.
+		// BF.MEXISTS would answer no, so the filter is asked for with it.
+		cmd := f.client.B().Arbitrary("BF.MEXISTS").Keys(f.name)
+		if write {
+			cmd = f.client.B().Arbitrary("BF.INSERT").Keys(f.name).Args("NOCREATE", "ITEMS")
+		}
+		rest := all.String()
+		for _, key := range keys[from:to] {
+			cmd = cmd.Args(rest[:len(key)])
+			rest = rest[len(key):]
+		}
+		if write {
+			return []rueidis.Completed{cmd.Build()}
+		}
+		return []rueidis.Completed{cmd.ReadOnly(), f.info()}
+	}
+	p.decide = func(results []rueidis.RedisResult) error {
+		if !write {
+			if err := results[1].Error(); err != nil {
+				return err
+			}
+		}
+		values, err := results[0].ToArray()
+		if err != nil {
+			return err
+		}
+		// A filter that is full ends the answers with the error.
+		for i, v := range values[:min(len(values), to-from)] {
+			yes, err := v.AsBool()
+			if err != nil {
+				p.keys = p.keys[i:]
+				return err
+			}
+			answers[from+i] = yes
+		}
+		if len(values) != to-from {
+			return fmt.Errorf("%d answers for %d keys", len(values), to-from)
+		}
+		return nil
+	}
+	return p
+}

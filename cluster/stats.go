@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"seen/sizing"
+)
+
+// Stats describes a filter.
+type Stats struct {
+	Layers int
+	Slices uint64
+	// Bytes is the memory of all slices with what the engine adds, as [Plan] counts it.
+	Bytes uint64
+	// Capacity is the number of keys that the filter was made for, and LayerCapacity
+	// what the layers that there are take together.
+	Capacity, LayerCapacity uint64
+	// Written is the number of keys that were written: those that were new, and those
+	// that several clients wrote at the same time.
+	Written uint64
+	// Bits is the length of all layers, and Ones how many of them are set: counted, or
+	// if Sampled estimated from some slices of each layer.
+	Bits, Ones uint64
+	Sampled    bool
+	// FillRatio is Ones / Bits.
+	FillRatio float64
+	// Cardinality is the estimated number of distinct keys with its standard error, that
+	// of sampling included. Keys that were added while a layer ended may be in two
+	// layers, and are counted twice.
+	Cardinality sizing.Estimate
+	// ErrorRate is what the filter delivers now, at its present ones;
+	// ErrorRateAtCapacity what it delivers when it holds Capacity keys; ErrorRateAsked
+	// the bound that was asked for, which holds however many keys there are.
+	ErrorRate, ErrorRateAtCapacity, ErrorRateAsked float64
+}
+
+// sampledSlices is the most slices of a layer whose bits Stats counts; of a larger
+// layer it counts as many, evenly spread.
+const sampledSlices = 64
+
+// Stats describes the filter. It reads the headers of all slices, so that a missing
+// one is found, [ErrMissingSlice], and counts the ones of up to 64 slices of each
+// layer, which costs the engine about a millisecond for a slice of 16 MiB.
+func (f *Filter) Stats(ctx context.Context) (Stats, error) {
+	s, err := f.refresh(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	return f.stats(ctx, s)
+}
+
+func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
+	p := s.record.parameters
+	t := Stats{Layers: len(s.layers), Capacity: p.Capacity, ErrorRateAsked: p.ErrorRate}
+	var variance float64
+	missed := 1.0           // the probability that no layer errs now
+	missedFull := 1.0       // the same at capacity
+	remaining := p.Capacity // keys of the capacity that are still to be put into layers
+	for _, l := range s.layers {
+		counts, err := c.counts(ctx, l)
+		if err != nil {
+			return Stats{}, err
+		}
+		for _, n := range counts {
+			t.Written += n
+		}
+		sample := min(l.Slices, sampledSlices)
+		ones, err := c.ones(ctx, l, sample)
+		if err != nil {
+			return Stats{}, err
+		}
+		part, whole := l.paramsOf(sample), l.params()
+		if ones > part.M {
+			return Stats{}, fmt.Errorf("cluster: %q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
+		}
+		scale := float64(whole.M) / float64(part.M)
+		all := min(whole.M, uint64(math.Round(float64(ones)*scale)))
+		t.Sampled = t.Sampled || sample < l.Slices
+		t.Slices += l.Slices
+		t.Bytes += l.Slices * (stringMemory(l.sliceBytes()) + keyMemory)
+		t.LayerCapacity += l.Capacity
+		t.Bits += whole.M
+		t.Ones += all
+		e := part.Cardinality(ones)
+		t.Cardinality.Value += e.Value * scale
+		// The sample's own error, and that of the keys that fell into it.
+		variance += e.StdErr*e.StdErr*scale*scale + e.Value*scale*(scale-1)
+		missed *= 1 - whole.ErrorRateAt(all)
+		if p.Generations > 0 && l.index == 0 {
+			remaining = l.Capacity // a generation's part of a span
+		}
+		n := min(remaining, l.Capacity)
+		remaining -= n
+		missedFull *= 1 - whole.ErrorRate(n)
+	}
+	t.Cardinality.StdErr = math.Sqrt(variance)
+	if !t.Cardinality.Known() {
+		t.Cardinality.StdErr = math.Inf(1) // a layer is full of ones
+	}
+	t.FillRatio = float64(t.Ones) / float64(t.Bits)
+	t.ErrorRate, t.ErrorRateAtCapacity = 1-missed, 1-missedFull
+	return t, nil
+}
+
+// ones counts the ones of n slices of a layer, evenly spread.
+func (c *core) ones(ctx context.Context, l *layer, n uint64) (uint64, error) {
+	var ones uint64
+	keys := make([]string, 0, sliceBatch)
+	for i := uint64(0); i < n; i++ {
+		keys = append(keys, l.prefix+strconv.FormatUint(i*l.Slices/n, 10))
+		if len(keys) < sliceBatch && i+1 < n {
+			continue
+		}
+		err := c.each(ctx, keys, func(key string) rueidis.Completed {
+			return c.client.B().Bitcount().Key(key).Start(headerBytes).End(-1).Build()
+		}, func(_ string, r rueidis.RedisResult) error {
+			n, err := r.AsInt64()
+			ones += uint64(n)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		keys = keys[:0]
+	}
+	return ones, nil
+}

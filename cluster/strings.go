@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// Engine is a client of Redis or Valkey, as all of this package takes it.
+type Engine = rueidis.Client
+
+// stringPiece is how much of a string is read at once.
+const stringPiece = 4 << 20
+
+// AppendString appends the string at key to b, which is read a piece at a time, so
+// that the engine is not kept from others for long: it may be half a gigabyte. It is for
+// filters of other systems that lie in strings, which package interop then answers
+// from. If there is no string, or it is empty, the error is [ErrNotFound]; one that
+// becomes shorter meanwhile is an error, one that changes otherwise is not noticed.
+func AppendString(ctx context.Context, client Engine, b []byte, key string) ([]byte, error) {
+	size, err := client.Do(ctx, client.B().Strlen().Key(key).Build()).AsInt64()
+	if err != nil {
+		return b, fmt.Errorf("cluster: %w", explain(key, err))
+	}
+	if size == 0 {
+		return b, fmt.Errorf("cluster: string %q: %w", key, ErrNotFound)
+	}
+	to := bytes.NewBuffer(b)
+	to.Grow(int(size))
+	for at := int64(0); at < size; at += stringPiece {
+		piece, err := client.Do(ctx, client.B().Getrange().Key(key).Start(at).End(min(at+stringPiece, size)-1).Build()).ToString()
+		if err != nil {
+			return b, fmt.Errorf("cluster: %w", explain(key, err))
+		}
+		if int64(len(piece)) != min(stringPiece, size-at) {
+			return b, fmt.Errorf("cluster: string %q has become shorter while it was read; read it again", key)
+		}
+		to.WriteString(piece)
+	}
+	return to.Bytes(), nil
+}
+
+// RedissonSize returns the number of bits and of probes of Redisson's filter of the
+// given name, which it keeps in a hash beside the string: the fields size and
+// hashIterations. If they are not there the error is [ErrNotFound].
+func RedissonSize(ctx context.Context, client Engine, name string) (m, k uint64, err error) {
+	key := "{" + name + "}:config"
+	if strings.Contains(name, "{") {
+		key = name + ":config"
+	}
+	values, err := client.Do(ctx, client.B().Hmget().Key(key).Field("size", "hashIterations").Build()).ToArray()
+	if err != nil {
+		return 0, 0, fmt.Errorf("cluster: %w", explain(key, err))
+	}
+	for i, to := range []*uint64{&m, &k} {
+		if values[i].IsNil() {
+			return 0, 0, fmt.Errorf("cluster: hash %q with the fields size and hashIterations, as Redisson has it: %w", key, ErrNotFound)
+		}
+		if *to, err = values[i].AsUint64(); err != nil {
+			return 0, 0, fmt.Errorf("cluster: hash %q: size and hashIterations are no numbers: %w", key, err)
+		}
+	}
+	return m, k, nil
+}

@@ -1,0 +1,180 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	defaultWait = time.Second
+	// waiters is how many connections of one call wait for replicas at once.
+	waiters = 8
+)
+
+// confirm waits, if the caller has asked for it, until replicas have what was
+// written, and makes undecided what they do not confirm: the keys are on the
+// primary, but would be lost with it.
+func (c *core) confirm(ctx context.Context, b *batch) {
+	if c.wait.Replicas == 0 || len(b.confirm) == 0 {
+		return
+	}
+	keys := make([]string, len(b.confirm))
+	for i, p := range b.confirm {
+		keys[i] = p.key
+	}
+	for i, err := range c.replicated(ctx, keys, c.wait.Replicas) {
+		if err == nil {
+			continue
+		}
+		p := b.confirm[i]
+		for k := p.from; k < p.to; k++ {
+			if it := b.item(k); it.at < 0 {
+				it.at = ^it.at
+				b.answers[it.at] = false
+				b.fail(it, err)
+				it.at = ^it.at
+			}
+		}
+	}
+}
+
+// replicated waits until replicas have confirmed what was written before to the
+// nodes of the given keys, and returns an error for each key, or nil.
+func (c *core) replicated(ctx context.Context, keys []string, replicas int) []error {
+	errs := make([]error, len(keys))
+	if c.client.Mode() != rueidis.ClientModeCluster {
+		// All keys lie on one node.
+		err := c.waitFor(ctx, keys[0], replicas)
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	var group sync.WaitGroup
+	free := make(chan struct{}, waiters)
+	for i, key := range keys {
+		if i > 0 && key == keys[i-1] {
+			continue
+		}
+		free <- struct{}{}
+		group.Go(func() {
+			errs[i] = c.waitFor(ctx, key, replicas)
+			<-free
+		})
+	}
+	group.Wait()
+	for i := 1; i < len(keys); i++ {
+		if keys[i] == keys[i-1] {
+			errs[i] = errs[i-1]
+		}
+	}
+	return errs
+}
+
+// waitFor waits for the replicas of the node of one slice. WAIT is about what its
+// own connection has written, so that writes something that changes nothing; the
+// stream of changes has one order, in which all earlier ones come before it.
+func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
+	timeout := c.waitTime()
+	for attempt := 0; ; attempt++ {
+		var have int64
+		err := c.client.Dedicated(func(d rueidis.DedicatedClient) error {
+			if err := d.Do(ctx, touch(d.B(), key)).Error(); err != nil {
+				return err
+			}
+			var err error
+			have, err = d.Do(ctx, d.B().Wait().Numreplicas(int64(replicas)).Timeout(timeout.Milliseconds()).Build()).AsInt64()
+			return err
+		})
+		switch {
+		case err == nil && have >= int64(replicas):
+			return nil
+		case err == nil:
+			return fmt.Errorf("key %q: %w: %d of %d within %v; the write is on the primary", key, ErrReplicas, have, replicas, timeout)
+		case attempt >= maxAttempts || !passing(err):
+			return fmt.Errorf("key %q: %w: %w", key, ErrReplicas, err)
+		}
+		if err := c.learn(ctx, key, attempt); err != nil {
+			return fmt.Errorf("key %q: %w: %w", key, ErrReplicas, err)
+		}
+	}
+}
+
+// learn makes the client learn where a key is, since a connection of its own does
+// not follow redirections.
+func (c *core) learn(ctx context.Context, key string, attempt int) error {
+	if err := c.client.Do(ctx, c.client.B().Exists().Key(key).Build()).Error(); err != nil {
+		return err
+	}
+	pause(ctx, attempt)
+	return ctx.Err()
+}
+
+// touch returns a command that is a write, and changes nothing.
+func touch(b rueidis.Builder, key string) rueidis.Completed {
+	return b.Arbitrary("BITFIELD").Keys(key).Args("INCRBY", "i64", countAt, "1", "INCRBY", "i64", countAt, "-1").Build()
+}
+
+func (c *core) waitTime() time.Duration {
+	if c.wait.Timeout == 0 {
+		return defaultWait
+	}
+	return max(c.wait.Timeout, time.Millisecond)
+}
+
+// confirmedSlices is how many slices of a layer stand for the nodes of all.
+const confirmedSlices = 64
+
+// confirmLayer waits until what was done to all slices of a layer is on replicas: on
+// as many as the caller has asked for, or else on one of each node that has any. The
+// latter is done as far as it goes, since a filter must be able to grow while a
+// replica is away.
+func (c *core) confirmLayer(ctx context.Context, l *layer) error {
+	n := min(l.Slices, confirmedSlices)
+	if c.client.Mode() != rueidis.ClientModeCluster {
+		n = 1
+	}
+	keys := make([]string, n)
+	for i := range n {
+		keys[i] = l.prefix + strconv.FormatUint(i*l.Slices/n, 10)
+	}
+	if c.wait.Replicas > 0 {
+		return errors.Join(c.replicated(ctx, keys, c.wait.Replicas)...)
+	}
+	var group sync.WaitGroup
+	free := make(chan struct{}, waiters)
+	for _, key := range keys {
+		free <- struct{}{}
+		group.Go(func() {
+			_ = c.client.Dedicated(func(d rueidis.DedicatedClient) error {
+				if err := d.Do(ctx, touch(d.B(), key)).Error(); err != nil {
+					return err
+				}
+				return c.waitForOne(ctx, d)
+			})
+			<-free
+		})
+	}
+	group.Wait()
+	return ctx.Err()
+}
+
+// waitForOne waits until one replica has what the connection has written, if there
+// are any.
+func (c *core) waitForOne(ctx context.Context, d rueidis.DedicatedClient) error {
+	role, err := d.Do(ctx, d.B().Role().Build()).ToArray()
+	if err != nil || len(role) < 3 {
+		return err
+	}
+	replicas, err := role[2].ToArray()
+	if err != nil || len(replicas) == 0 {
+		return err
+	}
+	return d.Do(ctx, d.B().Wait().Numreplicas(1).Timeout(c.waitTime().Milliseconds()).Build()).Error()
+}

@@ -1,0 +1,237 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"seen/bloom"
+)
+
+// WindowConfig says what a [Window] remembers and for how long. Capacity is the
+// number of distinct keys within one span, ErrorRate bounds the errors of the whole
+// window.
+type WindowConfig struct {
+	Config
+	// Span is the time for which a key is remembered.
+	Span time.Duration
+	// Generations is the number of parts in which the window forgets, from 2 to 64; 0
+	// stands for 8. The more there are, the more exact is the span, and the more
+	// commands a question costs.
+	Generations int
+	// NoRefresh says that a key is forgotten a span after it was new, even if it was
+	// added again since.
+	NoRefresh bool
+}
+
+const (
+	defaultGenerations = 8
+	// leastStep is the shortest time of a generation.
+	leastStep = time.Millisecond
+	// mostTrust is how long at most a client goes by its own clock before it asks the
+	// engine again, and trustShare the part of a generation's time, as a divisor.
+	mostTrust  = time.Second
+	trustShare = 64
+)
+
+// Window is a filter that forgets: it answers whether a key was seen within the last
+// span. It has the promise of [bloom.Window]: with G generations a key is forgotten
+// no sooner than a span after the call that added it for the last time (the first
+// time, with NoRefresh) began, and no later than G/(G-1) spans after that call ended.
+//
+// Time is that of the engine which holds the record, never the client's. It does not
+// run backwards: if that node is replaced by one whose clock is behind, the latest
+// time goes on to hold until the clock has passed it.
+//
+// Each generation is a filter of its own, with slices of its own, which are deleted
+// when it is forgotten. A generation is sealed before the next begins, so that at a
+// change, too, exactly one client is told that a key is new; but for a key that
+// several clients add in the moment of the change, of which one may be left
+// undecided, [UndecidedError].
+type Window struct {
+	core
+	clock clock
+}
+
+// OpenWindow opens the window of the given name, or creates it, as [Open] does.
+func OpenWindow(ctx context.Context, client rueidis.Client, name string, c WindowConfig) (*Window, error) {
+	if err := c.check(name); err != nil {
+		return nil, err
+	}
+	if c.Generations == 0 {
+		c.Generations = defaultGenerations
+	}
+	w := &Window{core: core{client: client, name: name, wait: c.Wait, hash: c.Hash}}
+	w.clock.ask = w.engineTime
+	existing := c.Capacity == 0 && c.ErrorRate == 0
+	var want parameters
+	if !existing {
+		var err error
+		if want, err = c.windowParameters(); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.open(ctx, want, existing, true, w.clock.ask); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// windowParameters checks c and returns what is recorded of it.
+func (c WindowConfig) windowParameters() (parameters, error) {
+	p, err := c.parameters()
+	switch {
+	case err != nil:
+		return p, err
+	case c.Generations < 2 || c.Generations > maxGenerations:
+		return p, fmt.Errorf("cluster: a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
+	case c.Span < leastStep*time.Duration(c.Generations-1):
+		return p, fmt.Errorf("cluster: a window of %v in %d generations; each must last at least %v", c.Span, c.Generations, leastStep)
+	}
+	p.Span, p.Generations, p.NoRefresh = c.Span, c.Generations, c.NoRefresh
+	return p, nil
+}
+
+// step returns how long a generation takes keys.
+func (p parameters) step() time.Duration {
+	return (p.Span + time.Duration(p.Generations-2)) / time.Duration(p.Generations-1)
+}
+
+// numberAt returns the number of the generation of time t: 0 for filters.
+func (p parameters) numberAt(t time.Time) int64 {
+	if p.Generations == 0 {
+		return 0
+	}
+	return min(max(0, t.UnixNano()/int64(p.step())), 1<<maxGenerationBits-1)
+}
+
+// clock is the engine's time, as far as a client knows it without asking.
+type clock struct {
+	ask    func(context.Context) (time.Time, error)
+	asking lock
+	engine time.Time // what the engine last said
+	asked  time.Time // when it was asked, by the client's clock
+}
+
+// number returns the number of the present generation, at least that of known. What
+// is estimated is never behind the engine's time; where it would begin a generation,
+// the engine is asked.
+func (k *clock) number(ctx context.Context, p parameters, known int64) (int64, error) {
+	if err := k.asking.take(ctx); err != nil {
+		return 0, fmt.Errorf("cluster: waiting for the engine's time: %w", err)
+	}
+	defer k.asking.release()
+	if age := time.Since(k.asked); age < min(mostTrust, p.step()/trustShare) {
+		if n := p.numberAt(k.engine.Add(age)); n <= known {
+			return known, nil
+		}
+	}
+	k.asked = time.Now()
+	now, err := k.ask(ctx)
+	if err != nil {
+		k.asked = time.Time{}
+		return 0, err
+	}
+	k.engine = now
+	return max(known, p.numberAt(now)), nil
+}
+
+// turn sees to it that the present generation is there, and takes keys.
+func (w *Window) turn(ctx context.Context) error {
+	s := w.current.Load()
+	now, err := w.clock.number(ctx, s.record.parameters, s.record.last().Number)
+	if err != nil || now == s.record.last().Number {
+		return err
+	}
+	return w.change(ctx, func(r *record) error {
+		switch {
+		case r.last().Number >= now:
+			return errUnchanged
+		case r.unfinished():
+			// The new generation comes after a layer that is there, and is sealed.
+			return errUnfinished
+		}
+		first, err := r.shapeOf(0)
+		if err != nil {
+			return err
+		}
+		live := r.Live[:0:0]
+		for _, g := range r.Live {
+			if g.Number > now-int64(r.Generations) {
+				live = append(live, g)
+			} else {
+				r.Gone = append(r.Gone, g)
+			}
+		}
+		r.Live = append(live, generation{Number: now, Epoch: newEpoch(), Layers: []shape{first}})
+		return nil
+	})
+}
+
+// look returns the order up to which layers are forgotten, though their slices may
+// still be there.
+func (w *Window) look(ctx context.Context) (uint64, error) {
+	s := w.current.Load()
+	now, err := w.clock.number(ctx, s.record.parameters, s.record.last().Number)
+	if err != nil {
+		return 0, err
+	}
+	if now > s.record.last().Number {
+		// Others may have begun it.
+		if s, err = w.refresh(ctx); err != nil {
+			return 0, err
+		}
+		now = max(now, s.record.last().Number)
+	}
+	forgotten := now - int64(s.record.Generations)
+	if forgotten < 0 {
+		return 0, nil
+	}
+	return uint64(forgotten)<<layerBits | (1<<layerBits - 1), nil
+}
+
+// Hash returns the key hash of the window.
+func (w *Window) Hash() bloom.Hash { return w.hash }
+
+// Name returns the name of the window.
+func (w *Window) Name() string { return w.name }
+
+// Add adds keys and reports of each whether it was certainly not there, as
+// [Filter.Add] does. A key that is remembered is recorded again, unless NoRefresh is
+// set, which costs as much as a new one once in each generation.
+func (w *Window) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return w.AddHashes(ctx, w.hashes(keys))
+}
+
+// AddHashes is Add for keys of the given hashes.
+func (w *Window) AddHashes(ctx context.Context, hs []uint64) ([]bool, error) {
+	return w.add(ctx, hs, w.turn)
+}
+
+// Has reports of each key whether it may be remembered, as [Filter.Has] does.
+func (w *Window) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return w.HasHashes(ctx, w.hashes(keys))
+}
+
+// HasHashes is Has for keys of the given hashes.
+func (w *Window) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
+	return w.has(ctx, hs, w.look)
+}
+
+// Clear forgets everything, as [Filter.Clear] does.
+func (w *Window) Clear(ctx context.Context) error { return w.clear(ctx) }
+
+// Drop deletes the window, as [Filter.Drop] does.
+func (w *Window) Drop(ctx context.Context) error { return w.drop(ctx) }
+
+// Stats describes the window, as [Filter.Stats] does, over all generations that are
+// still there. A key that was refreshed is in several, and counted in each.
+func (w *Window) Stats(ctx context.Context) (Stats, error) {
+	s, err := w.refresh(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	return w.stats(ctx, s)
+}

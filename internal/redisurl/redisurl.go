@@ -1,0 +1,230 @@
+// Package redisurl reads addresses of Redis and Valkey, and connects to them:
+//
+//	redis://HOST:PORT/NAME                 one engine, and the filter NAME in it
+//	redis://HOST:PORT,HOST:PORT            nodes of a Redis Cluster; one of them is enough
+//	redis://HOST:PORT,HOST:PORT?sentinel=M Sentinels that know the primary M
+//	rediss://USER:PASSWORD@HOST:PORT       TLS, and a login
+//
+// The port is 6379 where none is given. Options follow a question mark, with & in
+// between: sentinel=PRIMARY, db=NUMBER, and for TLS ca=FILE (authorities in place of
+// those of the system), cert=FILE and key=FILE (a certificate of the client). What
+// has a meaning in addresses, such as / or @, is written as %2F or %40 in user,
+// password and name.
+//
+// It is for the command, whose users write addresses; programs make their client
+// themselves. No error and no description has a password in it. Everything may be
+// used by several goroutines.
+package redisurl
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// Address is a parsed address. Its zero value leads nowhere.
+type Address struct {
+	// Hosts are the engines, nodes or Sentinels, as HOST:PORT.
+	Hosts []string
+	// User and Password log in; they may be set after parsing.
+	User, Password string
+	// Name is the path: a filter's name; "" if there is none.
+	Name string
+	// Sentinel is the name of the primary that Hosts know; "": they are the engines.
+	Sentinel string
+	// DB is the number of the database.
+	DB int
+	// Single says that the first host is to be talked to as it is, whether or not it
+	// belongs to a cluster. It is no part of the text.
+	Single bool
+	// TLS says that connections are encrypted.
+	TLS bool
+	// CA, Cert and Key are names of PEM files; "" for none.
+	CA, Cert, Key string
+}
+
+// DefaultPort is the port of an address without one.
+const DefaultPort = "6379"
+
+// Is reports whether text is meant as an address, right or wrong.
+func Is(text string) bool {
+	return strings.HasPrefix(text, "redis://") || strings.HasPrefix(text, "rediss://")
+}
+
+// errEscape says what is likely wrong; the parts themselves may hold a password.
+var errEscape = errors.New(`redisurl: user, password and name must have /, ?, #, @, : and % written as %2F, %3F, %23, %40, %3A and %25`)
+
+// Parse reads an address.
+func Parse(text string) (Address, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || scheme != "redis" && scheme != "rediss" {
+		return Address{}, errors.New("redisurl: an address begins with redis:// or rediss://")
+	}
+	a := Address{TLS: scheme == "rediss"}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, path, _ := strings.Cut(rest, "/")
+	if strings.Contains(path, "@") || strings.Contains(query, "@") || strings.Contains(text, "#") {
+		return Address{}, errEscape
+	}
+	if login, hosts, is := strings.Cut(authority, "@"); is {
+		if err := a.setLogin(login); err != nil {
+			return Address{}, err
+		}
+		authority = hosts
+	}
+	if strings.Contains(authority, "@") {
+		return Address{}, errEscape
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		full, err := WithPort(host)
+		if err != nil {
+			return Address{}, err
+		}
+		a.Hosts = append(a.Hosts, full)
+	}
+	var err error
+	if a.Name, err = url.PathUnescape(path); err != nil {
+		return Address{}, errEscape
+	}
+	if err := a.setOptions(query); err != nil {
+		return Address{}, err
+	}
+	return a, nil
+}
+
+func (a *Address) setLogin(login string) error {
+	user, password, _ := strings.Cut(login, ":")
+	if strings.Contains(password, ":") {
+		return errEscape
+	}
+	var err1, err2 error
+	a.User, err1 = url.PathUnescape(user)
+	a.Password, err2 = url.PathUnescape(password)
+	if err1 != nil || err2 != nil {
+		return errEscape
+	}
+	return nil
+}
+
+// WithPort returns HOST:PORT for a host with or without a port.
+func WithPort(host string) (string, error) {
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", errors.New("redisurl: the port of a host is not a number from 1 to 65535")
+		}
+		if name == "" {
+			name = "localhost"
+		}
+		return net.JoinHostPort(name, port), nil
+	}
+	name := host
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		name = host[1 : len(host)-1]
+	}
+	if name == "" || strings.ContainsAny(name, "[]") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
+		return "", errors.New("redisurl: a host is missing or not as HOST:PORT; an IPv6 address stands in brackets")
+	}
+	return net.JoinHostPort(name, DefaultPort), nil
+}
+
+func (a *Address) setOptions(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return errors.New("redisurl: the options after ? are not NAME=VALUE with & in between")
+	}
+	texts := map[string]*string{"sentinel": &a.Sentinel, "ca": &a.CA, "cert": &a.Cert, "key": &a.Key}
+	for name, all := range values {
+		value := all[len(all)-1]
+		if to, ok := texts[name]; ok {
+			*to = value
+			continue
+		}
+		if name != "db" {
+			return fmt.Errorf("redisurl: there is no option %q; there are sentinel, db, ca, cert and key", name)
+		}
+		n, err := strconv.ParseUint(value, 10, 31)
+		if err != nil {
+			return fmt.Errorf("redisurl: db=%q is not the number of a database", value)
+		}
+		a.DB = int(n)
+	}
+	if !a.TLS && (a.CA != "" || a.Cert != "" || a.Key != "") {
+		return errors.New("redisurl: ca, cert and key are for rediss://")
+	}
+	if (a.Cert == "") != (a.Key == "") {
+		return errors.New("redisurl: cert and key go together")
+	}
+	return nil
+}
+
+// String returns the address without user and password.
+func (a Address) String() string {
+	var b strings.Builder
+	b.WriteString("redis")
+	if a.TLS {
+		b.WriteString("s")
+	}
+	b.WriteString("://" + strings.Join(a.Hosts, ","))
+	if a.Name != "" {
+		b.WriteString("/" + url.PathEscape(a.Name))
+	}
+	if a.Sentinel != "" {
+		b.WriteString("?sentinel=" + url.QueryEscape(a.Sentinel))
+	}
+	return b.String()
+}
+
+// Option returns what a client is made with. It reads the files of TLS. Nothing is
+// cached by the client, since answers change with every key that is added.
+func (a Address) Option() (rueidis.ClientOption, error) {
+	o := rueidis.ClientOption{
+		InitAddress: a.Hosts, Username: a.User, Password: a.Password, SelectDB: a.DB,
+		ClientName: "seen", DisableCache: true,
+		Sentinel: rueidis.SentinelOption{MasterSet: a.Sentinel}, ForceSingleClient: a.Single,
+	}
+	if !a.TLS {
+		return o, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if a.CA != "" {
+		pem, err := os.ReadFile(a.CA)
+		if err != nil {
+			return o, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return o, fmt.Errorf("redisurl: %s holds no certificate in PEM", a.CA)
+		}
+	}
+	if a.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(a.Cert, a.Key)
+		if err != nil {
+			return o, fmt.Errorf("redisurl: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	o.TLSConfig = config
+	o.Sentinel.TLSConfig = config
+	return o, nil
+}
+
+// Dial connects. The client must be closed.
+func (a Address) Dial() (rueidis.Client, error) {
+	o, err := a.Option()
+	if err != nil {
+		return nil, err
+	}
+	client, err := rueidis.NewClient(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a, err)
+	}
+	return client, nil
+}

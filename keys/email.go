@@ -1,0 +1,58 @@
+package keys
+
+import "bytes"
+
+// taggedDomains are the mail providers that deliver user+tag@domain to
+// user@domain for every user and say so in their documentation.
+var taggedDomains = map[string]bool{
+	"gmail.com": true, "googlemail.com": true,
+	"outlook.com": true, "hotmail.com": true, "live.com": true,
+	"icloud.com": true, "me.com": true, "mac.com": true,
+	"proton.me": true, "protonmail.com": true, "pm.me": true,
+	"fastmail.com": true,
+}
+
+// AppendEmail appends the canonical form of a mail address to dst. White space
+// around the address goes, and of "Name <user@host>" only the address stays. All
+// of it becomes lower case (by Unicode) and the domain loses a final dot. At
+// providers known to deliver user+tag to user (Gmail, Outlook, iCloud, Proton,
+// Fastmail under their own domains) the tag goes; at Gmail the dots before the @
+// go too, and googlemail.com becomes gmail.com. Elsewhere dots and tags stay,
+// since there they can tell two people apart. Text without an @ is trimmed and
+// in lower case.
+func AppendEmail(dst, address []byte) []byte {
+	b := bytes.TrimSpace(address)
+	if n := len(b) - 1; n > 0 && b[n] == '>' {
+		if open := bytes.LastIndexByte(b, '<'); open >= 0 {
+			b = bytes.TrimSpace(b[open+1 : n])
+		}
+	}
+	start := len(dst)
+	dst = AppendLower(dst, b)
+	b = dst[start:]
+	at := bytes.LastIndexByte(b, '@')
+	if at < 0 {
+		return dst
+	}
+	local, domain := b[:at], bytes.TrimSuffix(b[at+1:], []byte{'.'})
+	if !taggedDomains[string(domain)] || at == 0 || local[0] == '"' {
+		return dst[:start+at+1+len(domain)]
+	}
+	if plus := bytes.IndexByte(local, '+'); plus > 0 {
+		local = local[:plus]
+	}
+	gmail := string(domain) == "gmail.com" || string(domain) == "googlemail.com"
+	// What stays only moves towards the front, so that it can be done in place;
+	// gmail.com is no longer than what it stands for.
+	dst = dst[:start]
+	for _, c := range local {
+		if c != '.' || !gmail {
+			dst = append(dst, c)
+		}
+	}
+	dst = append(dst, '@')
+	if gmail {
+		return append(dst, "gmail.com"...)
+	}
+	return append(dst, domain...)
+}
