@@ -1,9 +1,12 @@
 package store
 
 import (
+	"fmt"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Bloom is a Bloom filter, or a window, of LayoutSeen. Questions take no lock and
@@ -26,7 +29,7 @@ type view struct {
 // newBloom returns a filter without layers.
 func newBloom(c BloomConfig) *Bloom {
 	b := &Bloom{config: c}
-	b.kind, b.mu = kindBloom, new(sync.Mutex)
+	b.kind, b.mu, b.traffic = kindBloom, new(sync.Mutex), new(traffic)
 	if c.Span != 0 {
 		b.step = ceilDiv(int64(c.Span), int64(c.Generations-1))
 	}
@@ -45,10 +48,8 @@ func (b *Bloom) Has(found []bool, keys [][]byte) LSN {
 	found = found[:len(keys)]
 	v := b.view.Load()
 	from := b.oldest(v)
-	any := false
 	if len(keys) == 1 {
 		found[0] = v.has(b.store.hash.Sum(keys[0]), from)
-		any = found[0]
 	} else {
 		sc := scratches.Get().(*scratch[uint64])
 		for at := 0; at < len(keys); at += batchKeys {
@@ -63,15 +64,11 @@ func (b *Bloom) Has(found []bool, keys [][]byte) LSN {
 			for _, i := range sc.at[:sc.n] {
 				answers[i] = false
 			}
-			any = any || sc.n < len(answers)
 		}
 		scratches.Put(sc)
 	}
 	runtime.KeepAlive(v)
-	if any {
-		return b.LSN()
-	}
-	return b.absent()
+	return b.answered(found)
 }
 
 // has reports whether a layer of generation from or newer has h.
@@ -116,9 +113,12 @@ func (b *Bloom) Info() FilterInfo {
 		if l.gen < from {
 			continue
 		}
-		added := l.added.Load()
+		added, begin := l.added.Load(), time.Time{}
+		if b.step != 0 {
+			begin = time.Unix(0, l.gen*b.step)
+		}
 		i.Layers = append(i.Layers, LayerInfo{
-			Bytes: l.params.Bytes(), Bits: l.params.M, Probes: l.params.K, Capacity: l.capacity,
+			Begin: begin, Bytes: l.params.Bytes(), Bits: l.params.M, Probes: l.params.K, Capacity: l.capacity,
 			Added: added, ErrorRate: l.rate, Fill: l.params.FillRatio(added),
 		})
 		rates = append(rates, l.params.ErrorRate(added))
@@ -132,4 +132,17 @@ func (b *Bloom) renamed() value {
 	b.copyTo(&c.base)
 	c.view.Store(b.view.Load())
 	return c
+}
+
+// WriteFile writes a filter of one layer as a file of package bloom, which asks for the
+// secret of the data directory; others go on adding. Filters that have grown, and
+// windows, are ErrUnlike: no file holds their layers.
+func (b *Bloom) WriteFile(w io.Writer) error {
+	v := b.view.Load()
+	if len(v.layers) != 1 || b.step != 0 {
+		return fmt.Errorf("%w: it has %d layers, and a file of one filter has 1", ErrUnlike, len(v.layers))
+	}
+	_, err := v.layers[0].f.WriteSnapshot(w)
+	runtime.KeepAlive(v)
+	return err
 }

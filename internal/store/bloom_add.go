@@ -9,6 +9,7 @@ import (
 // Add implements [Filter]. Keys that are there are answered without a lock.
 func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 	added = added[:len(keys)]
+	b.traffic.adds.Add(uint64(len(keys)))
 	if len(keys) == 1 && b.step == 0 {
 		v := b.view.Load()
 		if v.has(b.store.hash.Sum(keys[0]), 0) {

@@ -64,6 +64,21 @@ func (s *Store) IntersectionCardinality(filters ...Filter) (sizing.Estimate, LSN
 	return sizing.Estimate{Value: max(0, min(sum, least)), StdErr: math.NaN()}, at, nil
 }
 
+// Overlap is what two filters have in common, estimated.
+type Overlap struct{ Union, Intersection, Jaccard sizing.Estimate }
+
+// Overlap estimates what two filters have in common, under the conditions of
+// UnionCardinality. It reads all bits of both.
+func (s *Store) Overlap(a, b Filter) (o Overlap, err error) {
+	layers, _, err := oneLayerEach([]Filter{a, b})
+	if err != nil {
+		return o, err
+	}
+	p := layers[0].params
+	onesA, onesB, onesUnion := onesOfUnion(layers[:1]), onesOfUnion(layers[1:]), onesOfUnion(layers)
+	return Overlap{p.Union(onesUnion), p.Intersection(onesA, onesB, onesUnion), p.Jaccard(onesA, onesB, onesUnion)}, nil
+}
+
 // oneLayerEach returns the only layer of each filter, and the position that answers
 // about them depend on.
 func oneLayerEach(filters []Filter) (layers []*layer, at LSN, err error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -246,7 +247,7 @@ func (s *Store) replaceCatalogue(images []catalogued, gone []uint64, upTo LSN) e
 		// Also of those whose deletion stays in the log: of what was done to them
 		// before, a part may have been dropped.
 		for _, id := range gone {
-			if err := b.Delete(catalogueKey(id), nil); err != nil {
+			if err := errors.Join(b.Delete(catalogueKey(id), nil), forget(b, id)); err != nil {
 				return err
 			}
 		}

@@ -222,6 +222,7 @@ const (
 	prefixLog       = 'l' // with the number of the first operation, big-endian: operations
 	prefixCatalogue = 'v' // with the id of a value, big-endian: its image
 	prefixState     = 's' // alone: state
+	prefixHistory   = 'h' // with the id of a value, a resolution and a place: a sample
 )
 
 var stateKey = []byte{prefixState}

@@ -71,6 +71,7 @@ func (c *CountMin) Increment(counts []uint32, keys [][]byte, by []uint64) (LSN, 
 		return 0, err
 	}
 	defer c.mu.Unlock()
+	c.traffic.adds.Add(uint64(len(keys)))
 	k := c.c.Load()
 	l := &c.store.log
 	start := l.open(opChange, c.id)
@@ -93,6 +94,7 @@ func (c *CountMin) Count(counts []uint32, keys [][]byte) LSN {
 	for i, key := range keys {
 		counts[i] = k.Count(key)
 	}
+	c.traffic.counted(counts[:len(keys)])
 	return c.LSN()
 }
 

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
+	"time"
+
+	"seen/interop"
 )
 
 // createCuckoo returns a step that makes a cuckoo filter.
@@ -114,6 +118,37 @@ func createTopK(name string, c TopKConfig) func(*Store, model) (LSN, error) {
 		}
 		return at, err
 	}
+}
+
+// createForeign returns a step that restores a filter of another system, made for a
+// number of keys.
+func createForeign(name string, capacity uint64) func(*Store, model) (LSN, error) {
+	return func(s *Store, m model) (LSN, error) {
+		at, err := s.Restore([]byte(name), foreignPayload(capacity), time.Time{}, false)
+		if err == nil {
+			m[name] = &modelWhole{seen: observe(s.Get([]byte(name)))}
+		}
+		return at, err
+	}
+}
+
+// foreignPayload holds a filter with the keys of the universe whose number is even.
+func foreignPayload(capacity uint64) []byte {
+	spec := interop.Spec{Name: "redisbloom", Params: map[string]string{"form": "chunks"}}
+	f, err := interop.Create(spec, capacity, 0.01)
+	if err != nil {
+		panic(err)
+	}
+	for i := 0; i < len(universe); i += 2 {
+		if _, err := f.(interop.Adder).Add(universe[i]); err != nil {
+			panic(err)
+		}
+	}
+	var b bytes.Buffer
+	if _, err := f.WriteTo(&b); err != nil {
+		panic(err)
+	}
+	return AppendForeign(nil, interop.Spec{Name: "redisbloom"}, b.Bytes())
 }
 
 // rank returns a step that adds keys to a top-k sketch, later ones more often.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"seen/bloom"
@@ -115,6 +116,7 @@ func (c *Cuckoo) Type() string { return "MBbloomCF" }
 // returns the position that the answers depend on. It takes no lock.
 func (c *Cuckoo) Has(found []bool, keys [][]byte) LSN {
 	c.f.Load().HasKeys(found, keys)
+	c.traffic.asked(found[:len(keys)])
 	return c.LSN()
 }
 
@@ -122,6 +124,7 @@ func (c *Cuckoo) Has(found []bool, keys [][]byte) LSN {
 // nanoseconds for a fingerprint that is being moved.
 func (c *Cuckoo) Count(key []byte) (uint64, LSN) {
 	n := c.f.Load().Count(key)
+	c.traffic.asked([]bool{n > 0})
 	return n, c.LSN()
 }
 
@@ -149,12 +152,14 @@ func (c *Cuckoo) change(code byte, h uint64) LSN {
 // why it could not be added: an error that is ErrFull, ErrExpansions or ErrMemory.
 // The error returned concerns the whole call: nothing was changed.
 func (c *Cuckoo) Add(keys [][]byte, each func(i int, err error)) (LSN, error) {
+	c.traffic.adds.Add(uint64(len(keys)))
 	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) { each(i, c.add(f, h)) })
 }
 
 // AddNew adds those of the keys that are not there, and passes to each whether the
 // key was added, or why it could not be, as Add does.
 func (c *Cuckoo) AddNew(keys [][]byte, each func(i int, added bool, err error)) (LSN, error) {
+	c.traffic.adds.Add(uint64(len(keys)))
 	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) {
 		if f.HasHash(h) {
 			each(i, false, nil)
@@ -227,6 +232,13 @@ func (c *Cuckoo) Info() CuckooInfo {
 	}
 	i.Size = 40 + 16*uint64(i.Filters) + i.Slots
 	return i
+}
+
+// ErrorRate returns the error rate, if the sub-filters are full to the same share.
+func (i CuckooInfo) ErrorRate() float64 {
+	const other = 254.0 / 255 // that a fingerprint is not the one asked for
+	load := float64(i.Added) / float64(max(i.Slots, 1))
+	return 1 - math.Pow(other, 2*float64(i.BucketSize)*float64(i.Filters)*load)
 }
 
 // cuckooMagic begins the header of a dump of LayoutSeen. The id of the hash's secret

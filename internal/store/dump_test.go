@@ -22,6 +22,7 @@ func populate(t *testing.T, s *Store) model {
 		createCountMin("count", CountMinConfig{20, 3}), count("count", 0, 50),
 		createCountMin("count2", CountMinConfig{6000, 3}), count("count2", 0, 50),
 		createTopK("top", TopKConfig{K: 10}), rank("top", 0, 100),
+		createForeign("foreign", 100), createForeign("foreign2", 100_000),
 	} {
 		mustDo(t, s, m, step)
 	}
@@ -30,7 +31,8 @@ func populate(t *testing.T, s *Store) model {
 }
 
 func TestDumpRestore(t *testing.T) {
-	s := mustOpen(t, Options{FS: vfs.NewMem()})
+	mem := vfs.NewMem()
+	s := mustOpen(t, Options{FS: mem})
 	m := populate(t, s)
 	later := time.Now().Add(time.Hour).Truncate(time.Millisecond)
 	for name, want := range m.clone() {
@@ -64,6 +66,11 @@ func TestDumpRestore(t *testing.T) {
 		}
 	}
 	mustMatch(t, s, m)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, Options{FS: mem})
+	mustMatch(t, s, m) // what was restored is on disk
 	if _, _, err := s.Dump([]byte("nothing")); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}

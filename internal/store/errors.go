@@ -48,6 +48,8 @@ var (
 	// ErrOverflow says that a sum of counters is outside of what a counter holds.
 	// Nothing was changed.
 	ErrOverflow = errors.New("store: a counter would overflow")
+	// ErrReadOnly says that a filter is of another system, and can only be asked.
+	ErrReadOnly = errors.New("store: the filter is of another system and can only be asked")
 	// ErrUnlike is matched by errors about values that cannot be merged because
 	// their parameters differ; the text names the difference.
 	ErrUnlike = bloom.ErrIncompatible

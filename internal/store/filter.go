@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Filter is a Bloom filter of any layout: a *Bloom or a *RedisBloom.
+// Filter is a Bloom filter of any layout: a *Bloom, a *RedisBloom or a *Foreign.
 type Filter interface {
 	Value
 	// Add adds keys in order and stores in added, which is as long as keys, whether
 	// each was new; of equal keys in one call only the first is. It returns how many
 	// keys were dealt with, which is all unless there is an error: ErrFull, ErrMemory,
-	// ErrGone, ErrDiskFull, ErrFailed. The answers up to done are right also then. at
+	// ErrGone, ErrReadOnly, ErrDiskFull, ErrFailed. The answers up to done are right also then. at
 	// is the position that the answers depend on.
 	Add(added []bool, keys [][]byte) (done int, at LSN, err error)
 	// Has stores in found, which is as long as keys, whether each key may have been
@@ -115,6 +115,7 @@ type LayerInfo struct {
 	Added     uint64
 	ErrorRate float64 // that it was made for
 	Fill      float64
+	Begin     time.Time // of a window: when its generation began; else zero
 }
 
 // sum fills in what follows from the layers. The rate is that of independent

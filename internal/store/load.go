@@ -28,6 +28,8 @@ func (s *Store) LoadBloom(name []byte, iterator int64, data []byte) (LSN, error)
 		return b.loadChunk(iterator, data)
 	case *RedisBloom:
 		return b.loadChunk(iterator, data)
+	case *Foreign:
+		return b.LSN(), b.readOnly()
 	}
 	return 0, fmt.Errorf("%w: %q is a %s", ErrWrongType, name, v.Type())
 }

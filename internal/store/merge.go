@@ -76,6 +76,8 @@ func (s *Store) seenBloom(name []byte) (*Bloom, error) {
 		return v, nil
 	case *RedisBloom:
 		return nil, fmt.Errorf("store: %w: %q has the layout redisbloom, whose sub-filters cannot be united", ErrUnlike, name)
+	case *Foreign:
+		return nil, fmt.Errorf("store: %w: %q is of another system, whose filters cannot be united with others", ErrUnlike, name)
 	default:
 		return nil, fmt.Errorf("%w: %q is a %s", ErrWrongType, name, v.Type())
 	}

@@ -148,6 +148,10 @@ func observe(v Value) string {
 		counts := make([]uint32, len(universe))
 		v.Count(counts, universe)
 		fmt.Fprint(&b, v.Width(), v.Depth(), v.Total(), counts)
+	case *Foreign:
+		found := make([]bool, len(universe))
+		v.Has(found, universe)
+		fmt.Fprintf(&b, "%s %+v %v", v.Format(), v.info, found)
 	case *TopK:
 		counts, found := make([]uint32, len(universe)), make([]bool, len(universe))
 		v.Count(counts, universe)

@@ -125,12 +125,14 @@ func (s *Store) openSecret() error {
 
 // start starts the goroutines of an opened store.
 func (s *Store) start() {
+	s.opened = s.opts.Now()
 	s.checkpointed.Store(s.now())
 	s.considerCheckpoint()
 	go s.commit()
 	s.background.Go(s.checkpoints)
 	s.background.Go(s.sweep)
 	s.background.Go(s.watch)
+	s.background.Go(s.records)
 }
 
 // Close makes all that was changed durable, writes a checkpoint so that the next

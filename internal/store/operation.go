@@ -15,6 +15,7 @@ const (
 	kindCuckoo     kind = 3
 	kindCountMin   kind = 4
 	kindTopK       kind = 5
+	kindForeign    kind = 6
 )
 
 // opcode says what an operation of the log does. Its numbers are part of the

@@ -56,9 +56,11 @@ const (
 	// LayoutRedisBloom is the layout of the other server, with its public hash, so
 	// that a filter can be moved there and back.
 	LayoutRedisBloom
+	// LayoutForeign is that of a Foreign. No filter is made so.
+	LayoutForeign
 )
 
-var layoutNames = [...]string{DefaultLayout: "default", LayoutSeen: "seen", LayoutRedisBloom: "redisbloom"}
+var layoutNames = [...]string{DefaultLayout: "default", LayoutSeen: "seen", LayoutRedisBloom: "redisbloom", LayoutForeign: "foreign"}
 
 // String returns the name that ParseLayout takes.
 func (l Layout) String() string {

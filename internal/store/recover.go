@@ -147,6 +147,8 @@ func (s *Store) build(im *image) (v value, err error) {
 		v, err = s.loadCountMin(im)
 	case kindTopK:
 		v, err = s.loadTopK(im)
+	case kindForeign:
+		v, err = s.loadForeign(im)
 	default:
 		err = fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
 	}

@@ -83,29 +83,24 @@ func (b *RedisBloom) Type() string { return "MBbloom--" }
 func (b *RedisBloom) Has(found []bool, keys [][]byte) LSN {
 	found = found[:len(keys)]
 	f := b.f.Load()
-	n := 0
 	if len(keys) == 1 {
-		if found[0] = f.Has(keys[0]); found[0] {
-			n = 1
-		}
+		found[0] = f.Has(keys[0])
 	} else {
 		sc := redisScratches.Get().(*scratch[interop.RedisHash])
 		for at := 0; at < len(keys); at += batchKeys {
 			end := min(at+batchKeys, len(keys))
 			f.Hashes(sc.hs[:], keys[at:end])
-			n += f.HasHashes(found[at:end], sc.hs[:end-at])
+			f.HasHashes(found[at:end], sc.hs[:end-at])
 		}
 		redisScratches.Put(sc)
 	}
-	if n > 0 {
-		return b.LSN()
-	}
-	return b.absent()
+	return b.answered(found)
 }
 
 // Add implements [Filter]. Keys that are there are answered without a lock.
 func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 	added = added[:len(keys)]
+	b.traffic.adds.Add(uint64(len(keys)))
 	if len(keys) > batchKeys {
 		b.store.log.hold() // all of the call or nothing, after a crash
 		defer b.store.log.release()

@@ -60,6 +60,8 @@ func (s *Store) contents(v value, i int) ([]byte, error) {
 		return v.c.Load().AppendBinary(nil)
 	case *TopK:
 		return v.t.AppendBinary(nil)
+	case *Foreign:
+		return v.bytes, nil
 	}
 	return nil, fmt.Errorf("store: a %T cannot be dumped", v)
 }
@@ -79,6 +81,7 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 	if !strings.HasPrefix(string(payload[:min(len(payload), len(payloadMagic))]), payloadMagic) {
 		b := s.newRedisBloom()
 		b.expire.Store(deadline)
+		b.blank = false // what creation logs has the bits
 		f, err := interop.RestoreRedisBloom(payload, b.ask)
 		_, at, err := b.enter(name, f, err, replace, nil)
 		return at, err
@@ -112,12 +115,12 @@ func (s *Store) parsePayload(payload []byte) (*image, error) {
 	if end < start || crc32.ChecksumIEEE(payload[:end]) != binary.LittleEndian.Uint32(payload[end:]) {
 		return nil, fmt.Errorf("%w: the payload of %d bytes does not match its checksum", ErrData, len(payload))
 	}
-	if id := binary.LittleEndian.Uint64(payload[len(payloadMagic):]); id != s.hash.KeyID() {
-		return nil, fmt.Errorf("%w: the keys are hashed with the secret %016x, and this server has %016x", ErrData, id, s.hash.KeyID())
-	}
 	im, err := parseImage(payload[start:end])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrData, err)
+	}
+	if id := binary.LittleEndian.Uint64(payload[len(payloadMagic):]); id != s.hash.KeyID() && im.kind != kindForeign {
+		return nil, fmt.Errorf("%w: the keys are hashed with the secret %016x, and this server has %016x", ErrData, id, s.hash.KeyID())
 	}
 	for _, p := range im.parts {
 		if p.state != partInline {

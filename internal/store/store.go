@@ -4,6 +4,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"seen/bloom"
 )
@@ -50,11 +51,18 @@ type Store struct {
 	closing    chan struct{} // closed when Close begins
 	background sync.WaitGroup
 	expired    atomic.Uint64
+	opened     time.Time
+
+	recording sync.Mutex
+	recorder  recorder // guarded by recording
 }
 
 // Hash returns the key hash of the data directory: SipHash with a secret that no
 // client knows.
 func (s *Store) Hash() bloom.Hash { return s.hash }
+
+// Opened returns when the store was opened, by the clock of its options.
+func (s *Store) Opened() time.Time { return s.opened }
 
 // now returns the time in Unix milliseconds.
 func (s *Store) now() int64 { return s.opts.Now().UnixMilli() }

@@ -96,6 +96,7 @@ func (t *TopK) Add(keys [][]byte, by []uint32, each func(i int, expelled []byte,
 	if err := t.ask(size); err != nil { // all of them may be kept
 		return 0, err
 	}
+	t.traffic.adds.Add(uint64(len(keys)))
 	l := &t.store.log
 	start := l.open(opChange, t.id)
 	for i, key := range keys {
@@ -122,6 +123,7 @@ func (t *TopK) Has(found []bool, keys [][]byte) LSN {
 	for i, key := range keys {
 		found[i] = t.t.Has(key)
 	}
+	t.traffic.asked(found[:len(keys)])
 	return t.LSN()
 }
 
@@ -133,6 +135,7 @@ func (t *TopK) Count(counts []uint32, keys [][]byte) LSN {
 	for i, key := range keys {
 		counts[i] = t.t.Count(key)
 	}
+	t.traffic.counted(counts[:len(keys)])
 	return t.LSN()
 }
 

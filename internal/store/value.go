@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Value is what a name stands for: a *Bloom, *RedisBloom, *Cuckoo, *CountMin or
-// *TopK. A Value that was looked up goes on answering questions after it was
+// Value is what a name stands for: a *Bloom, *RedisBloom, *Cuckoo, *CountMin,
+// *TopK or *Foreign. A Value that was looked up goes on answering questions after it was
 // deleted or renamed; changes are then refused with ErrGone.
 type Value interface {
 	// Type returns the type as the protocol names it, such as MBbloom--.
@@ -21,6 +21,8 @@ type Value interface {
 	// LSN returns the position of the last change. An answer that shows the state
 	// of the value depends on it.
 	LSN() LSN
+	// Traffic returns what the value was asked so far.
+	Traffic() Traffic
 }
 
 // value is what the store needs of its values.
@@ -58,9 +60,10 @@ type base struct {
 	applied atomic.Uint64
 	// floor is the position of the last change that was not an addition: the
 	// answer that a key is absent depends on it.
-	floor  atomic.Uint64
-	expire atomic.Int64 // Unix milliseconds, 0 for never
-	stored *stored
+	floor   atomic.Uint64
+	expire  atomic.Int64 // Unix milliseconds, 0 for never
+	stored  *stored
+	traffic *traffic
 }
 
 func (b *base) head() *base        { return b }
@@ -111,6 +114,7 @@ func (b *base) absent() LSN { return LSN(b.floor.Load()) }
 func (b *base) copyTo(c *base) {
 	c.mu = b.mu
 	c.store, c.kind, c.id, c.created, c.name, c.stored = b.store, b.kind, b.id, b.created, b.name, b.stored
+	c.traffic = b.traffic
 	c.memory.Store(b.memory.Load())
 	c.last.Store(b.last.Load())
 	c.floor.Store(b.floor.Load())

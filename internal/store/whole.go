@@ -23,6 +23,7 @@ type whole struct {
 // start begins a new value without contents.
 func (w *whole) start(s *Store, k kind) {
 	w.store, w.kind, w.mu, w.blank = s, k, new(sync.Mutex), true
+	w.traffic = new(traffic)
 }
 
 // moveTo makes c the same value under another name, but for the contents; mu is held.

@@ -10,7 +10,8 @@ import (
 )
 
 // Block is a run of whole records of one input. It is valid until the function
-// that Run calls with it returns; nothing in it may be kept or changed.
+// that Run calls with it returns; nothing in it may be kept or changed, but in a
+// copy.
 type Block struct {
 	// Data holds the records with their terminators, the last one included.
 	Data []byte
@@ -201,15 +202,50 @@ func (b *Block) extractTimes() {
 // fail drops record n, in which err was found, and all behind it.
 func (b *Block) fail(n int, err error) {
 	b.failure, b.inner = err, true
+	b.Truncate(n)
+}
+
+// Truncate drops record n and all behind it. n is at most Len.
+func (b *Block) Truncate(n int) {
 	b.Data = b.Data[:b.Offsets[n]]
 	b.Offsets = b.Offsets[:n+1]
-	b.Hashes = b.Hashes[:n]
+	if b.Hashes != nil {
+		b.Hashes = b.Hashes[:n]
+	}
 	if b.Times != nil {
 		b.Times = b.Times[:n]
 	}
-	// Records behind n may have been found to have no time before n to have no key.
+	// Times are taken before keys: records behind n may be in Missing already.
 	kept, _ := slices.BinarySearch(b.Missing, uint32(n))
 	b.Missing = b.Missing[:kept]
+}
+
+// CopyTo makes dst a copy of b, in the memory that dst has. The copy is of the
+// caller: it stays valid when b is not any more, and may be truncated.
+func (b *Block) CopyTo(dst *Block) {
+	*dst = Block{
+		Data:    append(dst.Data[:0], b.Data...),
+		Offsets: append(dst.Offsets[:0], b.Offsets...),
+		Hashes:  copyOf(dst.Hashes, b.Hashes),
+		Times:   copyOf(dst.Times, b.Times),
+		Missing: append(dst.Missing[:0], b.Missing...),
+		File:    b.File,
+		First:   b.First,
+		Header:  b.Header,
+		framing: b.framing,
+		key:     b.key,
+		time:    b.time,
+		scratch: dst.scratch,
+	}
+}
+
+// copyOf copies from into the memory of s; nil stays nil, which means that there
+// are none.
+func copyOf[T any](s, from []T) []T {
+	if from == nil {
+		return nil
+	}
+	return append(s[:0], from...)
 }
 
 // resize returns s with length n; its elements mean nothing.

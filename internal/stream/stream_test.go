@@ -359,3 +359,50 @@ func TestCRLFIsNotPartOfTheKey(t *testing.T) {
 		}
 	}
 }
+
+// A copy outlives the block, can be cut short, and takes keys as the block does.
+func TestCopiesOfBlocks(t *testing.T) {
+	key, err := keyspec.Compile(keyspec.Options{Keys: []string{"2,2"}, Separator: " ", Missing: keyspec.MissingMark})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&text, "line k%d\nshort\n", i)
+	}
+	c := Config{Key: key, BlockSize: 100, Jobs: 2}
+	var copies []*Block
+	err = Run(t.Context(), open(t, nil, strings.NewReader(text.String())), c, func(b *Block) error {
+		dst := &Block{Data: make([]byte, 5), Missing: make([]uint32, 7)}
+		b.CopyTo(dst)
+		copies = append(copies, dst)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, b := range copies {
+		n := b.Len()
+		if b.First != uint64(at)+1 || len(b.Hashes) != n {
+			t.Fatalf("block at %d: first %d, %d records, %d hashes", at, b.First, n, len(b.Hashes))
+		}
+		for from, to := range b.Keyed() {
+			for i := from; i < to; i++ {
+				if want := fmt.Sprintf("k%d", (at+i)/2); string(b.Key(i)) != want || b.Hashes[i] != c.Hash.Sum([]byte(want)) {
+					t.Fatalf("record %d: key %q, want %q", at+i, b.Key(i), want)
+				}
+			}
+		}
+		at += n
+		missing := len(b.Missing)
+		last := slices.Contains(b.Missing, uint32(n-1))
+		b.Truncate(n - 1)
+		if b.Len() != n-1 || len(b.Hashes) != n-1 || (len(b.Missing) == missing-1) != last || len(b.Data) != int(b.Offsets[n-1]) {
+			t.Fatalf("truncated: %d records, %d hashes, %d missing of %d", b.Len(), len(b.Hashes), len(b.Missing), missing)
+		}
+	}
+	if at != 2000 {
+		t.Errorf("%d records", at)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/bits"
+	"net"
 	"syscall"
 	"unsafe"
 )
@@ -163,7 +164,12 @@ func (w *Writer) write(p []byte) {
 
 // IsBrokenPipe reports whether err says that nobody reads the output any more.
 // For standard output the system sends SIGPIPE instead, which ends the program
-// unless it ignores that signal.
+// unless it ignores that signal. A network connection that breaks gives the same
+// number, and is no output.
 func IsBrokenPipe(err error) bool {
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return false
+	}
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -179,6 +181,10 @@ func TestBrokenPipe(t *testing.T) {
 	}
 	if IsBrokenPipe(nil) || IsBrokenPipe(io.EOF) || IsBrokenPipe(errFull) || !IsBrokenPipe(fmt.Errorf("x: %w", io.ErrClosedPipe)) {
 		t.Error("IsBrokenPipe is wrong")
+	}
+	cut := fmt.Errorf("no answer: %w", &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)})
+	if !errors.Is(cut, syscall.EPIPE) || IsBrokenPipe(cut) {
+		t.Error("a connection that broke is taken for the output")
 	}
 }
 

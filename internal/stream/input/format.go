@@ -60,6 +60,12 @@ func skippable(p []byte) bool {
 	return len(p) >= 4 && p[0]&0xf0 == 0x50 && p[1] == 0x2a && p[2] == 0x4d && p[3] == 0x18
 }
 
+// Compressed reports whether a file that begins with start is taken for compressed.
+func Compressed(start []byte) bool {
+	f, _ := match(start)
+	return f != Plain
+}
+
 // match compares the start of a file with the magics. more reports that p is
 // too short to tell: it is a proper prefix of a magic.
 func match(p []byte) (f Format, more bool) {

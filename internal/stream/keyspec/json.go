@@ -326,6 +326,12 @@ func (d jsonText) digits(i int) int {
 	return i
 }
 
+// Masks for eight bytes at a time.
+const (
+	ones = 0x0101010101010101
+	high = 0x8080808080808080
+)
+
 // str goes over a string, quotes included, and reports whether it has escapes.
 // It looks at eight bytes at once for the quote, a backslash or a control
 // character, none of which most have.

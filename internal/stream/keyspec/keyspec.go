@@ -1,7 +1,7 @@
 // Package keyspec takes the key and the time out of a record, as the options of
 // the command describe them: fields as in sort and uniq, CSV columns, JSON
 // pointers, regular expressions, and the normalisations of a key (case, white
-// space, mail addresses). It is for internal/stream, which calls it once per
+// space, mail addresses, URLs). It is for internal/stream, which calls it once per
 // record, and for the command line, which compiles the options.
 //
 // It never changes a record: a key is either a part of the record or a copy in
@@ -18,12 +18,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"seen/keys"
 )
 
 // Missing says what happens to a record that has no key: a field, a CSV column or
 // a JSON value that is not there, a regular expression that does not match, a
-// record that is no JSON. With several parts a record has no key if it lacks one
-// of them. A field or column that is there and empty is a key, the empty one.
+// record that is no JSON, what should be a URL or a number and is none. With several
+// parts a record has no key if it lacks one of them. A field or column that is there and empty is a key, the empty one.
 type Missing uint8
 
 const (
@@ -67,14 +69,14 @@ type Options struct {
 	Lower bool
 	// Trim removes white space (by Unicode) at both ends.
 	Trim bool
-	// Email takes the canonical form of a mail address. White space around the
-	// address goes, and of "Name <user@host>" only the address stays. All of it
-	// becomes lower case (by Unicode) and the domain loses a final dot. At
-	// providers known to deliver user+tag to user (the list is taggedDomains)
-	// the tag goes; at Gmail the dots before the @ go too, and googlemail.com
-	// becomes gmail.com. Elsewhere dots and tags stay, since there they can
-	// tell two people apart. Text without an @ is trimmed and in lower case.
+	// Email takes the canonical form of a mail address, keys.AppendEmail.
 	Email bool
+	// URL, unless nil, takes the canonical form of a URL by these rules. Case is
+	// folded after that. A part that is no URL is missing.
+	URL *keys.URLConfig
+	// Encoding says what bytes each part stands for, after all that is above. A part
+	// that is not written so is missing.
+	Encoding Encoding
 	// Missing says what happens to a record without a key.
 	Missing Missing
 }
@@ -82,6 +84,8 @@ type Options struct {
 // Key extracts keys. Nil stands for the whole record.
 type Key struct {
 	parts   []part
+	url     *keys.URLForm // nil: parts are no URLs
+	coded   Encoding
 	missing Missing
 }
 
@@ -101,7 +105,8 @@ type finder interface {
 type Scratch struct {
 	value   []byte   // a decoded part
 	norm    []byte   // a normalised part
-	address []byte   // a mail address put together
+	url     []byte   // a part as a URL
+	decoded []byte   // what a part stands for
 	joined  []byte   // several parts
 	members []member // of JSON objects being put in order
 }
@@ -116,11 +121,22 @@ func Compile(o Options) (*Key, error) {
 		return nil, fmt.Errorf("keyspec: skipping fields and characters as in uniq cannot be combined with the key %q; write it as F.C,F.C", o.Keys[0])
 	case o.Separator != "" && len(o.Keys) == 0:
 		return nil, fmt.Errorf("keyspec: the separator %q has no use without a key", o.Separator)
+	case o.Encoding > Decimal:
+		return nil, fmt.Errorf("keyspec: unknown encoding %d of keys", o.Encoding)
 	case o.Missing > MissingEmpty:
 		return nil, fmt.Errorf("keyspec: unknown treatment %d of records without a key", o.Missing)
 	}
-	k := &Key{missing: o.Missing}
+	k := &Key{coded: o.Encoding, missing: o.Missing}
 	norm := newNormaliser(o)
+	if o.URL != nil {
+		if o.Email {
+			return nil, errors.New("keyspec: a key is a URL or a mail address, not both")
+		}
+		var err error
+		if k.url, err = keys.NewURL(*o.URL); err != nil {
+			return nil, err
+		}
+	}
 	for _, spec := range o.Keys {
 		p, fold, err := compilePart(spec, o.Separator)
 		if err != nil {
@@ -135,7 +151,7 @@ func Compile(o Options) (*Key, error) {
 		k.parts = append(k.parts, part{p, n})
 	}
 	if len(k.parts) == 0 {
-		if !uniq && norm == asIs {
+		if !uniq && norm == asIs && k.url == nil && k.coded == Text {
 			return nil, nil
 		}
 		k.parts = []part{{uniqFields{o.SkipFields, o.SkipChars, o.Width}, norm}}
@@ -242,14 +258,24 @@ func (k *Key) Extract(record []byte, s *Scratch) ([]byte, error) {
 
 func (k *Key) extractPart(p *part, record []byte, s *Scratch) ([]byte, error) {
 	b, err := p.find.find(record, s)
+	if err == nil && k.url != nil {
+		s.url, err = k.url.Append(s.url[:0], b)
+		b = s.url
+	}
 	if err != nil {
 		if k.missing != MissingEmpty {
 			return nil, err
 		}
 		b = nil
 	}
-	if p.norm == asIs {
+	if p.norm != asIs {
+		b = p.norm.apply(b, s)
+	}
+	if k.coded == Text || err != nil { // what is missing stands for nothing
 		return b, nil
 	}
-	return p.norm.apply(b, s), nil
+	if b, err = k.coded.decode(b, s); err != nil && k.missing == MissingEmpty {
+		return nil, nil
+	}
+	return b, err
 }

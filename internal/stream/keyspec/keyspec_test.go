@@ -1,13 +1,11 @@
 package keyspec
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
-	"pgregory.net/rapid"
+	"seen/keys"
 )
 
 func mustCompile(t testing.TB, o Options) *Key {
@@ -72,6 +70,7 @@ func TestCompileErrors(t *testing.T) {
 		{Options{Separator: ","}, "no use"},
 		{Options{Width: -1}, "negative"},
 		{Options{Missing: 3}, "unknown treatment"},
+		{Options{URL: new(keys.URLConfig), Email: true}, "not both"},
 	} {
 		k, err := Compile(c.o)
 		if err == nil || k != nil || !strings.HasPrefix(err.Error(), "keyspec: ") || !strings.Contains(err.Error(), c.want) {
@@ -108,6 +107,7 @@ func TestNormalisation(t *testing.T) {
 		{Options{Trim: true}, " \t a b \u00a0\n", "a b"},
 		{Options{Trim: true, Lower: true}, " A ", "a"},
 		{Options{Trim: true}, " ", ""},
+		{Options{Email: true}, " Jane <Jane.D+x@GoogleMail.com>", "janed@gmail.com"},
 		{Options{Keys: []string{"2f"}, Separator: ":"}, "A:B", "b"},
 		{Options{Keys: []string{"2f", "1"}, Separator: ":"}, "A:B", "\x01b\x03A:B"},
 		{Options{Keys: []string{"1,1", "2,2"}, Separator: ":", Trim: true}, " A : B ", "\x01A\x01B"},
@@ -118,62 +118,26 @@ func TestNormalisation(t *testing.T) {
 	}
 }
 
-func TestLowerIsUnicodeLower(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		b := []byte(rapid.String().Draw(t, "text"))
-		var s Scratch
-		if utf8.Valid(b) {
-			if got, want := s.lower(b), bytes.ToLower(b); !bytes.Equal(got, want) {
-				t.Fatalf("%q: %q, want %q", b, got, want)
-			}
-		}
-		raw := rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
-		kept := bytes.Clone(raw)
-		s.lower(raw)
-		if !bytes.Equal(raw, kept) {
-			t.Fatalf("%q was changed to %q", kept, raw)
-		}
-	})
-}
-
-// Bytes that are not UTF-8 are part of the key: they may not all become one.
-func TestLowerKeepsInvalidBytesApart(t *testing.T) {
-	a, _ := keyOf(t, Options{Lower: true}, "A\xfe")
-	b, _ := keyOf(t, Options{Lower: true}, "A\xff")
-	if a == b {
-		t.Errorf("both are %q", a)
-	}
-}
-
-func TestEmail(t *testing.T) {
-	for in, want := range map[string]string{
-		"  Jane.Doe@Example.COM ":               "jane.doe@example.com",
-		"Jane Doe <Jane@Example.com>":           "jane@example.com",
-		`"Doe, Jane" < jane@example.com. >`:     "jane@example.com",
-		"<a@b>":                                 "a@b",
-		"jane+news@example.com":                 "jane+news@example.com",
-		"J.a.n.e+news@GMail.com":                "jane@gmail.com",
-		"jane@googlemail.com":                   "jane@gmail.com",
-		"jane.doe+x@outlook.com":                "jane.doe@outlook.com",
-		"jane.doe@outlook.com":                  "jane.doe@outlook.com",
-		"jane+a+b@icloud.com.":                  "jane@icloud.com",
-		"+tag@gmail.com":                        "+tag@gmail.com",
-		`"a+b"@gmail.com`:                       `"a+b"@gmail.com`,
-		"@gmail.com":                            "@gmail.com",
-		" No Address ":                          "no address",
-		"a@b@Example.com":                       "a@b@example.com",
-		"ÄB@Example.com":                        "äb@example.com",
-		"":                                      "",
-		">":                                     ">",
-		"<>":                                    "",
-		"x>":                                    "x>",
-		"Team <a@b.c> <Other+Tag@FastMail.com>": "other@fastmail.com",
+func TestURL(t *testing.T) {
+	url := new(keys.URLConfig)
+	for _, c := range []struct {
+		o        Options
+		in, want string
+	}{
+		{Options{URL: url}, "HTTP://Example.com:80/A#x", "http://example.com/A"},
+		{Options{URL: url, FoldCase: true, Trim: true}, " HTTP://Example.com/A ", "http://example.com/a"},
+		{Options{URL: &keys.URLConfig{SortQuery: true, DropTracking: true}, Keys: []string{"csv:2"}}, `1,"http://a?c&utm_x=1,2&b"`, "http://a/?b&c"},
+		{Options{URL: url, Keys: []string{"1,1", "2,2"}, Separator: " "}, "http://a http://b", "\x09http://a/\x09http://b/"},
+		{Options{URL: url, Missing: MissingEmpty}, "no url", ""},
+		{Options{URL: url, Missing: MissingEmpty, Keys: []string{"2,2"}, Separator: " "}, "http://a", ""},
 	} {
-		if got, err := keyOf(t, Options{Email: true}, in); err != nil || got != want {
-			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
+		if got, err := keyOf(t, c.o, c.in); err != nil || got != c.want {
+			t.Errorf("%+v of %q: %q, %v; want %q", c.o, c.in, got, err, c.want)
 		}
-		if got, _ := keyOf(t, Options{Email: true}, want); got != want {
-			t.Errorf("the canonical %q becomes %q", want, got)
+	}
+	for _, o := range []Options{{URL: url}, {URL: url, Missing: MissingMark}, {URL: url, Keys: []string{"1,1"}}} {
+		if key, err := keyOf(t, o, "no url"); !errors.Is(err, keys.ErrURL) || key != "" {
+			t.Errorf("%+v: %q, %v; want an error", o, key, err)
 		}
 	}
 }
@@ -246,6 +210,7 @@ func TestNoAllocationPerRecord(t *testing.T) {
 		{Options{FoldCase: true}, "ABC def"},
 		{Options{Lower: true, Trim: true}, " ÄBC def "},
 		{Options{Email: true}, "Jane <J.D+x@Gmail.com>"},
+		{Options{URL: new(keys.URLConfig)}, "https://Example.com?a=%20#b"},
 		{Options{Keys: []string{"csv:2"}}, `a,"b ""quoted"", c",d`},
 		{Options{Keys: []string{"json:/a/b~1c/1"}}, `{"x":[1,2],"a":{"b\/c":[0,"t\u00e9\n"]}}`},
 		{Options{Keys: []string{"json:/n"}}, `{"x":[1,2],"n":17}`},

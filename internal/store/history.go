@@ -1,0 +1,308 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// The history of a value is three rings of samples in the database, each of its own
+// resolution: however old a value becomes, it takes no more. A ring has a place for
+// each step of time, numbered by the time modulo the length of the ring, and the next
+// sample of a place replaces the one before. What is written is not synced: a crash
+// may lose the last samples, and nothing else depends on them.
+
+// A Span is a time that a history reaches back.
+type Span uint8
+
+// The spans of a history.
+const (
+	Hour Span = iota
+	Day
+	Month // 30 days
+)
+
+// rings are the resolutions. Each reaches back a little farther than its span.
+var rings = [...]struct {
+	step  time.Duration
+	slots int64
+	span  time.Duration
+}{
+	Hour:  {time.Minute, 62, time.Hour},
+	Day:   {15 * time.Minute, 98, 24 * time.Hour},
+	Month: {6 * time.Hour, 122, 30 * 24 * time.Hour},
+}
+
+// Length returns the time that a span is.
+func (s Span) Length() time.Duration { return rings[s].span }
+
+// Step returns the time that a sample of a span stands for.
+func (s Span) Step() time.Duration { return rings[s].step }
+
+// Sample is the state of a value at the end of a step of time, or at the last change
+// in it. Steps in which nothing was changed or asked for have no sample.
+type Sample struct {
+	Begin    time.Time // of the step
+	Items    uint64
+	Capacity uint64
+	Bytes    uint64
+	Fill     float64 // share of ones, or of slots in use
+	Rate     float64 // error rate; NaN: it has none
+	Traffic          // during the step
+}
+
+// recordEvery is the time between two records.
+const recordEvery = time.Minute
+
+// recorder is what the store remembers between two records of its values.
+type recorder struct {
+	notes  map[uint64]*recorded // by id
+	pruned bool                 // histories of values that are gone were deleted
+}
+
+// recorded is the last record of a value.
+type recorded struct {
+	at      LSN
+	traffic Traffic
+	steps   [len(rings)]int64   // of the newest samples
+	during  [len(rings)]Traffic // of these
+}
+
+// records is the goroutine that keeps histories.
+func (s *Store) records() {
+	t := time.NewTicker(recordEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			if err := s.Record(); err != nil && !errors.Is(err, ErrClosed) {
+				s.opts.Events.Error(err)
+			}
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// Record notes in the histories how all values are that were changed or asked since
+// the last time, which otherwise happens every minute. While the disk takes no
+// changes it does nothing.
+func (s *Store) Record() error {
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	if s.log.writable() != nil {
+		return nil
+	}
+	db := s.db.Load()
+	if s.recorder.notes == nil {
+		s.recorder.notes = map[uint64]*recorded{}
+	}
+	if err := s.prune(db); err != nil {
+		return fmt.Errorf("store: history: %w", err)
+	}
+	now, present := s.opts.Now(), map[uint64]*recorded{}
+	err := db.apply(func(b *pebble.Batch) error {
+		for _, v := range s.Names() {
+			id := v.(value).head().id
+			note := s.recorder.notes[id]
+			if note == nil {
+				note = new(recorded)
+			}
+			present[id] = note
+			at, traffic := v.LSN(), v.Traffic()
+			if at == note.at && traffic == note.traffic {
+				continue
+			}
+			if err := s.record(db, b, id, v, note, traffic, now); err != nil {
+				return err
+			}
+			note.at, note.traffic = at, traffic
+		}
+		return nil
+	}, false)
+	if err != nil {
+		return fmt.Errorf("store: history: %w", err)
+	}
+	s.recorder.notes = present
+	return nil
+}
+
+// record puts the samples of a value into a batch.
+func (s *Store) record(db *database, b *pebble.Batch, id uint64, v Value, note *recorded, traffic Traffic, now time.Time) error {
+	sample := sampleOf(v)
+	for span, ring := range rings {
+		step := now.UnixNano() / int64(ring.step)
+		key := historyKey(id, Span(span), step%ring.slots)
+		if note.steps[span] != step {
+			// After a restart, a part of the step may be there already.
+			former, err := db.sample(key)
+			if err != nil {
+				return err
+			}
+			note.steps[span], note.during[span] = step, Traffic{}
+			if former != nil && former.Begin.UnixNano() == step*int64(ring.step) {
+				note.during[span] = former.Traffic
+			}
+		}
+		d := &note.during[span]
+		d.Adds += traffic.Adds - note.traffic.Adds
+		d.Checks += traffic.Checks - note.traffic.Checks
+		d.Hits += traffic.Hits - note.traffic.Hits
+		sample.Begin, sample.Traffic = time.Unix(0, step*int64(ring.step)), *d
+		if err := b.Set(key, sample.encode(), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sampleOf returns the state of a value.
+func sampleOf(v Value) Sample {
+	p := Sample{Bytes: v.Bytes(), Rate: math.NaN()}
+	switch v := v.(type) {
+	case Filter:
+		i := v.Info()
+		p.Items, p.Capacity, p.Fill, p.Rate = i.Added, i.Capacity, i.Fill, i.ErrorRateNow
+	case *Cuckoo:
+		i := v.Info()
+		p.Items, p.Capacity, p.Rate = i.Added, i.Slots, i.ErrorRate()
+		p.Fill = float64(i.Added) / float64(max(i.Slots, 1))
+	case *CountMin:
+		p.Items = v.Total()
+	case *TopK:
+		best, _ := v.List()
+		p.Items, p.Capacity = uint64(len(best)), uint64(v.Config().K)
+	}
+	return p
+}
+
+// encode returns the sample as it stands in the database.
+func (p Sample) encode() []byte {
+	b := binary.AppendVarint(nil, p.Begin.Unix())
+	for _, n := range []uint64{p.Items, p.Capacity, p.Bytes, p.Adds, p.Checks, p.Hits} {
+		b = binary.AppendUvarint(b, n)
+	}
+	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p.Fill)))
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p.Rate)))
+}
+
+func parseSample(b []byte) (*Sample, error) {
+	r := reader{b: b}
+	p := &Sample{Begin: time.Unix(r.varint(), 0)}
+	for _, n := range []*uint64{&p.Items, &p.Capacity, &p.Bytes, &p.Adds, &p.Checks, &p.Hits} {
+		*n = r.uvarint()
+	}
+	if r.err == nil && len(r.b) != 8 {
+		return nil, fmt.Errorf("a sample of a history with %d bytes for its rates", len(r.b))
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("a sample of a history: %w", r.err)
+	}
+	p.Fill = float64(math.Float32frombits(binary.LittleEndian.Uint32(r.b)))
+	p.Rate = float64(math.Float32frombits(binary.LittleEndian.Uint32(r.b[4:])))
+	return p, nil
+}
+
+// sample returns the sample of a place, nil if there is none.
+func (d *database) sample(key []byte) (*Sample, error) {
+	b, closer, err := d.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	return parseSample(b)
+}
+
+// History returns the samples of a value over a span until now, the oldest first.
+func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
+	if int(span) >= len(rings) {
+		return nil, fmt.Errorf("store: a history over the span %d; it is Hour, Day or Month", span)
+	}
+	// Who closes the store waits for it.
+	s.Begin()
+	defer s.End()
+	if err := s.log.stopped(); err != nil {
+		return nil, err
+	}
+	oldest := s.opts.Now().Add(-span.Length() - span.Step())
+	id := v.(value).head().id
+	err = s.db.Load().eachSample(historyKey(id, span, 0), historyKey(id, span+1, 0), func(_ []byte, b []byte) error {
+		p, err := parseSample(b)
+		if err == nil && !p.Begin.Before(oldest) {
+			samples = append(samples, *p)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: history: %w", err)
+	}
+	slices.SortFunc(samples, func(a, b Sample) int { return a.Begin.Compare(b.Begin) })
+	return samples, nil
+}
+
+// eachSample calls do for the keys from one up to, but without, another.
+func (d *database) eachSample(from, to []byte, do func(key, value []byte) error) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		var b []byte
+		if b, err = it.ValueAndErr(); err == nil {
+			err = do(it.Key(), b)
+		}
+	}
+	return errors.Join(err, it.Close())
+}
+
+// prune deletes the histories of values that are gone since a time when this program
+// did not run, or whose last record came after their deletion. It is done once.
+func (s *Store) prune(db *database) error {
+	if s.recorder.pruned {
+		return nil
+	}
+	it, err := db.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefixHistory}, UpperBound: []byte{prefixHistory + 1}})
+	if err != nil {
+		return err
+	}
+	var gone []uint64
+	for ok := it.First(); ok; {
+		id := binary.BigEndian.Uint64(it.Key()[1:])
+		s.space.Lock()
+		if s.values[id] == nil {
+			gone = append(gone, id)
+		}
+		s.space.Unlock()
+		ok = it.SeekGE(historyKey(id+1, 0, 0))
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return err
+	}
+	err = db.apply(func(b *pebble.Batch) error {
+		for _, id := range gone {
+			if err := forget(b, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, false)
+	s.recorder.pruned = err == nil
+	return err
+}
+
+// forget deletes the history of a value.
+func forget(b *pebble.Batch, id uint64) error {
+	return b.DeleteRange(historyKey(id, 0, 0), historyKey(id+1, 0, 0), nil)
+}
+
+func historyKey(id uint64, span Span, slot int64) []byte {
+	return binary.BigEndian.AppendUint16(append(numbered(prefixHistory, id), byte(span)), uint16(slot))
+}

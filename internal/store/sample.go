@@ -1,0 +1,55 @@
+package store
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+
+	"seen/sizing"
+)
+
+// SampleBits returns, for each layer or sub-filter of a filter, the oldest first, the
+// share of ones, or of slots in use, in at most n lines of 64 bytes that are evenly
+// spread over it. It reads no more than these, however large the filter is, and takes
+// no lock. Values that have no such arrays have none.
+func SampleBits(v Value, n int) [][]float64 {
+	switch v := v.(type) {
+	case *Bloom:
+		return v.sample(n)
+	case *RedisBloom:
+		return v.f.Load().Sample(n)
+	case *Cuckoo:
+		return v.f.Load().Sample(n)
+	}
+	return nil
+}
+
+func (b *Bloom) sample(n int) (all [][]float64) {
+	v := b.view.Load()
+	from := b.oldest(v)
+	for i := len(v.layers) - 1; i >= 0; i-- {
+		l := v.layers[i]
+		if l.gen < from {
+			continue
+		}
+		words := l.mem.Words()
+		const line = sizing.LineBits / 64
+		lines := len(words) / line
+		shares := make([]float64, min(n, lines))
+		for i := range shares {
+			at, ones := i*lines/len(shares)*line, 0
+			for w := range line {
+				ones += bits.OnesCount64(atomic.LoadUint64(&words[at+w]))
+			}
+			shares[i] = float64(ones) / sizing.LineBits
+		}
+		runtime.KeepAlive(l)
+		all = append(all, shares)
+	}
+	return all
+}
+
+// StuckCounters returns how many counters of the sketch stand at their largest value,
+// from where they do not go on, in a sample of at most n of them, and how many that
+// looked at. It takes no lock.
+func (c *CountMin) StuckCounters(n uint64) (stuck, of uint64) { return c.c.Load().Stuck(n) }
