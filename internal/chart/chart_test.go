@@ -1,0 +1,66 @@
+package chart
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/plotter"
+)
+
+// A picture needs panels and a format that is known.
+func TestPictureErrors(t *testing.T) {
+	if b, err := Picture("svg"); err == nil || b != nil || !strings.Contains(err.Error(), "at least one") {
+		t.Errorf("no panels: %q, %v", b, err)
+	}
+	if b, err := Picture("gif", NewPanel("x", "y")); err == nil || b != nil || !strings.Contains(err.Error(), "gif") {
+		t.Errorf("gif: %q, %v", b, err)
+	}
+}
+
+// What the legend names is drawn and written; a curve of no points is neither.
+func TestLegend(t *testing.T) {
+	p := NewPanel("keys", "bits")
+	p.X.Max, p.Y.Max = 2, 2
+	p.Grid()
+	p.Curve(Curve{Name: "there", Points: plotter.XYs{{X: 0, Y: 1}, {X: 2, Y: 2}}, Look: Look{Color: Blue, Width: 1}, Dots: true})
+	p.Curve(Curve{Name: "absent", Look: Mark(1, 2)})
+	b, err := Picture("svg", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"keys": true, "bits": true, "there": true, "absent": false, "#0072B2": true} {
+		if strings.Contains(string(b), text) != want {
+			t.Errorf("%q is in the picture: %v", text, !want)
+		}
+	}
+}
+
+// Cells are as bright as their shares are large.
+func TestHeat(t *testing.T) {
+	if b, err := Heat([][]float64{{}, nil}); err == nil || b != nil {
+		t.Errorf("no shares: %d bytes, %v", len(b), err)
+	}
+	b, err := Heat([][]float64{{0, 0.25, 0.5, 0.75, 1, math.NaN()}, make([]float64, 65)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := img.Bounds().Size(); size.X != 640 || size.Y != 3*10+12 {
+		t.Errorf("%v pixels", size)
+	}
+	last := -1
+	for i := range 5 {
+		y := int(color.GrayModel.Convert(img.At(i*10+1, 1)).(color.Gray).Y)
+		if y <= last {
+			t.Errorf("cell %d has the brightness %d, the one before %d", i, y, last)
+		}
+		last = y
+	}
+}

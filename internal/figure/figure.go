@@ -1,0 +1,113 @@
+// Package figure writes numbers as people read them, and reads them as people write
+// them: counts, amounts of memory, error rates, estimates. Reports of the command, its
+// options, and the pages that a browser shows use the same forms, so that what one
+// says can be found, or put, in the other. It knows no filters.
+//
+// All functions are pure and safe for any number of goroutines.
+package figure
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"seen/sizing"
+)
+
+// Comma writes a number with commas between the thousands.
+func Comma(n uint64) string {
+	if n > math.MaxInt64 {
+		return strconv.FormatUint(n, 10)
+	}
+	return humanize.Comma(int64(n))
+}
+
+var byteUnits = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+
+// Bytes writes an amount of memory with three significant digits: 36.9 MiB.
+func Bytes(n uint64) string {
+	v, unit := float64(n), 0
+	for ; v >= 1023.5 && unit < len(byteUnits)-1; unit++ {
+		v /= 1024
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Log10(max(1, math.Round(v*10)/10)))), 64) + " " + byteUnits[unit]
+}
+
+// Rate writes an error rate with three significant digits: 1e-6, 0.0213.
+func Rate(p float64) string {
+	if p == 0 {
+		return "0"
+	}
+	if p < 0.01 {
+		m, e, _ := strings.Cut(sizing.FormatRate(p), "e")
+		if strings.Contains(m, ".") {
+			m = strings.TrimRight(strings.TrimRight(m, "0"), ".")
+		}
+		return m + "e" + e
+	}
+	return strconv.FormatFloat(p, 'g', 3, 64)
+}
+
+// ExactRate writes p as a flag and a Go literal: exactly, without padding.
+func ExactRate(p float64) string {
+	return strings.Replace(strconv.FormatFloat(p, 'g', -1, 64), "e-0", "e-", 1)
+}
+
+// Estimate writes a number of keys with its standard error, both without digits that
+// mean nothing.
+func Estimate(e sizing.Estimate) string {
+	switch {
+	case math.IsInf(e.Value, 1):
+		return "full"
+	case !e.Known():
+		return "unknown"
+	case e.StdErr == 0:
+		return Comma(uint64(math.Round(e.Value)))
+	}
+	return fmt.Sprintf("%s ± %s", Comma(uint64(math.Round(e.Value))), Comma(uint64(math.Ceil(e.StdErr))))
+}
+
+// units are those of counts.
+var units = []struct {
+	factor uint64
+	name   string
+}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+
+// Exact writes n as a flag takes it, with a unit where that is exact.
+func Exact(n uint64) string {
+	for _, u := range units {
+		if n >= u.factor && n%u.factor == 0 {
+			return fmt.Sprintf("%d%s", n/u.factor, u.name)
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+// Short writes a number with three or four digits and a unit: 12.3M.
+func Short(n uint64) string {
+	for _, u := range units {
+		if n >= u.factor*10 {
+			return fmt.Sprintf("%.4g%s", float64(n)/float64(u.factor), u.name)
+		}
+	}
+	return humanize.Comma(int64(n))
+}
+
+// SixDigits rounds v to six significant digits, so that reports do not change with
+// the last bit of a computation.
+func SixDigits(v float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // what was just formatted parses
+	return r
+}
+
+// ThreeDigits rounds v to three significant digits.
+func ThreeDigits(v float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // what was just formatted parses
+	return r
+}

@@ -1,0 +1,384 @@
+// Package flight asks a filter on other machines about the records of a stream.
+// An answer takes as long as the network does, so that several batches are on
+// their way at a time; the answers are handed back in the order of the input.
+//
+// It is for commands that read lines: they give a Pipe the blocks of
+// stream.Run, a function that asks the filter about a batch of keys, and one
+// that is called with each block and its verdicts. What is to be done about keys
+// that could not be decided is up to that function.
+//
+// For a filter that is added to, a Pipe sees to it that of equal keys in one
+// stream the first is the one told new, whichever batch arrives first: a key
+// that was asked about a short while ago is not asked again.
+//
+// The package knows no filter, no network and no output. A Pipe belongs to the
+// goroutine that feeds it; the functions it is given are called by others, Ask by
+// several at a time and Deliver by one.
+package flight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"seen/internal/stream"
+)
+
+// Batch is what Ask is to answer.
+type Batch struct {
+	// Hashes holds the hashes of the keys.
+	Hashes []uint64
+	// Keys holds the keys themselves, in the order of Hashes; nil unless
+	// Config.Keys asks for them.
+	Keys [][]byte
+}
+
+// Config says whom to ask, and how.
+type Config struct {
+	// Ask answers for a batch: for each key whether it is new, with Adds, and
+	// otherwise whether it may have been added. The keys at the indices in
+	// undecided have no answer because of err; with an err and without undecided
+	// that is every key. It must return soon when the context ends.
+	Ask func(ctx context.Context, q Batch) (answers []bool, undecided []int, err error)
+	// Adds says that Ask adds the keys it is asked about.
+	Adds bool
+	// Keys says that Ask wants the keys and not only their hashes.
+	Keys bool
+	// Deliver is called with each block in input order. Blocks of which no
+	// record was asked about because of an earlier error are left out.
+	Deliver func(b *stream.Block, v *Verdicts) error
+	// BatchKeys is the most keys in a batch; 0 is DefaultBatchKeys. Fewer are
+	// sent where a block of the stream has no more.
+	BatchKeys int
+	// Calls is how many batches are on their way at a time; 0 is DefaultCalls.
+	Calls int
+}
+
+// With these, a round trip of 50 ms still allows for 600,000 keys a second, and a
+// key waits behind few others.
+const (
+	DefaultBatchKeys = 2048
+	DefaultCalls     = 16
+)
+
+// Verdicts are the answers for one block.
+type Verdicts struct {
+	// Yes tells for each record what Ask answered. It is false for records
+	// without a key and for those that are undecided, and with Adds for repeats.
+	Yes []bool
+	// Undecided lists the records without an answer, in ascending order. Repeats of
+	// their keys are not among them.
+	Undecided []int
+	// Err says why they have none: the error of the call, or those of several joined.
+	Err error
+}
+
+// Totals tell what a Pipe has done.
+type Totals struct {
+	Calls    uint64        // of Ask
+	Keys     uint64        // asked about
+	Repeats  uint64        // that needed no asking, since they were asked about a short while ago
+	Waited   time.Duration // sum of what the calls took
+	Inflight int           // calls under way
+}
+
+// Pipe is between a stream and a filter. Its zero value is not usable; New makes one.
+type Pipe struct {
+	config Config
+	ctx    context.Context // of Ask
+	slots  chan struct{}   // a token for each call under way
+	queue  chan *pending   // blocks to deliver, in input order
+	free   chan *pending
+	done   chan struct{} // closed when all is delivered
+	recent *recent       // with Adds
+
+	failed  chan struct{} // closed with the first error
+	mutex   sync.Mutex
+	failure error
+
+	calls, keys, repeats atomic.Uint64
+	waited               atomic.Int64
+}
+
+// pending is a block on its way.
+type pending struct {
+	block    stream.Block
+	verdicts Verdicts
+	calls    []*call // in the order of the records
+	used     int     // of calls; the others are kept for their memory
+	arrived  sync.WaitGroup
+}
+
+// call is one batch of a block.
+type call struct {
+	batch     Batch
+	records   []int // of the block, for each key of the batch
+	keyBytes  []byte
+	answers   []bool
+	undecided []int
+	err       error
+}
+
+// maxBlocks is how many blocks wait for answers at most. It bounds memory where
+// blocks are small or hold only repeats.
+const maxBlocks = 64
+
+// New returns a Pipe. ctx is that of the calls of Ask, so that it must outlive
+// the stream: keys that were sent have to be answered for. Close must be called.
+func New(ctx context.Context, c Config) *Pipe {
+	if c.BatchKeys == 0 {
+		c.BatchKeys = DefaultBatchKeys
+	}
+	if c.Calls == 0 {
+		c.Calls = DefaultCalls
+	}
+	p := &Pipe{
+		config: c, ctx: ctx,
+		slots:  make(chan struct{}, c.Calls),
+		queue:  make(chan *pending, maxBlocks),
+		free:   make(chan *pending, maxBlocks),
+		done:   make(chan struct{}),
+		failed: make(chan struct{}),
+	}
+	if c.Adds {
+		p.recent = newRecent()
+	}
+	go p.deliver()
+	return p
+}
+
+// Consume sends the keys of b on their way and returns when that is done; b is
+// not needed any longer then. It is the function that stream.Run wants. It waits
+// while enough is under way, and stops sending when ctx ends. The error is that
+// of ctx or of an earlier block: what Deliver returned, or what is wrong with an
+// answer. Records behind it are not asked about and not delivered.
+func (p *Pipe) Consume(ctx context.Context, b *stream.Block) error {
+	w := p.take()
+	b.CopyTo(&w.block)
+	err := p.send(ctx, w)
+	if w.block.Len() == 0 {
+		return err
+	}
+	w.verdicts.Yes = resize(w.verdicts.Yes, w.block.Len())
+	// There is room, or will be: deliver takes all that comes.
+	p.queue <- w
+	return err
+}
+
+func (p *Pipe) take() *pending {
+	select {
+	case w := <-p.free:
+		return w
+	default:
+		return new(pending)
+	}
+}
+
+// send cuts the block into batches and starts a call for each. With an error the
+// block is truncated to what was sent.
+func (p *Pipe) send(ctx context.Context, w *pending) error {
+	w.used = 0
+	b := &w.block
+	if b.Header {
+		return p.err(ctx)
+	}
+	c := w.next(p.config.BatchKeys)
+	for lo, hi := range b.Keyed() {
+		for i := lo; i < hi; i++ {
+			if p.recent != nil && p.recent.has(b.Hashes[i]) {
+				p.repeats.Add(1)
+				continue
+			}
+			c.add(b, i, p.config.Keys)
+			if p.recent != nil {
+				p.recent.add(b.Hashes[i])
+			}
+			if len(c.records) < p.config.BatchKeys {
+				continue
+			}
+			if err := p.start(ctx, w, c); err != nil {
+				return err
+			}
+			c = w.next(p.config.BatchKeys)
+		}
+	}
+	if len(c.records) == 0 {
+		w.used--
+		return p.err(ctx)
+	}
+	return p.start(ctx, w, c)
+}
+
+// start starts a call as soon as it may. If it may not any more, the block ends
+// before the first record of the call.
+func (p *Pipe) start(ctx context.Context, w *pending, c *call) error {
+	err := p.err(ctx)
+	if err == nil {
+		select {
+		case p.slots <- struct{}{}:
+		case <-p.failed:
+			err = p.err(ctx)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
+		w.block.Truncate(c.records[0])
+		w.used--
+		return err
+	}
+	p.calls.Add(1)
+	p.keys.Add(uint64(len(c.records)))
+	w.arrived.Add(1)
+	var answered func()
+	if p.recent != nil {
+		answered = p.recent.sent()
+	}
+	go func() {
+		began := time.Now()
+		c.answers, c.undecided, c.err = p.config.Ask(p.ctx, c.batch)
+		p.waited.Add(int64(time.Since(began)))
+		if answered != nil {
+			answered()
+		}
+		<-p.slots
+		w.arrived.Done()
+	}()
+	return nil
+}
+
+// err returns the first error of deliver, or that of ctx.
+func (p *Pipe) err(ctx context.Context) error {
+	select {
+	case <-p.failed:
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		return p.failure
+	default:
+		return ctx.Err()
+	}
+}
+
+// Failed is closed when there is an error that the next Consume will return: a
+// stream that waits for its input learns of it so.
+func (p *Pipe) Failed() <-chan struct{} { return p.failed }
+
+// Close waits until everything that was sent is answered and delivered, and
+// returns the first error. Nothing may be consumed after it.
+func (p *Pipe) Close() error {
+	close(p.queue)
+	<-p.done
+	return p.err(context.Background())
+}
+
+// Totals returns what was done so far. It may be called at any time by any goroutine.
+func (p *Pipe) Totals() Totals {
+	return Totals{
+		Calls: p.calls.Load(), Keys: p.keys.Load(), Repeats: p.repeats.Load(),
+		Waited: time.Duration(p.waited.Load()), Inflight: len(p.slots),
+	}
+}
+
+// deliver hands on the blocks in order. What was sent is delivered also after an
+// error: the filter has recorded the keys, and nobody else will be told that they
+// are new.
+func (p *Pipe) deliver() {
+	defer close(p.done)
+	for w := range p.queue {
+		w.arrived.Wait()
+		err := w.settle()
+		if deliverErr := p.config.Deliver(&w.block, &w.verdicts); err == nil {
+			err = deliverErr
+		}
+		if err != nil {
+			p.fail(err)
+		}
+		select {
+		case p.free <- w:
+		default:
+		}
+	}
+}
+
+func (p *Pipe) fail(err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.failure == nil {
+		p.failure = err
+		close(p.failed)
+	}
+}
+
+// next returns an empty call of the block, which counts as used.
+func (w *pending) next(batchKeys int) *call {
+	if w.used == len(w.calls) {
+		w.calls = append(w.calls, new(call))
+	}
+	c := w.calls[w.used]
+	w.used++
+	*c = call{
+		batch:    Batch{Hashes: c.batch.Hashes[:0], Keys: c.batch.Keys[:0]},
+		records:  c.records[:0],
+		keyBytes: c.keyBytes[:0],
+	}
+	if cap(c.records) == 0 {
+		c.records = make([]int, 0, batchKeys)
+		c.batch.Hashes = make([]uint64, 0, batchKeys)
+	}
+	return c
+}
+
+// add adds the key of record i of b.
+func (c *call) add(b *stream.Block, i int, withKey bool) {
+	c.batch.Hashes = append(c.batch.Hashes, b.Hashes[i])
+	c.records = append(c.records, i)
+	if withKey {
+		// A buffer that grows leaves the keys before where they are.
+		from := len(c.keyBytes)
+		c.keyBytes = append(c.keyBytes, b.Key(i)...)
+		c.batch.Keys = append(c.batch.Keys, c.keyBytes[from:len(c.keyBytes):len(c.keyBytes)])
+	}
+}
+
+// settle turns the answers of the calls into the verdicts on the block. The error
+// is that of a filter that answers for other keys than it was asked about.
+func (w *pending) settle() (wrong error) {
+	v := &w.verdicts
+	clear(v.Yes)
+	v.Undecided, v.Err = v.Undecided[:0], nil
+	for _, c := range w.calls[:w.used] {
+		if c.err == nil && len(c.answers) != len(c.records) {
+			c.err = fmt.Errorf("flight: %d answers for %d keys", len(c.answers), len(c.records))
+			wrong = c.err
+		}
+		switch {
+		case v.Err == nil:
+			v.Err = c.err
+		case c.err != nil:
+			v.Err = errors.Join(v.Err, c.err)
+		}
+		if c.err != nil && (len(c.undecided) == 0 || len(c.answers) != len(c.records)) {
+			v.Undecided = append(v.Undecided, c.records...)
+			continue
+		}
+		for i, yes := range c.answers {
+			v.Yes[c.records[i]] = yes
+		}
+		for _, i := range c.undecided {
+			v.Yes[c.records[i]] = false
+			v.Undecided = append(v.Undecided, c.records[i])
+		}
+	}
+	return wrong
+}
+
+// resize returns s with length n; its elements mean nothing.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}

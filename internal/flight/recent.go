@@ -1,0 +1,54 @@
+package flight
+
+import "sync"
+
+// recentKeys is how many keys a Pipe remembers at least, once it has seen as many.
+// Twice as many take some 20 MB.
+const recentKeys = 1 << 18
+
+// recent remembers the hashes that were added last, among them all whose call is
+// not answered yet. It has two generations: when the young one is full it becomes
+// the old one, and what was the old one is forgotten.
+type recent struct {
+	young, old *generation
+	limit      int // keys of a generation, but for a batch
+}
+
+type generation struct {
+	hashes map[uint64]struct{}
+	calls  sync.WaitGroup // that ask about hashes
+}
+
+func newRecent() *recent {
+	return &recent{young: newGeneration(), old: newGeneration(), limit: recentKeys}
+}
+
+func newGeneration() *generation {
+	return &generation{hashes: map[uint64]struct{}{}}
+}
+
+// has reports whether h was added a short while ago.
+func (r *recent) has(h uint64) bool {
+	if _, is := r.young.hashes[h]; is {
+		return true
+	}
+	_, is := r.old.hashes[h]
+	return is
+}
+
+func (r *recent) add(h uint64) { r.young.hashes[h] = struct{}{} }
+
+// sent says that a call about the hashes that were added since the last one is
+// under way; the function it returns has to be called with the answer. Between two
+// calls the generations change, so that the hashes of one are in one generation.
+// That waits for the calls of the one that is forgotten.
+func (r *recent) sent() (answered func()) {
+	g := r.young
+	g.calls.Add(1)
+	if len(g.hashes) >= r.limit {
+		r.old.calls.Wait()
+		clear(r.old.hashes)
+		r.young, r.old = r.old, g
+	}
+	return g.calls.Done
+}
