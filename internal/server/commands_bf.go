@@ -217,6 +217,8 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			continue
 		case err == nil:
 			return answers, ""
+		case errors.Is(err, store.ErrReadOnly):
+			return nil, storeError(err)
 		case errors.Is(err, store.ErrFull) && f.Info().Expansion == 0:
 			return answers[:done], filterFull
 		case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
@@ -377,6 +379,8 @@ func bfLoadChunk(c *call) {
 		c.out.Error(noFilter)
 	case errors.Is(err, store.ErrWrongType):
 		c.out.Error(wrongType)
+	case errors.Is(err, store.ErrReadOnly):
+		c.out.Error(storeError(err))
 	case errors.Is(err, store.ErrOffset):
 		c.out.Error(noLink)
 	case errors.Is(err, store.ErrChunk):

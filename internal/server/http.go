@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/web"
 )
 
 // HTTPConfig says how the HTTP side of a server behaves.
@@ -23,14 +24,16 @@ type HTTPConfig struct {
 	Debug bool
 }
 
-// HTTP returns what answers requests of HTTP: metrics, health and the JSON side.
+// HTTP returns what answers requests of HTTP: metrics, health, the JSON side and the
+// pages for browsers.
 func (s *Server) HTTP(c HTTPConfig) http.Handler {
-	w := &web{config: c, login: s.speaker, metrics: s.config.Metrics.handler(s), ready: func() error {
+	w := &httpSide{config: c, login: s.speaker, metrics: s.config.Metrics.handler(s), ready: func() error {
 		if s.closing() {
 			return errors.New("the server is about to end")
 		}
 		return s.store.Failed()
 	}}
+	w.pages = web.New(web.Config{Source: &pages{s, &s.board}, Known: w.knows, Now: s.config.Now})
 	return w.handler()
 }
 
@@ -45,8 +48,8 @@ type speaker interface {
 	ask(args ...[]byte) (resp.Value, error)
 }
 
-// web is the HTTP side of a server.
-type web struct {
+// httpSide is the HTTP side of a server.
+type httpSide struct {
 	config HTTPConfig
 
 	// login returns who speaks with a name and a password, or without them; nil if
@@ -56,12 +59,14 @@ type web struct {
 	ready func() error
 	// metrics answers /metrics.
 	metrics http.Handler
+	// pages answers browsers.
+	pages http.Handler
 
 	slots chan struct{}
 }
 
 // handler returns what answers the requests.
-func (w *web) handler() http.Handler {
+func (w *httpSide) handler() http.Handler {
 	w.slots = make(chan struct{}, maxHTTPRequests)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(out http.ResponseWriter, _ *http.Request) { plain(out, http.StatusOK, "ok") })
@@ -87,6 +92,7 @@ func (w *web) handler() http.Handler {
 			mux.Handle("GET "+path, w.guard(w.seesServer(h)))
 		}
 	}
+	mux.Handle("/", w.pages)
 	// Web pages of other sites are kept from changing anything here.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
@@ -99,7 +105,7 @@ type request struct {
 }
 
 // guard lets in who may, a limited number at a time.
-func (w *web) guard(serve func(*request)) http.Handler {
+func (w *httpSide) guard(serve func(*request)) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		r := &request{Request: in, out: out}
 		name, password, given := credentials(in)
@@ -140,7 +146,7 @@ func credentials(r *http.Request) (name, password string, given bool) {
 
 // knows reports whether a Host header names this server for certain: an address
 // cannot be made to lead elsewhere as a name can.
-func (w *web) knows(host string) bool {
+func (w *httpSide) knows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -150,7 +156,7 @@ func (w *web) knows(host string) bool {
 }
 
 // seesServer lets in who may ask for the state of the server.
-func (w *web) seesServer(next http.Handler) func(*request) {
+func (w *httpSide) seesServer(next http.Handler) func(*request) {
 	return func(r *request) {
 		if _, ok := r.must("INFO", "server"); ok {
 			next.ServeHTTP(r.out, r.Request)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"seen/internal/redistest"
 	"seen/internal/resp"
 )
 
@@ -186,9 +187,9 @@ func TestProtocolErrorsLikeRedis(t *testing.T) {
 // startRedis starts a Redis server and returns its address. make test installs one.
 func startRedis(t *testing.T) (address string) {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
+	program, err := redistest.Program("redis-server")
 	if err != nil {
-		t.Skip("there is no redis-server to compare with; scripts/deps test installs it")
+		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -27,6 +27,7 @@ type Server struct {
 	acl     *acl
 	errors  errorStats
 	slowLog slowLog
+	board   board
 
 	received, sent atomic.Int64 // bytes
 
@@ -268,6 +269,7 @@ func (s *Server) watch() {
 		select {
 		case <-ticker.C:
 			s.sweep(s.config.Now())
+			s.board.keep(s.store, s.config.Now())
 		case <-s.stopping:
 			return
 		}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"seen/internal/store"
+	"seen/internal/web"
+)
+
+// A board is what the pages show of all filters, looked at now and then: whoever asks
+// meanwhile is shown what was seen last. What takes time, the error rates, is
+// computed only for filters that have changed.
+type board struct {
+	mu      sync.Mutex
+	looked  time.Time
+	asked   time.Time // when somebody was last interested
+	filters []*web.Filter
+	notes   map[store.Value]*note
+}
+
+// note is what the board remembers of a value.
+type note struct {
+	at      store.LSN
+	row     web.Filter // without its rates, and as it was at at
+	traffic store.Traffic
+	since   time.Time // of traffic
+	rates
+}
+
+// rates are how often a value was asked lately, in keys per second.
+type rates struct{ adds, checks, hits float64 }
+
+const (
+	// lookEvery is the least time between two looks.
+	lookEvery = 2 * time.Second
+	// smoothing is the time over which rates are averaged, older ones counting less.
+	smoothing = 10 * time.Second
+	// interest is how long looks go on when nobody asks any more.
+	interest = time.Minute
+)
+
+// show returns the filters as they were a short time ago. They must not be changed.
+func (b *board) show(s *store.Store, now time.Time) ([]*web.Filter, time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = now
+	if b.notes == nil || now.Sub(b.looked) >= lookEvery {
+		b.look(s, now)
+	}
+	return b.filters, b.looked
+}
+
+// keep looks again while somebody is interested.
+func (b *board) keep(s *store.Store, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.notes != nil && now.Sub(b.asked) < interest && now.Sub(b.looked) >= lookEvery {
+		b.look(s, now)
+	}
+}
+
+func (b *board) look(s *store.Store, now time.Time) {
+	if b.notes == nil {
+		b.notes = map[store.Value]*note{}
+	}
+	filters := make([]*web.Filter, 0, len(b.notes))
+	rows := make([]web.Filter, 0, len(b.notes)) // in one piece
+	present := make(map[store.Value]*note, len(b.notes))
+	for name, v := range s.Names() {
+		n := b.notes[v]
+		if n == nil {
+			n = &note{since: v.Created(), row: describe(v)}
+			if s.Opened().After(n.since) {
+				n.since = s.Opened()
+			}
+			n.at = v.LSN()
+		}
+		present[v] = n
+		// Generations of a window go by themselves.
+		if at := v.LSN(); at != n.at || n.row.Kind == kindWindow {
+			n.at, n.row = at, describe(v)
+		}
+		n.measure(v.Traffic(), now)
+		row := n.row
+		row.Name, row.Bytes, row.Expires = name, v.Bytes(), v.Expires()
+		row.Adds, row.Checks, row.Hits = n.adds, n.checks, math.NaN()
+		if n.checks > 0 {
+			row.Hits = n.hits / n.checks
+		}
+		rows = append(rows, row)
+	}
+	for i := range rows {
+		filters = append(filters, &rows[i])
+	}
+	b.filters, b.notes, b.looked = filters, present, now
+}
+
+// measure brings the rates up to date.
+func (n *note) measure(t store.Traffic, now time.Time) {
+	span := now.Sub(n.since).Seconds()
+	if span <= 0 {
+		return
+	}
+	weight := -math.Expm1(-span / smoothing.Seconds())
+	for _, r := range []struct {
+		rate    *float64
+		is, was uint64
+	}{{&n.adds, t.Adds, n.traffic.Adds}, {&n.checks, t.Checks, n.traffic.Checks}, {&n.hits, t.Hits, n.traffic.Hits}} {
+		*r.rate += weight * (float64(r.is-r.was)/span - *r.rate)
+		if *r.rate < 0.01 { // it would never become 0
+			*r.rate = 0
+		}
+	}
+	n.traffic, n.since = t, now
+}
+
+const kindWindow = "window"
+
+// describe returns the state of a value but for its name.
+func describe(v store.Value) web.Filter {
+	f := web.Filter{Rate: math.NaN(), Asked: math.NaN()}
+	for _, k := range valueKinds {
+		if k.redis == v.Type() {
+			f.Type = k.name
+		}
+	}
+	switch v := v.(type) {
+	case store.Filter:
+		i := v.Info()
+		f.Items, f.Capacity, f.Grows, f.Rate, f.Asked = i.Added, i.Capacity, i.Expansion != 0, i.ErrorRateNow, i.ErrorRate
+		switch {
+		case i.Span != 0:
+			f.Kind = kindWindow
+		case i.Layout == store.LayoutRedisBloom:
+			f.Kind = i.Layout.String()
+		}
+	case *store.Cuckoo:
+		i := v.Info()
+		f.Items, f.Capacity, f.Grows, f.Rate = i.Added, i.Slots, i.Expansion != 0, i.ErrorRate()
+		if i.Layout == store.LayoutRedisBloom {
+			f.Kind = i.Layout.String()
+		}
+	case *store.CountMin:
+		f.Items = v.Total()
+	case *store.TopK:
+		best, _ := v.List()
+		f.Items, f.Capacity, f.Grows = uint64(len(best)), uint64(v.Config().K), true
+	}
+	return f
+}

@@ -1,0 +1,351 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// This file looks at the pages with a real browser, Debian's chromium, which
+// scripts/deps installs.
+
+var screenshots = flag.String("screenshots", "", "write pictures of the pages to this `folder`")
+
+// pageTest is a server and a tab of a browser at it.
+type pageTest struct {
+	*testServer
+	t   *testing.T
+	ctx context.Context
+	url string
+}
+
+// browse starts a server with some filters, and a browser.
+func browse(t *testing.T, change ...func(*Config)) *pageTest {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("there is no chromium to look at the pages with; scripts/deps test installs it: %v", err)
+	}
+	s := start(t, change...)
+	site := httptest.NewServer(s.HTTP(HTTPConfig{}))
+	t.Cleanup(site.Close)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1200, 800))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // chromium has none for root
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	tab, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(tab); err != nil {
+			t.Error(err)
+		}
+		cancel()
+	})
+	if err := chromedp.Do(tab); err != nil { // the browser lives as long as this context
+		t.Fatal(err)
+	}
+	ctx, late := context.WithTimeout(tab, 5*patience)
+	t.Cleanup(late)
+	p := &pageTest{s, t, ctx, site.URL}
+	t.Cleanup(func() { // ends the streams of pages before the server waits for them
+		p.do(chromedp.Navigate("about:blank"))
+	})
+	return p
+}
+
+// do does things in the browser.
+func (p *pageTest) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// get returns what an action does.
+func get[T any](p *pageTest, action chromedp.Action[T]) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, action)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return v
+}
+
+// at goes to a page.
+func (p *pageTest) at(path string) { p.t.Helper(); p.do(chromedp.Navigate(p.url + path)) }
+
+// says returns the text of an element.
+func (p *pageTest) says(selector string) string {
+	p.t.Helper()
+	return get(p, chromedp.Text(chromedp.CSS(selector)))
+}
+
+// js returns what a script says.
+func js[T any](p *pageTest, script string) T {
+	p.t.Helper()
+	return get(p, chromedp.Evaluate[T](script))
+}
+
+// until waits for a script to say true. While a page is on its way, there is none that
+// a script could run in.
+func (p *pageTest) until(script string) {
+	p.t.Helper()
+	for {
+		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](script))
+		if ok && err == nil {
+			return
+		}
+		if p.ctx.Err() != nil {
+			p.t.Fatalf("%s: %v, %v", script, ok, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// shot writes a picture of the page if pictures are asked for.
+func (p *pageTest) shot(name string) {
+	p.t.Helper()
+	if *screenshots == "" {
+		return
+	}
+	b := get(p, chromedp.FullScreenshot(100))
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), b, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// fill makes filters as people have them.
+func (p *pageTest) fill() {
+	p.t.Helper()
+	s := p.testServer
+	for name, c := range map[string]struct {
+		make       string
+		have, asks int
+	}{
+		"crawler:urls":              {"BF.RESERVE crawler:urls 0.001 20000 NONSCALING", 17100, 5000},
+		"mail:forbidden":            {"BF.RESERVE mail:forbidden 1e-6 50000", 12000, 900},
+		"<script>alert(1)</script>": {"BF.RESERVE <script>alert(1)</script> 0.01 1000 NONSCALING", 1100, 10},
+		"recent":                    {"BF.WINDOW recent 0.01 5000 1h", 3000, 100},
+		"from redis":                {"", 4000, 1000},
+	} {
+		if c.make != "" {
+			s.run(p.t, strings.Fields(c.make)...)
+		}
+		for at := 0; at < c.have; at += 1000 {
+			s.run(p.t, append([]string{"BF.MADD", name}, keysOf("", at, min(1000, c.have-at))...)...)
+		}
+		s.run(p.t, append([]string{"BF.MEXISTS", name}, keysOf("", c.have-c.asks/2, c.asks)...)...)
+	}
+	s.run(p.t, "CF.RESERVE", "sessions", "4000")
+	s.run(p.t, keysOf("CF.INSERT sessions ITEMS", 0, 2500)...)
+	s.run(p.t, "TOPK.RESERVE", "best", "5")
+	s.run(p.t, "TOPK.ADD", "best", "a", "b", "a")
+	s.clock.advance(10 * time.Second)
+}
+
+// The overview has the numbers of the API, and follows them without being loaded anew.
+func TestBrowserOverview(t *testing.T) {
+	p := browse(t)
+	p.fill()
+	p.at("/")
+	p.do(chromedp.WaitVisible(chromedp.CSS("#rows tr")))
+	rows := js[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#rows tr")].map(r => [r.dataset.key, r.children[2].title]))`)
+	if len(rows) != 7 {
+		t.Errorf("rows %v", rows)
+	}
+	for name, shown := range rows {
+		answer, err := http.Get(p.url + "/v1/filters/" + url.PathEscape(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state struct{ Info map[string]float64 }
+		if err := json.NewDecoder(answer.Body).Decode(&state); err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		items, ok := state.Info["number_of_items_inserted"]
+		if !ok {
+			items = 2 // the top-k sketch does not tell
+		}
+		if want := fmt.Sprintf("%.0f", items); strings.ReplaceAll(shown, ",", "") != want {
+			t.Errorf("%s has %s keys on the page, and %s by the API", name, shown, want)
+		}
+	}
+	if marked := js[int](p, `document.querySelectorAll("#rows tr.marked").length`); marked != 2 {
+		t.Errorf("%d rows are marked", marked)
+	}
+	p.shot("overview")
+	p.until(`document.getElementById("live").textContent === "live"`)
+	p.do(chromedp.Focus(chromedp.CSS(`tr[data-key="best"] a`)))
+	p.run(t, "BF.MADD", "new one", "a", "b", "c")
+	p.run(t, "DEL", "recent")
+	p.clock.advance(5 * time.Second)
+	p.until(`document.querySelector('tr[data-key="new one"] td[title="3"]') !== null && document.querySelector('tr[data-key="recent"]') === null`)
+	if focus := js[string](p, `document.activeElement.textContent`); focus != "best" {
+		t.Errorf("the focus went to %q", focus)
+	}
+	// Without the hand on a mouse: to the first filter, and in.
+	p.at("/?q=script")
+	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+	if id := js[string](p, `document.activeElement.id || location.hash`); !strings.HasSuffix(id, "main") {
+		t.Errorf("the first tab leads to %q", id)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#rows a")), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS("#state")))
+	if title := p.says("h1"); title != "Filter <script>alert(1)</script>" {
+		t.Errorf("the title is %q", title)
+	}
+}
+
+// A filter's page does what its forms say, tells what is wrong, and refuses forms that
+// are not its own.
+func TestBrowserFilter(t *testing.T) {
+	p := browse(t)
+	p.fill()
+	for i := range 50 { // an hour of history
+		p.run(t, append([]string{"BF.MADD", "mail:forbidden"}, keysOf("", 12000+200*i, 200)...)...)
+		if err := p.store.Record(); err != nil {
+			t.Fatal(err)
+		}
+		p.clock.advance(time.Minute)
+	}
+	p.at("/filter?name=mail%3Aforbidden")
+	p.until(`[...document.images].every(i => i.loading === "lazy" || i.complete && i.naturalWidth > 0)`)
+	if items := p.says("#items"); items != "22,000" {
+		t.Errorf("%s keys", items)
+	}
+	if state := p.says("#state"); !strings.Contains(state, "grows in about") {
+		t.Errorf("no outlook in %q", state)
+	}
+	js[int](p, `[...document.images].map(i => i.loading = "eager").length`)
+	p.until(`[...document.images].every(i => i.complete && i.naturalWidth > 0)`)
+	p.shot("filter")
+	ask := func(keys, button string) {
+		p.do(chromedp.SetValue(chromedp.CSS("#check textarea"), keys), chromedp.Click(chromedp.CSS(button)), chromedp.WaitVisible(chromedp.CSS("#check")))
+	}
+	ask("key 1\nabsent", "#check button:not([formaction])")
+	p.do(chromedp.WaitVisible(chromedp.CSS("#check table")))
+	if text := p.says("#check table"); !strings.Contains(text, "maybe") || !strings.Contains(text, "certainly not") {
+		t.Errorf("the answers are %q", text)
+	}
+	ask("key 1\none more", "#check button[formaction]")
+	p.do(chromedp.WaitVisible(chromedp.CSS(".done")))
+	if text := p.says(".done"); text != "1 of 2 keys were new." {
+		t.Errorf("it says %q", text)
+	}
+	// An error of a form.
+	p.do(chromedp.SetValue(chromedp.CSS(`input[name="number"]`), "soon"), chromedp.Submit(chromedp.CSS(`input[name="number"]`)), chromedp.WaitVisible(chromedp.CSS("#problem")))
+	if text := p.says("#problem"); !strings.Contains(text, "Write a number") {
+		t.Errorf("it says %q", text)
+	}
+	// A form with another proof changes nothing.
+	js[int](p, `document.querySelector('#delete input[name="csrf"]').value = "x"; document.querySelector('#delete input[name="sure"]').checked = true; 0`)
+	p.do(
+		chromedp.Submit(chromedp.CSS(`#delete input[name="sure"]`)), chromedp.WaitVisible(chromedp.CSS(".problem")),
+	)
+	if text := p.says(".problem"); !strings.Contains(text, "Nothing was changed") || p.store.Get([]byte("mail:forbidden")) == nil {
+		t.Errorf("it says %q", text)
+	}
+	// The browser does not send what is not confirmed, and sends what is.
+	p.at("/filter?name=mail%3Aforbidden")
+	p.do(chromedp.Click(chromedp.CSS("#delete button")))
+	if p.store.Get([]byte("mail:forbidden")) == nil {
+		t.Error("it was deleted without a confirmation")
+	}
+	p.do(chromedp.Click(chromedp.CSS(`#delete input[name="sure"]`)), chromedp.Click(chromedp.CSS("#delete button")), chromedp.WaitVisible(chromedp.CSS("#rows")))
+	if p.store.Get([]byte("mail:forbidden")) != nil || p.says(".done") != "The filter was deleted." {
+		t.Error("it was not deleted")
+	}
+}
+
+// The other pages work, narrow and dark too, and nothing breaks the policy.
+func TestBrowserPages(t *testing.T) {
+	p := browse(t, func(c *Config) { c.Password = "sesame" })
+	p.at("/")
+	p.do(chromedp.WaitVisible(chromedp.CSS("input[name=password]")), chromedp.SendKeys(chromedp.CSS("input[name=password]"), "wrong\n"), chromedp.WaitVisible(chromedp.CSS("#problem")))
+	p.do(chromedp.SendKeys(chromedp.CSS("input[name=password]"), "sesame\n"), chromedp.WaitVisible(chromedp.CSS("#totals")))
+	p.fill()
+	p.at("/plan?n=20M&p=1e-4")
+	p.until(`[...document.images].every(i => i.complete && i.naturalWidth > 0)`)
+	if text := p.says("#plan"); !strings.Contains(text, "20,000,000") {
+		t.Errorf("the plan is %q", text)
+	}
+	p.shot("planner")
+	p.at("/how?m=40")
+	p.do(chromedp.SendKeys(chromedp.CSS(`input[name="ask"]`), "plum"), chromedp.WaitVisible(chromedp.CSS("#verdict")))
+	if lit := js[int](p, `document.querySelectorAll("#bits .hit").length`); lit != 3 || !strings.Contains(js[string](p, "location.search"), "ask=plum") {
+		t.Errorf("%d places light up", lit)
+	}
+	p.do(chromedp.Click(chromedp.CSS("#error")))
+	p.until(`document.querySelector("#verdict")?.textContent.includes("false positive")`)
+	p.shot("how")
+	p.at("/compare?a=recent&b=sessions")
+	p.do(chromedp.WaitVisible(chromedp.CSS("#problem")))
+
+	bright := js[string](p, `getComputedStyle(document.body).backgroundColor`)
+	get(p, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		})
+		return chromedp.Void{}, err
+	})
+	if dark := js[string](p, `getComputedStyle(document.body).backgroundColor`); dark == bright {
+		t.Errorf("the dark page is as bright as the other, %s", dark)
+	}
+	p.at("/")
+	p.do(chromedp.WaitVisible(chromedp.CSS("#rows tr")))
+	p.do(chromedp.EmulateViewport(360, 700, chromedp.EmulateMobile))
+	for _, path := range []string{"/", "/filter?name=crawler%3Aurls", "/plan", "/how", "/how?type=blocked&ask=x", "/compare"} {
+		p.at(path)
+		p.do(chromedp.WaitReady(chromedp.CSS("main")))
+		if wide := js[int](p, `document.documentElement.scrollWidth`); wide > 360 {
+			t.Errorf("%s is %d pixels wide on a screen of 360", path, wide)
+		}
+		unnamed := js[[]string](p, `[...document.querySelectorAll("input:not([type=hidden]), select, textarea")].filter(e => !e.labels.length).map(e => e.outerHTML)
+			.concat([...document.images].filter(i => !i.hasAttribute("alt")).map(i => i.outerHTML))`)
+		if len(unnamed) > 0 {
+			t.Errorf("%s: a screen reader has no name for %q", path, unnamed)
+		}
+	}
+	p.do(chromedp.Click(chromedp.CSS(".who button")), chromedp.WaitVisible(chromedp.CSS("input[name=password]")))
+}
+
+// Ten thousand filters are shown, sorted and searched as a few are.
+func TestBrowserManyFilters(t *testing.T) {
+	p := browse(t)
+	for i := range 10_000 {
+		p.run(t, append([]string{"BF.MADD", fmt.Sprintf("filter:%05d", i)}, keysOf("", 0, 1+i%9)...)...)
+	}
+	p.at("/")
+	p.do(chromedp.WaitVisible(chromedp.CSS("#rows tr")))
+	if text := p.says("#totals"); !strings.Contains(text, "10000") {
+		t.Errorf("the totals are %q", text)
+	}
+	if n := js[int](p, `document.querySelectorAll("#rows tr").length`); n != 100 {
+		t.Errorf("%d rows", n)
+	}
+	p.do(chromedp.Click(chromedp.CSS(`a[rel="next"]`)), chromedp.WaitVisible(chromedp.CSS(`tr[data-key="filter:00100"]`)))
+	p.do(chromedp.Click(chromedp.CSS(`th a[href*="sort=items"]`)), chromedp.WaitVisible(chromedp.CSS(`th[aria-sort="descending"]`)))
+	if first := js[string](p, `document.querySelector("#rows tr").dataset.key`); first != "filter:00008" {
+		t.Errorf("the filter with the most keys is %s", first)
+	}
+	p.do(chromedp.SendKeys(chromedp.CSS(`input[name="q"]`), "09999\n"), chromedp.WaitVisible(chromedp.CSS(`tr[data-key="filter:09999"]`)))
+	if n := js[int](p, `document.querySelectorAll("#rows tr").length`); n != 1 {
+		t.Errorf("%d rows are found", n)
+	}
+}

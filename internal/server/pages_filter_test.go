@@ -1,0 +1,208 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"seen/bloom"
+	"seen/internal/store"
+	"seen/internal/web"
+)
+
+func visitorOf(t *testing.T, s *testServer) *visitor {
+	t.Helper()
+	return (&pages{s.Server, &s.board}).Anybody().(*visitor)
+}
+
+// What a visitor does is what the commands do, for every type.
+func TestVisitorChanges(t *testing.T) {
+	s := start(t)
+	s.run(t, "BF.RESERVE", "fixed", "0.001", "1000", "NONSCALING")
+	s.run(t, "BF.RESERVE", "theirs", "0.001", "1000", "LAYOUT", "redisbloom")
+	s.run(t, "BF.WINDOW", "window", "0.001", "1000", "1h")
+	s.run(t, "CF.RESERVE", "cuckoo", "2000")
+	s.run(t, "CMS.INITBYDIM", "counts", "1000", "5")
+	s.run(t, "TOPK.RESERVE", "best", "5")
+	v := visitorOf(t, s)
+	for _, c := range []struct {
+		name    string
+		added   int // of the keys a, b, a
+		layers  int
+		formats string
+		clear   bool
+	}{
+		{"fixed", 2, 1, "dump file", true}, {"theirs", 2, 1, "dump", true}, {"window", 2, 1, "dump", true},
+		{"cuckoo", 2, 0, "dump", false}, {"counts", 0, 0, "dump", false}, {"best", 0, 0, "dump", false},
+	} {
+		added, all, err := v.Add(c.name, strings.NewReader("a\nb\r\n\na"))
+		if err != nil || added != c.added || all != 3 {
+			t.Fatalf("%s: %d of %d were new, %v", c.name, added, all, err)
+		}
+		answers, err := v.Check(c.name, [][]byte{[]byte("a"), []byte("absent")})
+		if err != nil || len(answers) != 2 || !answers[0].Found || answers[1].Found {
+			t.Errorf("%s: %+v, %v", c.name, answers, err)
+		} else if c.added == 0 && answers[0].Count != 2 {
+			t.Errorf("%s: %+v", c.name, answers)
+		}
+		d, err := v.Filter(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var formats []string
+		for _, f := range d.Formats {
+			formats = append(formats, f.Name)
+			var b bytes.Buffer
+			if err := v.Download(c.name, f.Name, func() io.Writer { return &b }); err != nil || b.Len() == 0 {
+				t.Errorf("%s as %s: %d bytes, %v", c.name, f.Name, b.Len(), err)
+			}
+			switch f.Name {
+			case "dump":
+				s.run(t, "RESTORE", "again "+c.name, "0", b.String())
+				if answers, err := v.Check("again "+c.name, [][]byte{[]byte("a")}); err != nil || !answers[0].Found {
+					t.Errorf("%s is not what it was: %v, %v", c.name, answers, err)
+				}
+			case "file":
+				f, err := bloom.Decode(b.Bytes(), bloom.LoadOptions{Secret: s.store.Hash().Secret})
+				if err != nil || !f.(*bloom.Blocked).HasString("b") || f.(*bloom.Blocked).HasString("absent") {
+					t.Errorf("the file: %v", err)
+				}
+			}
+		}
+		if len(d.Layers) != c.layers || strings.Join(formats, " ") != c.formats || d.May != (web.May{Check: true, Add: true, Clear: c.clear, Expire: true, Delete: true}) {
+			t.Errorf("%s: %d layers, formats %v, may %+v", c.name, len(d.Layers), formats, d.May)
+		}
+		bits, err := v.Bits(c.name)
+		if err != nil || (len(bits) == 0) != (c.added == 0) {
+			t.Errorf("%s: bits of %d layers, %v", c.name, len(bits), err)
+		}
+		if err := v.Expire(c.name, time.Hour); err != nil {
+			t.Error(err)
+		}
+		if d, _ := v.Filter(c.name); d.Expires.Sub(s.clock.Now()) != time.Hour {
+			t.Errorf("%s expires at %v", c.name, d.Expires)
+		}
+		if err := v.Expire(c.name, 0); err != nil {
+			t.Error(err)
+		}
+		if d, _ := v.Filter(c.name); !d.Expires.IsZero() {
+			t.Errorf("%s expires at %v", c.name, d.Expires)
+		}
+		if c.clear {
+			if err := v.Clear(c.name); err != nil {
+				t.Error(err)
+			}
+			if d, _ := v.Filter(c.name); d.Items != 0 {
+				t.Errorf("%s has %d keys", c.name, d.Items)
+			}
+		}
+		if err := v.Delete(c.name); err != nil {
+			t.Error(err)
+		}
+		for what, err := range map[string]error{
+			"delete": v.Delete(c.name), "expire": v.Expire(c.name, time.Hour), "check": second(v.Check(c.name, nil)), "show": second(v.Filter(c.name)),
+			"history": second(v.History(c.name, web.Day)),
+		} {
+			var refused *web.Refused
+			if !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+				t.Errorf("%s of %s, which is gone: %v", what, c.name, err)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A filter that is full says so, and how far it came.
+func TestVisitorFills(t *testing.T) {
+	s := start(t)
+	s.run(t, "BF.RESERVE", "small", "1e-6", "1500", "NONSCALING")
+	var lines strings.Builder
+	for i := range 4000 {
+		fmt.Fprintln(&lines, i)
+	}
+	added, all, err := visitorOf(t, s).Add("small", strings.NewReader(lines.String()))
+	var refused *web.Refused
+	if !errors.As(err, &refused) || refused.Status != http.StatusInsufficientStorage || added != 1500 || all != 1500 {
+		t.Errorf("%d of %d were new, %v", added, all, err)
+	}
+}
+
+// What the user may not do cannot be done by pages.
+func TestVisitorRights(t *testing.T) {
+	s := start(t, func(c *Config) { c.Password = "sesame" })
+	for _, name := range []string{"a:1", "b:1"} {
+		s.run(t, "BF.ADD", name, "x")
+	}
+	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~a:*", "+@read")
+	v := (&pages{s.Server, &s.board}).Enter("ann", "one")
+	d, err := v.Filter("a:1")
+	if err != nil || d.May != (web.May{Check: true}) {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	_, _, added := v.Add("a:1", strings.NewReader("y"))
+	for what, err := range map[string]error{
+		"show b": second(v.Filter("b:1")), "bits of b": second(v.Bits("b:1")), "history of b": second(v.History("b:1", web.Hour)),
+		"compare": second(v.Compare("a:1", "b:1")), "check b": second(v.Check("b:1", [][]byte{[]byte("x")})),
+		"download b": v.Download("b:1", "file", func() io.Writer { t.Error("it is written"); return io.Discard }),
+		"add":        added, "clear": v.Clear("a:1"), "expire": v.Expire("a:1", time.Hour), "delete": v.Delete("a:1"),
+	} {
+		var refused *web.Refused
+		if !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if d, err := v.Filter("a:1"); err != nil || d.Items != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A comparison is what the filters have in common, within its errors.
+func TestVisitorCompares(t *testing.T) {
+	s := start(t)
+	for i, name := range []string{"a", "b"} {
+		s.run(t, "BF.RESERVE", name, "0.001", "5000", "NONSCALING")
+		s.run(t, keysOf("BF.MADD "+name, 1000*i, 3000)...)
+	}
+	s.run(t, "BF.RESERVE", "other", "0.01", "5000", "NONSCALING")
+	v := visitorOf(t, s)
+	c, err := v.Compare("a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, e := range map[string]struct{ is, stdErr, want float64 }{
+		"union": {c.Union.Value, c.Union.StdErr, 4000}, "intersection": {c.Intersection.Value, c.Intersection.StdErr, 2000},
+		"Jaccard": {c.Jaccard.Value, c.Jaccard.StdErr, 0.5},
+	} {
+		if !(math.Abs(e.is-e.want) < 5*e.stdErr && e.stdErr < e.want/10) {
+			t.Errorf("%s is %v ± %v, not %v", what, e.is, e.stdErr, e.want)
+		}
+	}
+	for _, other := range []string{"other", "none"} {
+		if _, err := v.Compare("a", other); err == nil {
+			t.Errorf("a and %s are compared", other)
+		}
+	}
+}
+
+// The history that pages show is that of the store.
+func TestVisitorHistory(t *testing.T) {
+	s := start(t)
+	s.run(t, keysOf("BF.MADD a", 0, 60)...)
+	if err := s.store.Record(); err != nil {
+		t.Fatal(err)
+	}
+	samples, err := visitorOf(t, s).History("a", web.Hour)
+	if err != nil || len(samples) != 1 {
+		t.Fatalf("%+v, %v", samples, err)
+	}
+	if p := samples[0]; p.Items != 60 || p.Adds != 60 || p.Capacity != 100 || p.Step != store.Hour.Step() || !(p.Rate > 0 && p.Fill > 0) {
+		t.Errorf("%+v", p)
+	}
+}

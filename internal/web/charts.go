@@ -1,0 +1,285 @@
+package web
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"seen/internal/chart"
+	"seen/internal/figure"
+)
+
+// A historyChart is a picture of what was over a span.
+type historyChart struct {
+	name, title string
+	types       []string // of filters that have it; nil: all
+	draw        func(h *history) *chart.Panel
+}
+
+var historyCharts = []historyChart{
+	{"keys", "Keys and capacity", nil, drawKeys},
+	{"fill", "Fill ratio", []string{"bloom", "cuckoo"}, drawFill},
+	{"rate", "Error rate", []string{"bloom", "cuckoo"}, drawRate},
+	{"traffic", "Adds, checks and answers per second", nil, drawTraffic},
+}
+
+// chartsOf returns the pictures that filters of a type have.
+func chartsOf(kind string) (all []historyChart) {
+	for _, c := range historyCharts {
+		if c.types == nil || slices.Contains(c.types, kind) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// history is the samples of a filter over a span, and how it is now.
+type history struct {
+	detail  *Detail
+	samples []Sample
+	now     time.Time
+	length  time.Duration
+	unit    time.Duration // of the axis
+	axis    string
+}
+
+func filterChart(r *request) error {
+	name, span := r.FormValue("name"), spanOf(r.FormValue("span"))
+	d, err := r.visitor.Filter(name)
+	if err != nil {
+		return err
+	}
+	samples, err := r.visitor.History(name, span)
+	if err != nil {
+		return err
+	}
+	h := &history{detail: d, samples: samples, now: r.Now()}
+	switch span {
+	case Day:
+		h.length, h.unit, h.axis = 24*time.Hour, time.Hour, "hours before now"
+	case Month:
+		h.length, h.unit, h.axis = 30*24*time.Hour, 24*time.Hour, "days before now"
+	default:
+		h.length, h.unit, h.axis = time.Hour, time.Minute, "minutes before now"
+	}
+	for _, c := range chartsOf(d.Type) {
+		if c.name == r.FormValue("show") {
+			return r.picture("svg", c.draw(h))
+		}
+	}
+	return &Refused{http.StatusNotFound, "There is no such picture."}
+}
+
+// picture answers with panels. Their attributes of style are allowed, since a picture
+// is shown by itself and holds no text of others.
+func (r *request) picture(format string, panels ...*chart.Panel) error {
+	b, err := chart.Picture(format, panels...)
+	if err != nil {
+		return err
+	}
+	kind := "image/png"
+	if format == "svg" {
+		kind = "image/svg+xml"
+		r.out.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox")
+	}
+	return r.image(kind, b)
+}
+
+func (r *request) image(kind string, b []byte) error {
+	r.out.Header().Set("Content-Type", kind)
+	_, _ = r.out.Write(b) // if the browser has gone, there is nobody to tell
+	return errAnswered
+}
+
+// panel returns an empty panel over the span, as wide as a page shows it.
+func (h *history) panel(y string) *chart.Panel {
+	p := chart.NewPanel(h.axis, y)
+	p.Width, p.Height = 13*vg.Centimeter, 7*vg.Centimeter
+	p.X.Min, p.X.Max = -float64(h.length)/float64(h.unit), 0
+	p.LegendLeft(true)
+	p.Y.Min, p.Y.Max = 0, 1
+	return p
+}
+
+// at returns the place of a time on the axis.
+func (h *history) at(t time.Time) float64 {
+	return max(-float64(h.length), -float64(h.now.Sub(t))) / float64(h.unit)
+}
+
+// level returns the curve of what stays as it is while nothing happens.
+func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
+	add := func(t time.Time, v float64) {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			points = append(points, plotter.XY{X: h.at(t), Y: v})
+		}
+	}
+	from := h.now.Add(-h.length)
+	if len(h.samples) > 0 && h.samples[0].Begin.Before(from) {
+		add(from, of(h.samples[0]))
+	}
+	last := math.NaN()
+	for _, s := range h.samples {
+		end := s.Begin.Add(s.Step)
+		if end.Before(from) {
+			last = of(s)
+			continue
+		}
+		add(s.Begin, last) // until then nothing has happened
+		last = of(s)
+		if end.Before(h.now) {
+			add(end, last)
+		}
+	}
+	present := Sample{Items: h.detail.Items, Capacity: h.detail.Capacity, Fill: h.detail.Fill, Rate: h.detail.Rate}
+	if len(h.samples) == 0 { // older than any sample, or too young for one
+		add(laterOf(from, h.detail.Created), of(present))
+	}
+	add(h.now, of(present))
+	return points
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// perSecond returns the curve of how often something happened: nothing in steps
+// without a sample.
+func (h *history) perSecond(of func(Sample) uint64) (points plotter.XYs) {
+	from := h.now.Add(-h.length)
+	add := func(t time.Time, v float64) {
+		if !t.Before(from) {
+			points = append(points, plotter.XY{X: h.at(t), Y: v})
+		}
+	}
+	last := laterOf(from, h.detail.Created)
+	add(last, 0)
+	for _, s := range h.samples {
+		end := s.Begin.Add(s.Step)
+		if end.After(h.now) {
+			end = h.now
+		}
+		if seconds := end.Sub(s.Begin).Seconds(); seconds > 0 {
+			if s.Begin.After(last) {
+				add(last, 0)
+				add(s.Begin, 0)
+			}
+			rate := float64(of(s)) / seconds
+			add(s.Begin, rate)
+			add(end, rate)
+			last = end
+		}
+	}
+	if last.Before(h.now) {
+		add(last, 0)
+		add(h.now, 0)
+	}
+	return points
+}
+
+// room sets the axis of values from 0 to a little over the largest of the curves.
+func room(p *chart.Panel, curves ...chart.Curve) {
+	most := 0.0
+	for _, c := range curves {
+		for _, q := range c.Points {
+			most = max(most, q.Y)
+		}
+	}
+	p.Y.Min, p.Y.Max = 0, cmp.Or(1.15*most, 1)
+	p.Y.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		ticks := plot.DefaultTicks{}.Ticks(low, high)
+		for i := range ticks {
+			if ticks[i].Label != "" && ticks[i].Value >= 1000 {
+				ticks[i].Label = figure.Short(uint64(math.Round(ticks[i].Value)))
+			}
+		}
+		return ticks
+	})
+	p.Grid()
+	for _, c := range curves {
+		p.Curve(c)
+	}
+}
+
+func drawKeys(h *history) *chart.Panel {
+	p := h.panel("keys")
+	curves := []chart.Curve{{Name: "keys", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: h.level(func(s Sample) float64 { return float64(s.Items) })}}
+	if h.detail.Type == "bloom" {
+		// Keys that were taken for seen by mistake are in too, and are not counted.
+		curves = append(curves, chart.Curve{
+			Name: "at most, with those missed", Look: chart.Look{Color: chart.SkyBlue, Width: 1.5, Dashes: []vg.Length{4, 3}},
+			Points: h.level(func(s Sample) float64 { return float64(s.Items) / (1 - min(s.Rate, 0.999)) }),
+		})
+	}
+	if h.detail.Capacity > 0 {
+		curves = append(curves, chart.Curve{Name: "capacity", Look: chart.Mark(4, 3), Points: h.level(func(s Sample) float64 { return float64(s.Capacity) })})
+	}
+	room(p, curves...)
+	return p
+}
+
+func drawFill(h *history) *chart.Panel {
+	p := h.panel("share of ones")
+	if h.detail.Type == "cuckoo" {
+		p.Y.Label.Text = "share of slots in use"
+	}
+	room(p, chart.Curve{Name: "fill ratio", Look: chart.Look{Color: chart.Green, Width: 2}, Points: h.level(func(s Sample) float64 { return s.Fill })})
+	p.Y.Max = 1
+	return p
+}
+
+func drawRate(h *history) *chart.Panel {
+	p := h.panel("error rate")
+	now := chart.Curve{Name: "error rate", Look: chart.Look{Color: chart.Vermilion, Width: 2}, Points: h.level(func(s Sample) float64 {
+		if s.Rate <= 0 {
+			return math.NaN() // a logarithm has no place for it
+		}
+		return s.Rate
+	})}
+	curves := []chart.Curve{now}
+	if asked := h.detail.Asked; asked > 0 {
+		curves = append(curves, chart.Curve{
+			Name: "asked for, at capacity", Look: chart.Mark(4, 3),
+			Points: plotter.XYs{{X: p.X.Min, Y: asked}, {X: 0, Y: asked}},
+		})
+	}
+	p.DecadesDown(curves...)
+	p.Grid()
+	for _, c := range curves {
+		p.Curve(c)
+	}
+	return p
+}
+
+func drawTraffic(h *history) *chart.Panel {
+	p := h.panel("keys per second")
+	room(p,
+		chart.Curve{Name: "adds", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: h.perSecond(func(s Sample) uint64 { return s.Adds })},
+		chart.Curve{Name: "checks", Look: chart.Look{Color: chart.Orange, Width: 2}, Points: h.perSecond(func(s Sample) uint64 { return s.Checks })},
+		chart.Curve{Name: "found", Look: chart.Look{Color: chart.Green, Width: 1.5, Dashes: []vg.Length{4, 3}}, Points: h.perSecond(func(s Sample) uint64 { return s.Hits })},
+	)
+	return p
+}
+
+func filterBits(r *request) error {
+	layers, err := r.visitor.Bits(r.FormValue("name"))
+	if err != nil {
+		return err
+	}
+	if len(layers) == 0 {
+		return &Refused{http.StatusNotFound, "There are no bits to show."}
+	}
+	b, err := chart.Heat(layers)
+	if err != nil {
+		return err
+	}
+	return r.image("image/png", b)
+}

@@ -1,0 +1,151 @@
+package web
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"seen/sizing"
+)
+
+// fake is a server with a user, and with filters that a test may change.
+type fake struct {
+	mu       sync.Mutex
+	open     bool   // nobody has to say who they are
+	password string // of the user ann
+	reader   bool   // visitors may only look
+	overview Overview
+	samples  []Sample
+	keys     map[string]bool // of the filter a
+	expires  time.Duration
+	done     chan struct{}
+}
+
+type fakeVisitor struct {
+	*fake
+	name, password string
+}
+
+func (f *fake) Enter(name, password string) Visitor {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if name != "ann" || password != f.password {
+		return nil
+	}
+	return &fakeVisitor{f, name, password}
+}
+
+func (f *fake) Anybody() Visitor {
+	if !f.open {
+		return nil
+	}
+	return &fakeVisitor{f, "default", ""}
+}
+
+func (f *fake) Done() <-chan struct{} { return f.done }
+func (v *fakeVisitor) User() string   { return v.name }
+
+func (v *fakeVisitor) Valid() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.name == "default" || v.password == v.fake.password
+}
+
+func (v *fakeVisitor) Overview() (Overview, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.overview, nil
+}
+
+// There is one filter, a, while it has a set of keys.
+func (v *fakeVisitor) there(name string) error {
+	if name != "a" || v.keys == nil {
+		return &Refused{http.StatusNotFound, fmt.Sprintf("There is no filter %q.", name)}
+	}
+	return nil
+}
+
+func (v *fakeVisitor) Filter(name string) (*Detail, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	d := &Detail{
+		Filter: Filter{Name: name, Type: "bloom", Items: uint64(len(v.keys)), Capacity: 100, Rate: 1e-3, Asked: 0.01, Bytes: 1 << 20, Hits: math.NaN()},
+		Fill:   0.25, Facts: []Fact{{"layout", "seen"}}, Layers: []Layer{{Bits: 4096, Probes: 7, Capacity: 100}},
+		Formats: []Format{{"dump", "dump", ".dump", "for RESTORE"}},
+	}
+	if v.expires > 0 {
+		d.Expires = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if !v.reader {
+		d.May = May{true, true, true, true, true}
+	}
+	return d, v.there(name)
+}
+
+func (v *fakeVisitor) History(string, Span) ([]Sample, error) { return v.samples, nil }
+
+func (v *fakeVisitor) Bits(name string) ([][]float64, error) {
+	return [][]float64{{0, 0.5, 1}, make([]float64, 100)}, v.there(name)
+}
+
+func (v *fakeVisitor) Compare(a, b string) (*Comparison, error) {
+	e := func(v float64) sizing.Estimate { return sizing.Estimate{Value: v, StdErr: v / 100} }
+	if b == "other" {
+		return nil, &Refused{http.StatusBadRequest, "They are unlike."}
+	}
+	return &Comparison{a, b, e(300), e(400), e(500), e(200), e(0.4)}, v.there(a)
+}
+
+func (v *fakeVisitor) Check(name string, keys [][]byte) (answers []Answer, err error) {
+	for _, k := range keys {
+		answers = append(answers, Answer{Key: string(k), Found: v.keys[string(k)]})
+	}
+	return answers, v.there(name)
+}
+
+func (v *fakeVisitor) Add(name string, lines io.Reader) (added, all int, err error) {
+	if err := v.there(name); err != nil {
+		return 0, 0, err
+	}
+	if v.reader {
+		return 0, 0, &Refused{http.StatusForbidden, "You may not add."}
+	}
+	for in := bufio.NewScanner(lines); in.Scan(); all++ {
+		if all == 1000 {
+			return added, all, &Refused{http.StatusInsufficientStorage, "The filter is full."}
+		}
+		if !v.keys[in.Text()] {
+			added++
+		}
+		v.keys[in.Text()] = true
+	}
+	return added, all, nil
+}
+
+func (v *fakeVisitor) Clear(name string) error {
+	clear(v.keys)
+	return v.there(name)
+}
+
+func (v *fakeVisitor) Expire(name string, after time.Duration) error {
+	v.expires = after
+	return v.there(name)
+}
+
+func (v *fakeVisitor) Delete(name string) error {
+	err := v.there(name)
+	v.keys = nil
+	return err
+}
+
+func (v *fakeVisitor) Download(name, format string, begin func() io.Writer) error {
+	if len(v.keys) == 0 {
+		return &Refused{http.StatusConflict, "It is empty."}
+	}
+	_, err := io.WriteString(begin(), "bytes of "+name)
+	return err
+}

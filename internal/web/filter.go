@@ -1,0 +1,361 @@
+package web
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"seen/internal/figure"
+)
+
+// filterPage is what the page of a filter shows.
+type filterPage struct {
+	*Detail
+	Spans    []spanLink
+	Span     Span
+	Charts   []chartLink
+	Bits     bool
+	Outlook  string   // when it will be full
+	Missed   float64  // keys that were taken for seen by mistake, at most
+	Answers  []Answer // to a question
+	Question string   // that was asked
+	Problem  string   // with a form
+	Now      time.Time
+}
+
+// spanLink leads to the page with charts over another span.
+type spanLink struct {
+	Title, URL string
+	Current    bool
+}
+
+// chartLink is a picture of the page.
+type chartLink struct{ Title, URL string }
+
+var spans = []struct {
+	span   Span
+	title  string
+	length time.Duration
+}{{Hour, "the last hour", time.Hour}, {Day, "the last day", 24 * time.Hour}, {Month, "the last 30 days", 30 * 24 * time.Hour}}
+
+// spanOf returns the span of a name, Hour for others.
+func spanOf(name string) Span {
+	for _, s := range spans {
+		if string(s.span) == name {
+			return s.span
+		}
+	}
+	return Hour
+}
+
+// filterPage returns what the page of the filter that the request names shows.
+func (r *request) filterPage() (*filterPage, error) {
+	name := r.FormValue("name")
+	d, err := r.visitor.Filter(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &filterPage{Detail: d, Span: spanOf(r.FormValue("span")), Now: r.Now()}
+	for _, s := range spans {
+		u := "/filter?name=" + url.QueryEscape(name) + "&span=" + string(s.span)
+		p.Spans = append(p.Spans, spanLink{s.title, u, s.span == p.Span})
+	}
+	for _, c := range chartsOf(d.Type) {
+		p.Charts = append(p.Charts, chartLink{c.title, "/filter/chart.svg?name=" + url.QueryEscape(name) + "&span=" + string(p.Span) + "&show=" + c.name})
+	}
+	p.Bits = d.Type == "bloom" || d.Type == "cuckoo"
+	if p.Type == "bloom" && p.Rate < 1 {
+		p.Missed = float64(p.Items) * p.Rate / (1 - p.Rate)
+	}
+	samples, err := r.visitor.History(name, Day)
+	if err != nil {
+		return nil, err
+	}
+	p.Outlook = outlook(&d.Filter, samples, p.Now)
+	return p, nil
+}
+
+// outlook says when a filter will be full if keys go on coming as they have since the
+// oldest sample.
+func outlook(f *Filter, samples []Sample, now time.Time) string {
+	if f.Capacity == 0 || f.Items >= f.Capacity || f.Kind == "window" || f.Type == "topk" || len(samples) == 0 {
+		return ""
+	}
+	first := samples[0]
+	since := now.Sub(first.Begin.Add(min(first.Step, now.Sub(first.Begin)/2))) // the sample is of some time in its step
+	if f.Items <= first.Items || since < time.Minute {
+		return ""
+	}
+	left := float64(f.Capacity-f.Items) / float64(f.Items-first.Items) * since.Seconds()
+	what := "full"
+	if f.Grows {
+		what = "grows"
+	}
+	return fmt.Sprintf("%s in about %s at this rate", what, about(left))
+}
+
+// about writes a time in seconds with the unit that people would use.
+func about(seconds float64) string {
+	for _, u := range []struct {
+		name    string
+		seconds float64
+	}{{"year", 365.25 * 86400}, {"day", 86400}, {"hour", 3600}, {"minute", 60}} {
+		if n := seconds / u.seconds; n >= 1.5 || u.name == "minute" {
+			n = max(1, math.Round(n))
+			if n >= 1000 {
+				return "1,000 years or more"
+			}
+			if n == 1 {
+				return "1 " + u.name
+			}
+			return strconv.FormatFloat(n, 'f', 0, 64) + " " + u.name + "s"
+		}
+	}
+	return ""
+}
+
+// done are the messages about what was done. A page is told which by its address, so
+// that loading it anew does nothing twice.
+func (r *request) done() string {
+	count := func(key string) string {
+		n, _ := strconv.ParseUint(r.FormValue(key), 10, 64) // what is no number is 0
+		return figure.Comma(n)
+	}
+	switch r.FormValue("done") {
+	case "added":
+		return count("new") + " of " + count("of") + " keys were new."
+	case "cleared":
+		return "All keys were forgotten."
+	case "expires":
+		return "The time of deletion is set."
+	case "persists":
+		return "The filter will not be deleted by itself."
+	case "deleted":
+		return "The filter was deleted."
+	}
+	return ""
+}
+
+func showFilter(r *request) error {
+	p, err := r.filterPage()
+	if err != nil {
+		return err
+	}
+	r.message = r.done()
+	return r.renderFilter(http.StatusOK, p)
+}
+
+func (r *request) renderFilter(status int, p *filterPage) error {
+	return r.render(status, "filter", "Filter "+shown(p.Name), p)
+}
+
+// filterEvents keeps the page of a filter up to date.
+func filterEvents(r *request) error {
+	return r.follow(func() (map[string]string, error) {
+		p, err := r.filterPage()
+		if err != nil {
+			return nil, err
+		}
+		state, err := part("filter", "state", p)
+		if err != nil {
+			return nil, err
+		}
+		layers, err := part("filter", "layers", p)
+		return map[string]string{"state": state, "layers": layers}, err
+	})
+}
+
+// back leads to the page of the filter, with a message.
+func (r *request) back(done string, pairs ...any) error {
+	q := url.Values{"name": {r.PostForm.Get("name")}, "done": {done}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Set(fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1]))
+	}
+	return r.redirect("/filter?" + q.Encode())
+}
+
+// problem shows the page of the filter with what is wrong with a form.
+func (r *request) problem(err error) error {
+	refused, ok := err.(*Refused)
+	if !ok {
+		return err
+	}
+	p, failed := r.filterPage()
+	if failed != nil {
+		return err // what the form was about is not there, or not to be seen
+	}
+	p.Problem, p.Question = refused.Text, r.PostForm.Get("keys")
+	return r.renderFilter(refused.Status, p)
+}
+
+// maxAsked is the number of keys that are checked at once.
+const maxAsked = 1000
+
+func checkKeys(r *request) error {
+	text := r.PostForm.Get("keys")
+	var keys [][]byte
+	for line := range strings.Lines(text) {
+		if key := strings.TrimRight(line, "\r\n"); key != "" {
+			keys = append(keys, []byte(key))
+		}
+	}
+	switch {
+	case len(keys) == 0:
+		return r.problem(&Refused{http.StatusBadRequest, "Type a key to check, or several, one a line."})
+	case len(keys) > maxAsked:
+		return r.problem(&Refused{http.StatusBadRequest, fmt.Sprintf("These are %d keys. At most %d are checked at once.", len(keys), maxAsked)})
+	}
+	answers, err := r.visitor.Check(r.PostForm.Get("name"), keys)
+	if err != nil {
+		return r.problem(err)
+	}
+	p, err := r.filterPage()
+	if err != nil {
+		return err
+	}
+	p.Answers, p.Question = answers, text
+	return r.renderFilter(http.StatusOK, p)
+}
+
+func addKeys(r *request) error {
+	text := r.PostForm.Get("keys")
+	if strings.TrimSpace(text) == "" {
+		return r.problem(&Refused{http.StatusBadRequest, "Type a key to add, or several, one a line."})
+	}
+	added, all, err := r.visitor.Add(r.PostForm.Get("name"), strings.NewReader(text))
+	if err != nil {
+		return r.problem(stopped(err, added, all))
+	}
+	return r.back("added", "new", added, "of", all)
+}
+
+func upload(r *request) error {
+	if r.file == nil || r.file.FileName() == "" {
+		return r.problem(&Refused{http.StatusBadRequest, "Choose a file of keys, one a line."})
+	}
+	added, all, err := r.visitor.Add(r.PostForm.Get("name"), r.file)
+	if err != nil {
+		return r.problem(stopped(err, added, all))
+	}
+	return r.back("added", "new", added, "of", all)
+}
+
+// stopped says how far an addition came.
+func stopped(err error, added, all int) error {
+	if refused, ok := err.(*Refused); ok && all > 0 {
+		return &Refused{refused.Status, fmt.Sprintf("%s Before that, %d keys were added, %d of them new.", strings.TrimSuffix(refused.Text, ".")+".", all, added)}
+	}
+	return err
+}
+
+// confirmed refuses what was not confirmed.
+func (r *request) confirmed() error {
+	if r.PostForm.Get("sure") == "" {
+		return &Refused{http.StatusBadRequest, "Nothing was done: confirm it with the mark beside the button."}
+	}
+	return nil
+}
+
+func clearFilter(r *request) error {
+	if err := r.confirmed(); err != nil {
+		return r.problem(err)
+	}
+	if err := r.visitor.Clear(r.PostForm.Get("name")); err != nil {
+		return r.problem(err)
+	}
+	return r.back("cleared")
+}
+
+func expireFilter(r *request) error {
+	if r.PostForm.Get("never") != "" {
+		if err := r.visitor.Expire(r.PostForm.Get("name"), 0); err != nil {
+			return r.problem(err)
+		}
+		return r.back("persists")
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(r.PostForm.Get("number")), 64)
+	unit, ok := map[string]time.Duration{"minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour}[r.PostForm.Get("unit")]
+	if err != nil || !ok || !(n*unit.Hours() <= 24*36500) || n*unit.Seconds() < 1 {
+		return r.problem(&Refused{http.StatusBadRequest, "Write a number of minutes, hours or days, of a second to 100 years."})
+	}
+	if err := r.visitor.Expire(r.PostForm.Get("name"), time.Duration(n*float64(unit))); err != nil {
+		return r.problem(err)
+	}
+	return r.back("expires")
+}
+
+func deleteFilter(r *request) error {
+	if err := r.confirmed(); err != nil {
+		return r.problem(err)
+	}
+	if err := r.visitor.Delete(r.PostForm.Get("name")); err != nil {
+		return r.problem(err)
+	}
+	return r.redirect("/?done=deleted")
+}
+
+func download(r *request) error {
+	name, format := r.FormValue("name"), r.FormValue("format")
+	d, err := r.visitor.Filter(name)
+	if err != nil {
+		return err
+	}
+	for _, f := range d.Formats {
+		if f.Name != format {
+			continue
+		}
+		return r.visitor.Download(name, format, func() io.Writer {
+			h := r.out.Header()
+			h.Set("Content-Type", "application/octet-stream")
+			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(name) + f.Extension}))
+			r.answered = true
+			return r.out
+		})
+	}
+	return &Refused{http.StatusNotFound, "The filter cannot be had in that format."}
+}
+
+// fileName makes a name for a file of that of a filter.
+func fileName(name string) string {
+	ok := func(c rune) rune {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.ContainsRune("-_.", c) {
+			return c
+		}
+		return '_'
+	}
+	short := strings.TrimLeft(strings.Map(ok, name), ".")
+	if short == "" || len(short) > 100 {
+		short = base64.RawURLEncoding.EncodeToString([]byte(name[:min(len(name), 30)])) + "filter"
+	}
+	return short
+}
+
+// comparePage is what the comparison shows.
+type comparePage struct {
+	A, B    string
+	Result  *Comparison
+	Problem string
+}
+
+func compare(r *request) error {
+	p := comparePage{A: r.FormValue("a"), B: r.FormValue("b")}
+	status := http.StatusOK
+	if r.URL.Query().Has("b") {
+		var err error
+		if p.Result, err = r.visitor.Compare(p.A, p.B); err != nil {
+			refused, ok := err.(*Refused)
+			if !ok {
+				return err
+			}
+			p.Problem, status = refused.Text, refused.Status
+		}
+	}
+	return r.render(status, "compare", "Compare two filters", p)
+}

@@ -1,0 +1,405 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"seen/bloom"
+	"seen/internal/chart"
+	"seen/sizing"
+)
+
+// howPage explains filters with a small real one, which is made anew from the address
+// of the page each time.
+type howPage struct {
+	toy
+	Types, Hashes []string
+	Bits          []bit
+	Lines         bool // the bits are lines of 512
+	Answer        *answer
+	Example       string // an address that shows an error
+	Wrong         string // the word of it
+	Removal       *removal
+	Layers        []toyLayer
+	Fill          chartLink
+	Rate          float64 // by the formula
+	Ones          int
+}
+
+// toy is the filter that an address describes.
+type toy struct {
+	Type, Hash string
+	M, K       int
+	Words      []string // added, in this order
+	Ask        string
+	Remove     string
+}
+
+const (
+	mostWords   = 40
+	mostLetters = 64 // bytes of a word
+)
+
+var (
+	toyTypes  = []string{"classic", "partitioned", "blocked", "counting"}
+	toyHashes = []string{"xxh3", "xxh3, seed 1", "siphash"}
+)
+
+// newToy reads an address. What cannot be is replaced by what is next to it: this is
+// to play with.
+func newToy(q url.Values) toy {
+	number := func(name string, def, low, high int) int {
+		n, err := strconv.Atoi(q.Get(name))
+		if err != nil {
+			n = def
+		}
+		return min(max(n, low), high)
+	}
+	choice := func(name string, of []string) string {
+		if slices.Contains(of, q.Get(name)) {
+			return q.Get(name)
+		}
+		return of[0]
+	}
+	word := func(s string) string {
+		s = strings.Join(strings.Fields(s), " ")
+		return s[:min(len(s), mostLetters)]
+	}
+	t := toy{
+		Type: choice("type", toyTypes), Hash: choice("hash", toyHashes), M: number("m", 64, 8, 512), K: number("k", 3, 1, 8),
+		Ask: word(q.Get("ask")), Remove: word(q.Get("remove")),
+	}
+	text := "apple, pear, plum"
+	if q.Has("words") {
+		text = q.Get("words")
+	}
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' }) {
+		if w = word(w); w != "" && !slices.Contains(t.Words, w) && len(t.Words) < mostWords {
+			t.Words = append(t.Words, w)
+		}
+	}
+	switch t.Type {
+	case "partitioned":
+		t.M -= t.M % t.K
+	case "blocked":
+		t.M = sizing.LineBits
+	}
+	return t
+}
+
+// Text returns the words as they stand in the form.
+func (t toy) Text() string { return strings.Join(t.Words, ", ") }
+
+// query returns the address of the toy.
+func (t toy) query() string {
+	return url.Values{
+		"type": {t.Type}, "hash": {t.Hash}, "m": {strconv.Itoa(t.M)}, "k": {strconv.Itoa(t.K)}, "words": {t.Text()}, "ask": {t.Ask}, "remove": {t.Remove},
+	}.Encode()
+}
+
+func (t toy) hash() bloom.Hash {
+	switch t.Hash {
+	case "siphash":
+		return bloom.SecretHash([16]byte{15: 1})
+	case "xxh3, seed 1":
+		return bloom.Hash{Seed: 1}
+	}
+	return bloom.Hash{}
+}
+
+// params is the layout of the toy, but for another number of bits.
+func (t toy) params(m uint64) sizing.Params {
+	p := sizing.Params{M: m, K: t.K}
+	switch t.Type {
+	case "classic":
+		p.Shape = sizing.Classic
+	case "partitioned":
+		p.Shape, p.M = sizing.Partitioned, m-m%uint64(t.K)
+	case "counting":
+		p.Shape, p.CounterBits = sizing.Counting, sizing.DefaultCounterBits
+	case "blocked":
+		p.Shape, p.M, p.Lines, p.Lanes = sizing.Blocked, max(1, m/sizing.LineBits)*sizing.LineBits, 1, t.K
+	}
+	return p
+}
+
+// filter makes an empty filter of the toy's type with about m bits.
+func (t toy) filter(m uint64) (bloom.Set, error) {
+	c := bloom.Config{Params: t.params(m), Hash: t.hash()}
+	switch t.Type {
+	case "partitioned":
+		return bloom.NewPartitioned(c)
+	case "blocked":
+		return bloom.NewBlocked(c)
+	case "counting":
+		return bloom.NewCounting(c)
+	}
+	return bloom.New(c)
+}
+
+// bit is a bit, or counter, of the picture.
+type bit struct {
+	Value uint64
+	Probe bool   // the word that is asked for looks at it
+	Title string // who has set it
+	Class string
+}
+
+// answer is what the filter says of the word that was asked for.
+type answer struct {
+	Word   string
+	Hash   string
+	Probes []toyProbe
+	Found  bool
+	Added  bool // it really is in
+}
+
+type toyProbe struct {
+	Position uint64
+	Set      bool
+	By       string // the words that have set it
+}
+
+// removal is what becomes of the others when a word is removed.
+type removal struct {
+	Word    string
+	Cleared int
+	Lost    []string // words that are in, and are not found any more
+	Kept    []string // by counters instead
+}
+
+// toyLayer is a filter of a growing one.
+type toyLayer struct {
+	Capacity, Added uint64
+	Found           bool // the word that is asked for
+}
+
+// places returns where the bits of a word are.
+func places(f bloom.Set, word string) ([]uint64, error) {
+	hash := f.Hash()
+	traces, err := bloom.TraceOf(f, hash.SumString(word))
+	if err != nil {
+		return nil, err
+	}
+	var all []uint64
+	for _, p := range traces[0].Probes {
+		all = append(all, p.Position)
+	}
+	return all, nil
+}
+
+// newHowPage plays what the address describes.
+func newHowPage(t toy) (*howPage, error) {
+	p := &howPage{toy: t, Types: toyTypes, Hashes: toyHashes, Lines: t.Type == "blocked"}
+	f, err := t.filter(uint64(t.M))
+	if err != nil {
+		return nil, err
+	}
+	hash := f.Hash()
+	by := make([][]string, t.params(uint64(t.M)).M)
+	counts := make([]uint64, len(by))
+	for _, w := range t.Words {
+		f.AddHash(hash.SumString(w))
+		at, err := places(f, w)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range at {
+			counts[i]++
+			if !slices.Contains(by[i], w) {
+				by[i] = append(by[i], w)
+			}
+		}
+	}
+	p.Bits = make([]bit, len(by))
+	for i := range by {
+		p.Bits[i].Title = fmt.Sprintf("%d: %s", i, strings.Join(by[i], ", "))
+		if counts[i] > 0 {
+			p.Ones++
+			p.Bits[i].Value, p.Bits[i].Class = 1, "one"
+		}
+		if t.Type == "counting" {
+			p.Bits[i].Value = min(counts[i], 1<<sizing.DefaultCounterBits-1)
+		}
+	}
+	if t.Ask != "" {
+		if err := p.ask(f, by); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.remove(by); err != nil {
+		return nil, err
+	}
+	p.Rate = f.Stats().Params.ErrorRate(uint64(len(t.Words)))
+	p.Fill = chartLink{"Error rate, measured and by the formula", "/how/fill.svg?" + t.query()}
+	p.findWrong(f)
+	return p, p.grow()
+}
+
+// ask asks for the word, and marks what that looks at.
+func (p *howPage) ask(f bloom.Set, by [][]string) error {
+	hash := f.Hash()
+	h := hash.SumString(p.Ask)
+	traces, err := bloom.TraceOf(f, h)
+	if err != nil {
+		return err
+	}
+	a := &answer{Word: p.Ask, Hash: fmt.Sprintf("%016x", h), Found: f.HasHash(h), Added: slices.Contains(p.Words, p.Ask)}
+	for _, probe := range traces[0].Probes {
+		b := &p.Bits[probe.Position]
+		b.Probe = true
+		if b.Class += " hit"; !probe.Set {
+			b.Class += " miss"
+		}
+		a.Probes = append(a.Probes, toyProbe{probe.Position, probe.Set, strings.Join(by[probe.Position], ", ")})
+	}
+	p.Answer = a
+	return nil
+}
+
+// findWrong looks for a word that is not in and is taken for it.
+func (p *howPage) findWrong(f bloom.Set) {
+	hash := f.Hash()
+	for i := range 20_000 {
+		w := "word " + strconv.Itoa(i)
+		if f.HasHash(hash.SumString(w)) && !slices.Contains(p.Words, w) {
+			t := p.toy
+			t.Ask = w
+			p.Wrong, p.Example = w, "/how?"+t.query()
+			return
+		}
+	}
+}
+
+// remove shows what zeroing the bits of a word does to others, and what counters do.
+func (p *howPage) remove(by [][]string) error {
+	if !slices.Contains(p.Words, p.Remove) {
+		return nil
+	}
+	t := p.toy
+	counting := t
+	counting.Type = "counting"
+	made, err := counting.filter(uint64(t.M))
+	if err != nil {
+		return err
+	}
+	c, ok := made.(*bloom.Counting)
+	if !ok {
+		return fmt.Errorf("the counting filter is a %T", made)
+	}
+	for _, w := range t.Words {
+		c.AddString(w)
+	}
+	c.RemoveString(t.Remove)
+	r := &removal{Word: t.Remove}
+	lost := map[string]bool{}
+	for i := range by {
+		if slices.Contains(by[i], t.Remove) {
+			r.Cleared++
+			for _, w := range by[i] {
+				lost[w] = true
+			}
+		}
+	}
+	for _, w := range t.Words {
+		if w == t.Remove {
+			continue
+		}
+		if lost[w] {
+			r.Lost = append(r.Lost, w)
+		}
+		if c.HasString(w) {
+			r.Kept = append(r.Kept, w)
+		}
+	}
+	p.Removal = r
+	return nil
+}
+
+// toyCapacity is that of the first layer of a growing toy.
+const toyCapacity = 4
+
+// grow makes a filter that grows with the words.
+func (p *howPage) grow() error {
+	s, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: toyCapacity, ErrorRate: 0.05, Hash: p.hash()})
+	if err != nil {
+		return err
+	}
+	hash := s.Hash()
+	layers := 0
+	for _, w := range p.Words {
+		s.AddString(w)
+	}
+	traces, err := bloom.TraceOf(s, hash.SumString(p.Ask))
+	if err != nil {
+		return err
+	}
+	left := uint64(len(p.Words))
+	for capacity := float64(toyCapacity); layers < len(traces); layers++ {
+		l := toyLayer{Capacity: uint64(capacity), Added: min(left, uint64(capacity)), Found: traces[layers].Found && p.Ask != ""}
+		left -= l.Added
+		capacity = math.Ceil(capacity * bloom.DefaultGrowth)
+		p.Layers = append(p.Layers, l)
+	}
+	return nil
+}
+
+func how(r *request) error {
+	p, err := newHowPage(newToy(r.URL.Query()))
+	if err != nil {
+		return err
+	}
+	return r.render(http.StatusOK, "how", "How it works", p)
+}
+
+const (
+	fillBits  = 4096 // of the filter that is filled
+	fillAsked = 4000 // absent keys that are asked for at each step
+	fillSteps = 16
+)
+
+// howFill fills a real filter and draws how often it errs, beside the formula.
+func howFill(r *request) error {
+	t := newToy(r.URL.Query())
+	f, err := t.filter(fillBits)
+	if err != nil {
+		return err
+	}
+	params, hash := t.params(fillBits), f.Hash()
+	most := int(params.M / 2)
+	var measured, formula plotter.XYs
+	key := make([]byte, 0, 32)
+	for n := 1; n <= most; n++ {
+		key = strconv.AppendInt(append(key[:0], "in "...), int64(n), 10)
+		f.AddHash(hash.Sum(key))
+		if n%(most/fillSteps) != 0 {
+			continue
+		}
+		wrong := 0
+		for i := range fillAsked {
+			key = strconv.AppendInt(append(key[:0], "out "...), int64(i), 10)
+			if f.HasHash(hash.Sum(key)) {
+				wrong++
+			}
+		}
+		measured = append(measured, plotter.XY{X: float64(n), Y: float64(wrong) / fillAsked})
+		formula = append(formula, plotter.XY{X: float64(n), Y: params.ErrorRate(uint64(n))})
+	}
+	p := chart.NewPanel(fmt.Sprintf("keys in %d bits", params.M), "error rate")
+	p.Height = 9 * vg.Centimeter
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, float64(most), 0, 1
+	p.LegendLeft(true)
+	p.Grid()
+	p.Curve(chart.Curve{Name: "formula", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: formula})
+	p.Legend.Add(fmt.Sprintf("measured, of %d absent keys", fillAsked), p.Dots(measured, draw.GlyphStyle{Color: chart.Vermilion, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}))
+	return r.picture("svg", p)
+}

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func played(t interface{ Fatal(...any) }, q url.Values) *howPage {
+	p, err := newHowPage(newToy(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Whatever is played, what is in is found, its places are marked, and what the page
+// says of the bits is so.
+func TestHow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,6}`), 1, 40, rapid.ID).Draw(t, "words")
+		q := url.Values{
+			"type": {rapid.SampledFrom(toyTypes).Draw(t, "type")}, "hash": {rapid.SampledFrom(toyHashes).Draw(t, "hash")},
+			"m": {fmt.Sprint(rapid.IntRange(-5, 600).Draw(t, "m"))}, "k": {fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "k"))},
+			"words": {strings.Join(words, ",")}, "ask": {rapid.SampledFrom(words).Draw(t, "ask")}, "remove": {rapid.SampledFrom(words).Draw(t, "remove")},
+		}
+		p := played(t, q)
+		if !slices.Equal(p.Words, words) {
+			t.Fatal(p.Words)
+		}
+		if !p.Answer.Found || !p.Answer.Added {
+			t.Fatal("a word that is in is not found", p.Answer)
+		}
+		ones, probes := 0, 0
+		for _, b := range p.Bits {
+			if b.Value > 0 {
+				ones++
+			}
+			if b.Probe {
+				probes++
+				if b.Value == 0 {
+					t.Fatal("a place of a word that is in is 0")
+				}
+			}
+		}
+		if ones != p.Ones || probes < 1 || probes > p.K {
+			t.Fatal(ones, p.Ones, probes)
+		}
+		for _, probe := range p.Answer.Probes {
+			if !probe.Set || !slices.Contains(strings.Split(probe.By, ", "), p.Ask) {
+				t.Fatal(probe)
+			}
+		}
+		r := p.Removal
+		if len(r.Kept) != len(words)-1 || slices.Contains(r.Lost, r.Word) || r.Cleared < 1 {
+			t.Fatalf("%+v", r)
+		}
+		in := uint64(0)
+		for _, l := range p.Layers {
+			in += l.Added
+		}
+		if in > uint64(len(words)) || !slices.ContainsFunc(p.Layers, func(l toyLayer) bool { return l.Found }) {
+			t.Fatalf("%+v", p.Layers)
+		}
+	})
+}
+
+// The example is an error: a word that is not in, and is said to be.
+func TestHowError(t *testing.T) {
+	b := planBrowser(t)
+	p := played(t, url.Values{"m": {"24"}, "words": {"apple, pear, plum, fig"}})
+	if p.Wrong == "" {
+		t.Fatal("24 bits with four words never err")
+	}
+	page, _ := b.get(p.Example)
+	if !strings.Contains(page, "This is a false positive.") {
+		t.Error("the example is no error")
+	}
+	u, err := url.Parse(p.Example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := played(t, u.Query()).Answer; !a.Found || a.Added || slices.ContainsFunc(a.Probes, func(p toyProbe) bool { return p.By == "" }) {
+		t.Errorf("%+v", a)
+	}
+	if page, _ := b.get("/how?m=512&words=a&ask=b"); !strings.Contains(page, "No, certainly not.") {
+		t.Error("a word that is not in is not denied")
+	}
+	if page, _ := b.get("/how?words=" + url.QueryEscape("<b>,&") + "&ask=" + url.QueryEscape("<b>")); strings.Contains(page, "<b>") {
+		t.Error("a word is not escaped")
+	}
+	if a := b.do("GET", "/how/fill.svg?type=blocked", nil); a.StatusCode != 200 || strings.Count(text(t, a), "<path") < fillSteps {
+		t.Errorf("the picture: %s", a.Status)
+	}
+}

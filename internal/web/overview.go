@@ -1,0 +1,225 @@
+package web
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// perPage is the number of filters on a page of the overview.
+const perPage = 100
+
+// column is a column of the overview by which it can be sorted.
+type column struct {
+	Key, Title string
+	Number     bool // the largest first
+	compare    func(a, b *Filter) int
+}
+
+var columns = []column{
+	{"name", "Name", false, func(a, b *Filter) int { return strings.Compare(a.Name, b.Name) }},
+	{"type", "Type", false, func(a, b *Filter) int { return strings.Compare(a.Type+a.Kind, b.Type+b.Kind) }},
+	{"items", "Keys", true, func(a, b *Filter) int { return cmp.Compare(a.Items, b.Items) }},
+	{"load", "Of capacity", true, func(a, b *Filter) int { return cmp.Compare(a.Load(), b.Load()) }},
+	{"rate", "Error rate", true, func(a, b *Filter) int { return cmp.Compare(a.Rate, b.Rate) }},
+	{"memory", "Memory", true, func(a, b *Filter) int { return cmp.Compare(a.Bytes, b.Bytes) }},
+	{"adds", "Adds/s", true, func(a, b *Filter) int { return cmp.Compare(a.Adds, b.Adds) }},
+	{"checks", "Checks/s", true, func(a, b *Filter) int { return cmp.Compare(a.Checks, b.Checks) }},
+	{"hits", "Found", true, func(a, b *Filter) int { return cmp.Compare(a.Hits, b.Hits) }},
+}
+
+// choice is what of the overview is asked for.
+type choice struct {
+	Search, Type, Sort string
+	Up                 bool // the other way round
+	Marked             bool // only what is marked
+	Number             int  // of the page, from 1
+}
+
+// filterTypes are those that can be chosen.
+var filterTypes = []string{"bloom", "cuckoo", "countmin", "topk"}
+
+func newChoice(q url.Values) choice {
+	c := choice{Search: q.Get("q"), Type: q.Get("type"), Sort: q.Get("sort"), Up: q.Get("up") != "", Marked: q.Get("marked") != ""}
+	if !slices.Contains(filterTypes, c.Type) {
+		c.Type = ""
+	}
+	if !slices.ContainsFunc(columns, func(col column) bool { return col.Key == c.Sort }) {
+		c.Sort = "name"
+	}
+	c.Number, _ = strconv.Atoi(q.Get("page")) // what is no number is the first page
+	c.Number = max(c.Number, 1)
+	return c
+}
+
+// query returns the address of the choice, without what is as it is anyhow.
+func (c choice) query() string {
+	q := url.Values{}
+	for _, p := range []struct {
+		name, value string
+		set         bool
+	}{
+		{"q", c.Search, c.Search != ""},
+		{"type", c.Type, c.Type != ""},
+		{"sort", c.Sort, c.Sort != "name"},
+		{"up", "1", c.Up},
+		{"marked", "1", c.Marked},
+		{"page", strconv.Itoa(c.Number), c.Number > 1},
+	} {
+		if p.set {
+			q.Set(p.name, p.value)
+		}
+	}
+	return q.Encode()
+}
+
+func (c choice) wants(f *Filter) bool {
+	return (c.Type == "" || f.Type == c.Type) && (!c.Marked || f.Marked()) && strings.Contains(strings.ToLower(f.Name), strings.ToLower(c.Search))
+}
+
+// header is the head of a column.
+type header struct {
+	column
+	Query string // that sorts by it
+	Sort  string // how it is sorted now, as aria-sort has it
+}
+
+// totals are the sums over the filters that are chosen.
+type totals struct {
+	Count, All         int
+	Items, Bytes       uint64
+	Adds, Checks, Hits float64
+	Full, Near, Above  int
+	Server             Overview
+}
+
+// overviewPage is what the overview shows.
+type overviewPage struct {
+	choice
+	Types   []string
+	Headers []header
+	Rows    []*Filter
+	Totals  totals
+	Pages   int
+	Query   string
+	First   string // queries of other pages, "" where there are none
+	Prev    string
+	Next    string
+	Last    string
+}
+
+func overview(r *request) error {
+	page, err := r.overviewPage()
+	if err != nil {
+		return err
+	}
+	r.message = r.done()
+	return r.render(http.StatusOK, "overview", "Filters", page)
+}
+
+func (r *request) overviewPage() (*overviewPage, error) {
+	o, err := r.visitor.Overview()
+	if err != nil {
+		return nil, err
+	}
+	return newOverviewPage(o, newChoice(r.URL.Query())), nil
+}
+
+func newOverviewPage(o Overview, c choice) *overviewPage {
+	p := &overviewPage{Types: filterTypes}
+	t := &p.Totals
+	t.All, t.Server = len(o.Filters), o
+	var chosen []*Filter
+	found := 0.0
+	for _, f := range o.Filters {
+		if !c.wants(f) {
+			continue
+		}
+		chosen = append(chosen, f)
+		t.Items, t.Bytes, t.Adds, t.Checks = t.Items+f.Items, t.Bytes+f.Bytes, t.Adds+f.Adds, t.Checks+f.Checks
+		if f.Checks > 0 && !math.IsNaN(f.Hits) {
+			found += f.Hits * f.Checks
+		}
+		switch {
+		case f.Full():
+			t.Full++
+		case f.Near():
+			t.Near++
+		}
+		if f.Above() {
+			t.Above++
+		}
+	}
+	t.Count, t.Hits = len(chosen), math.NaN()
+	if t.Checks > 0 {
+		t.Hits = found / t.Checks
+	}
+	c.arrange(chosen)
+	p.Pages = max(1, (len(chosen)+perPage-1)/perPage)
+	c.Number = min(c.Number, p.Pages)
+	from := (c.Number - 1) * perPage
+	p.Rows = chosen[from:min(from+perPage, len(chosen))]
+	p.choice, p.Query = c, c.query()
+	p.link()
+	return p
+}
+
+// arrange sorts the filters. Equal ones follow their names.
+func (c choice) arrange(filters []*Filter) {
+	by := columns[slices.IndexFunc(columns, func(col column) bool { return col.Key == c.Sort })]
+	slices.SortFunc(filters, func(a, b *Filter) int {
+		n := by.compare(a, b)
+		if by.Number != c.Up {
+			n = -n
+		}
+		return cmp.Or(n, strings.Compare(a.Name, b.Name))
+	})
+}
+
+// link makes the addresses of the heads and of other pages.
+func (p *overviewPage) link() {
+	at := func(number int) string {
+		c := p.choice
+		c.Number = number
+		return "/?" + c.query()
+	}
+	if p.Number > 1 {
+		p.First, p.Prev = at(1), at(p.Number-1)
+	}
+	if p.Number < p.Pages {
+		p.Next, p.Last = at(p.Number+1), at(p.Pages)
+	}
+	for _, col := range columns {
+		h := header{column: col, Sort: "none"}
+		c := p.choice
+		c.Number, c.Sort, c.Up = 1, col.Key, false
+		if col.Key == p.Sort {
+			c.Up = !p.Up
+			if h.Sort = "ascending"; col.Number != p.Up {
+				h.Sort = "descending"
+			}
+		}
+		h.Query = "/?" + c.query()
+		p.Headers = append(p.Headers, h)
+	}
+}
+
+// overviewEvents keeps an overview up to date.
+func overviewEvents(r *request) error {
+	return r.follow(func() (map[string]string, error) {
+		p, err := r.overviewPage()
+		if err != nil {
+			return nil, err
+		}
+		rows, err := part("overview", "rows", p)
+		if err != nil {
+			return nil, err
+		}
+		sums, err := part("overview", "totals", p.Totals)
+		return map[string]string{"rows": rows, "totals": sums}, err
+	})
+}

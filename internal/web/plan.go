@@ -1,0 +1,220 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"seen/cluster"
+	"seen/internal/figure"
+	"seen/internal/planner"
+)
+
+// planPage is what the planner shows. All of its state stands in the address.
+type planPage struct {
+	N, P, Memory, Shape string // as they were written
+	Shapes              []string
+	Problem             string
+	Wish                planner.Wish
+	Rows                []planner.Row
+	Loads               []string
+	Charts              []chartLink
+	Growth              []growthRow
+	Copies              []copies
+	Fleet               []fleetRow
+	NoFleet             string // why no fleet can hold it
+}
+
+// growthRow is what a filter costs that holds more keys than were planned.
+type growthRow struct {
+	Times int
+	N     uint64
+	Cells []growthCell // of the filter that grows, and of the one that does not
+}
+
+type growthCell struct {
+	Bytes uint64
+	Rate  float64
+}
+
+// copies are the lines to copy for a type.
+type copies struct {
+	Name  string
+	Lines []copyLine
+}
+
+type copyLine struct{ For, Text string }
+
+// fleetRow is what a filter that a fleet of engines holds takes on each of its nodes.
+type fleetRow struct {
+	Nodes int
+	cluster.Plan
+}
+
+// fleetNodes are the numbers of nodes that are told.
+var fleetNodes = []int{1, 3, 6, 12, 24, 48}
+
+// wish reads what is wished for.
+func (p *planPage) wish() error {
+	var err error
+	if p.N != "" {
+		if p.Wish.N, err = figure.ParseCount(p.N); err != nil {
+			return fmt.Errorf("keys: %w", err)
+		} else if p.Wish.N == 0 {
+			return errors.New("keys: a filter needs room for at least one")
+		}
+	}
+	if p.Memory != "" {
+		if p.Wish.Memory, err = figure.ParseSize(p.Memory); err != nil {
+			return fmt.Errorf("memory: %w", err)
+		} else if p.Wish.Memory == 0 {
+			return errors.New("memory: a filter needs some")
+		}
+	}
+	if p.P != "" {
+		if p.Wish.Rate, err = figure.ParseRate(p.P); err != nil {
+			return fmt.Errorf("error rate: %w", err)
+		}
+	}
+	switch w := p.Wish; {
+	case w.N != 0 && w.Memory != 0 && w.Rate != 0:
+		return errors.New("give two of keys, error rate and memory, and leave the third empty: it is the answer")
+	case w.N == 0 && w.Memory == 0:
+		return errors.New("give a number of keys, or the memory there is")
+	case w.Rate == 0 && (w.N == 0 || w.Memory == 0):
+		p.Wish.Rate = planner.DefaultRate
+	}
+	return nil
+}
+
+// newPlanPage plans what an address asks for.
+func newPlanPage(q url.Values) *planPage {
+	p := &planPage{
+		N: strings.TrimSpace(q.Get("n")), P: strings.TrimSpace(q.Get("p")), Memory: strings.TrimSpace(q.Get("memory")),
+		Shape: q.Get("shape"), Shapes: planner.Types,
+	}
+	if !q.Has("n") && !q.Has("p") && !q.Has("memory") {
+		p.N, p.P = "10M", "1e-4"
+	}
+	if !slices.Contains(planner.Types, p.Shape) {
+		p.Shape = ""
+	}
+	if err := p.wish(); err != nil {
+		p.Problem = err.Error()
+		return p
+	}
+	types := planner.Types
+	if p.Shape != "" {
+		types = []string{p.Shape}
+	}
+	p.Rows = planner.Rows(p.Wish, types)
+	return p
+}
+
+// possible returns the rows that can be had.
+func (p *planPage) possible() []planner.Row {
+	return slices.DeleteFunc(slices.Clone(p.Rows), func(r planner.Row) bool { return r.Error != "" })
+}
+
+// complete adds what follows from the rows.
+func (p *planPage) complete() {
+	rows := p.possible()
+	if p.Problem != "" || len(rows) == 0 {
+		return
+	}
+	for _, load := range planner.Loads {
+		p.Loads = append(p.Loads, fmt.Sprintf("%.0f %%", 100*load))
+	}
+	q := url.Values{"n": {p.N}, "p": {p.P}, "memory": {p.Memory}, "shape": {p.Shape}}.Encode()
+	p.Charts = append(p.Charts, chartLink{"Error rate against the number of keys", "/plan/chart.svg?show=n&" + q})
+	if slices.ContainsFunc(rows, func(r planner.Row) bool {
+		return slices.Contains([]string{"blocked", "classic", "partitioned", "counting"}, r.Type)
+	}) {
+		p.Charts = append(p.Charts, chartLink{"Error rate against the number of probes", "/plan/chart.svg?show=k&" + q})
+	}
+	p.grow(rows)
+	for i := range rows {
+		c := copies{Name: rows[i].Name()}
+		for _, l := range []copyLine{{"Command", rows[i].Command}, {"Go", rows[i].Go}, {"Redis with a Bloom module, or seen serve", rows[i].Redis}} {
+			if l.Text != "" {
+				c.Lines = append(c.Lines, l)
+			}
+		}
+		p.Copies = append(p.Copies, c)
+	}
+	rate := p.Wish.Rate
+	if rate == 0 {
+		rate = rows[0].ErrorRate
+	}
+	for _, nodes := range fleetNodes {
+		plan, err := cluster.PlanFor(cluster.Config{Capacity: rows[0].N, ErrorRate: rate}, nodes)
+		if err != nil {
+			p.NoFleet = err.Error()
+			return
+		}
+		p.Fleet = append(p.Fleet, fleetRow{nodes, plan})
+	}
+}
+
+// grow compares a filter that grows past the planned keys with one that does not.
+func (p *planPage) grow(rows []planner.Row) {
+	find := func(kind string) *planner.Row {
+		i := slices.IndexFunc(rows, func(r planner.Row) bool { return r.Type == kind && r.Variant == "" })
+		if i < 0 {
+			return nil
+		}
+		return &rows[i]
+	}
+	scalable, blocked := find("scalable"), find("blocked")
+	if scalable == nil || blocked == nil {
+		return
+	}
+	for _, times := range []int{1, 2, 4, 8, 16} {
+		n := scalable.N * uint64(times)
+		if n/uint64(times) != scalable.N {
+			break // beyond 64 bits
+		}
+		g := growthRow{Times: times, N: n}
+		for _, r := range []*planner.Row{scalable, blocked} {
+			g.Cells = append(g.Cells, growthCell{r.BytesWith(n), r.ErrorRateWith(n)})
+		}
+		if math.IsNaN(g.Cells[0].Rate) {
+			break // it cannot grow so far
+		}
+		p.Growth = append(p.Growth, g)
+	}
+}
+
+func plan(r *request) error {
+	p := newPlanPage(r.URL.Query())
+	p.complete()
+	status := http.StatusOK
+	if p.Problem != "" {
+		status = http.StatusBadRequest
+	}
+	return r.render(status, "plan", "Planner", p)
+}
+
+func planChart(r *request) error {
+	q := r.URL.Query()
+	p := newPlanPage(q)
+	if p.Problem != "" {
+		return &Refused{http.StatusBadRequest, p.Problem}
+	}
+	rows := p.possible()
+	if len(rows) == 0 {
+		return &Refused{http.StatusNotFound, "No type can have this."}
+	}
+	panels := planner.Panels(p.Wish, rows)
+	switch show := q.Get("show"); {
+	case show == "n":
+		return r.picture("svg", panels[0])
+	case show == "k" && len(panels) > 1:
+		return r.picture("svg", panels[1])
+	}
+	return &Refused{http.StatusNotFound, "There is no such picture."}
+}

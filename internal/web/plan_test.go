@@ -1,0 +1,119 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"seen/cluster"
+	"seen/internal/figure"
+	"seen/internal/planner"
+)
+
+// planBrowser is at the pages that need no server.
+func planBrowser(t *testing.T) *browser { return newBrowser(t, New(Config{})) }
+
+// The page has the numbers of the planner, and its lines to copy.
+func TestPlan(t *testing.T) {
+	b := planBrowser(t)
+	for query, w := range map[string]planner.Wish{
+		"n=10M&p=1e-4": {N: 10_000_000, Rate: 1e-4}, "n=1000&memory=4KiB": {N: 1000, Memory: 4096}, "memory=1GiB&p=0.1%25": {Memory: 1 << 30, Rate: 0.001},
+		"n=5k": {N: 5000, Rate: planner.DefaultRate},
+	} {
+		page, _ := b.get("/plan?" + query)
+		for _, r := range planner.Rows(w, planner.Types) {
+			wants := []string{">" + r.Name() + "<", "<pre>" + strings.ReplaceAll(r.Go, `"`, "&#34;") + "</pre>"}
+			if r.Error != "" {
+				wants = []string{"cannot be had"}
+			} else {
+				wants = append(wants, figure.Comma(r.N), figure.Bytes(r.Bytes), figure.Rate(figure.ThreeDigits(r.ErrorRate)))
+			}
+			for _, want := range wants {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s: the page has no %q", query, want)
+				}
+			}
+		}
+	}
+	if page, _ := b.get("/plan?n=1M&p=0.01&shape=classic"); strings.Contains(page, "<th scope=\"row\">blocked</th>") || !strings.Contains(page, "BF.RESERVE KEY 0.01 1000000 NONSCALING") {
+		t.Error("one type is planned as all are, or cannot be copied")
+	}
+}
+
+// What cannot be is told, not repaired.
+func TestPlanProblems(t *testing.T) {
+	b := planBrowser(t)
+	for query, want := range map[string]string{
+		"n=x": "is not a number", "n=0": "at least one", "p=2&n=1": "outside 0 to 1", "memory=x": "is not a size", "memory=0": "needs some",
+		"n=1&p=0.1&memory=1k": "leave the third empty", "p=0.1": "give a number of keys", "n=": "give a number of keys", "n=" + url.QueryEscape("<script>"): "&lt;script&gt;",
+	} {
+		a := b.do("GET", "/plan?"+query, nil)
+		page := text(t, a)
+		if a.StatusCode != http.StatusBadRequest || !strings.Contains(page, want) || strings.Contains(page, "<script>") {
+			t.Errorf("%s: %s, want %q", query, a.Status, want)
+		}
+	}
+	if page, _ := b.get("/plan?n=1T&p=1e-9&shape=exact"); !strings.Contains(page, "cannot be had") {
+		t.Error("what cannot be had is not told")
+	}
+	for query, status := range map[string]int{
+		"n=1M&p=0.01&show=n": 200, "n=1M&p=0.01&show=k": 200, "n=1M&p=0.01&show=x": 404, "n=1M&p=0.01&shape=exact&show=k": 404, "n=x&show=n": 400, "n=1T&p=1e-9&shape=exact&show=n": 404,
+	} {
+		if a := b.do("GET", "/plan/chart.svg?"+query, nil); a.StatusCode != status {
+			t.Errorf("%s: %s", query, a.Status)
+		}
+	}
+}
+
+// A filter that grows keeps its rate and takes memory; the other does not.
+func TestPlanGrowth(t *testing.T) {
+	p := newPlanPage(url.Values{"n": {"1M"}, "p": {"1e-3"}})
+	p.complete()
+	if len(p.Growth) != 5 {
+		t.Fatalf("%d rows", len(p.Growth))
+	}
+	for i, g := range p.Growth {
+		scalable, blocked := g.Cells[0], g.Cells[1]
+		if scalable.Rate > 1e-3 || blocked.Bytes != p.Growth[0].Cells[1].Bytes || i > 0 && (scalable.Bytes <= p.Growth[i-1].Cells[0].Bytes || blocked.Rate <= p.Growth[i-1].Cells[1].Rate) {
+			t.Errorf("times %d: %+v", g.Times, g.Cells)
+		}
+	}
+	for _, row := range p.Fleet {
+		want, err := cluster.PlanFor(cluster.Config{Capacity: 1_000_000, ErrorRate: 1e-3}, row.Nodes)
+		if err != nil || row.Plan != want {
+			t.Errorf("%d nodes: %+v, cluster says %+v, %v", row.Nodes, row.Plan, want, err)
+		}
+	}
+	if len(p.Fleet) != len(fleetNodes) || p.NoFleet != "" {
+		t.Errorf("%d fleets, %s", len(p.Fleet), p.NoFleet)
+	}
+}
+
+// Without a server there are its own pages, and none about filters.
+func TestWithoutData(t *testing.T) {
+	b := planBrowser(t)
+	if a := b.do("GET", "/", nil); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/plan" {
+		t.Errorf("/: %s", a.Status)
+	}
+	for _, path := range []string{"/filter?name=a", "/compare", "/login", "/events"} {
+		if a := b.do("GET", path, nil); a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", path, a.Status)
+		}
+	}
+	if page, _ := b.get("/plan"); strings.Contains(page, "/login") || strings.Contains(page, ">Filters<") {
+		t.Error("the menu leads to what is not there")
+	}
+}
+
+func TestAbout(t *testing.T) {
+	for seconds, want := range map[float64]string{1: "1 minute", 200: "3 minutes", 7200: "2 hours", 86400 * 3.2: "3 days", 86400 * 1000: "3 years", 1e12: "1,000 years or more"} {
+		if got := about(seconds); got != want {
+			t.Errorf("%v: %s, want %s", seconds, got, want)
+		}
+	}
+	if got := fmt.Sprint(ownPath("/plan")); got != "/plan" {
+		t.Error(got)
+	}
+}

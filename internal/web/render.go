@@ -1,0 +1,146 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"seen/internal/figure"
+	"seen/sizing"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// pages are the templates: each file of its name, in the frame of all.
+var pages = parsePages()
+
+func parsePages() map[string]*template.Template {
+	frame := template.Must(template.New("frame.html").Funcs(functions).ParseFS(templateFiles, "templates/frame.html"))
+	all := map[string]*template.Template{}
+	names, _ := fs.Glob(templateFiles, "templates/*.html") // the pattern is valid
+	for _, name := range names {
+		short := strings.TrimSuffix(path.Base(name), ".html")
+		if short != "frame" {
+			all[short] = template.Must(template.Must(frame.Clone()).ParseFS(templateFiles, name))
+		}
+	}
+	return all
+}
+
+// functions are those that templates call.
+var functions = template.FuncMap{
+	"comma": figure.Comma, "bytes": figure.Bytes, "short": figure.Short,
+	"rate":      func(p float64) string { return number(p, func() string { return figure.Rate(figure.ThreeDigits(p)) }) },
+	"percent":   percent,
+	"perSecond": perSecond,
+	"share":     func(p float64) string { return strconv.FormatFloat(min(max(p, 0), 1), 'f', 4, 64) },
+	"filterURL": func(name string) string { return "/filter?name=" + url.QueryEscape(name) },
+	"shown":     shown,
+	"estimate":  figure.Estimate,
+	"fraction": func(e sizing.Estimate) string {
+		if !e.Known() {
+			return "unknown"
+		}
+		return fmt.Sprintf("%.3g ± %.1g", e.Value, e.StdErr)
+	},
+	"known": func(v float64) bool { return !math.IsNaN(v) },
+	"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" },
+}
+
+// dash stands for what there is not.
+const dash = "–"
+
+func number(v float64, text func() string) string {
+	if math.IsNaN(v) {
+		return dash
+	}
+	return text()
+}
+
+// percent writes a share.
+func percent(p float64) string {
+	return number(p, func() string {
+		if p != 0 && p < 0.1 {
+			return strconv.FormatFloat(100*p, 'f', 1, 64) + " %"
+		}
+		return strconv.FormatFloat(100*p, 'f', 0, 64) + " %"
+	})
+}
+
+// perSecond writes how often something happens in a second.
+func perSecond(v float64) string {
+	return number(v, func() string {
+		if v < 10 {
+			return strconv.FormatFloat(figure.ThreeDigits(math.Round(10*v)/10), 'f', -1, 64)
+		}
+		return figure.Short(uint64(math.Round(v)))
+	})
+}
+
+// shown writes a name so that it can be read: what is no text is escaped, and a name
+// of nothing is seen too.
+func shown(name string) string {
+	if q := strconv.Quote(name); name == "" || len(q) != len(name)+2 || strings.TrimSpace(name) != name {
+		return q
+	}
+	return name
+}
+
+// frame is what the frame of all pages shows.
+type frame struct {
+	Title   string
+	Path    string // of the page, for the menu
+	Data    bool   // there is a server
+	User    string // "": nobody has logged in
+	Guest   bool   // and needs not
+	CSRF    string
+	Page    any
+	Message string // what was done
+}
+
+// render answers with a page.
+func (r *request) render(status int, page, title string, content any) error {
+	f := frame{Title: title, Path: r.URL.Path, Data: r.Source != nil, CSRF: r.sessions.proof(r.token), Page: content, Message: r.message}
+	if r.visitor != nil {
+		f.User = r.visitor.User()
+		f.Guest = r.sessions.visitor(r.token, r.Now()) == nil
+	}
+	var b bytes.Buffer
+	if err := pages[page].ExecuteTemplate(&b, "frame.html", f); err != nil {
+		return fmt.Errorf("the page %s cannot be made: %w", page, err)
+	}
+	r.out.Header().Set("Content-Type", "text/html; charset=utf-8")
+	r.out.WriteHeader(status)
+	_, _ = r.out.Write(b.Bytes()) // if the browser has gone, there is nobody to tell
+	return nil
+}
+
+// part returns a part of a page by itself.
+func part(page, name string, content any) (string, error) {
+	var b strings.Builder
+	err := pages[page].ExecuteTemplate(&b, name, content)
+	return b.String(), err
+}
+
+// fail answers with a page that reports an error.
+func (r *request) fail(err error) {
+	status, text := http.StatusInternalServerError, "The server has failed: "+err.Error()
+	var refused *Refused
+	if errors.As(err, &refused) {
+		status, text = refused.Status, refused.Text
+	}
+	if r.render(status, "error", http.StatusText(status), text) != nil {
+		http.Error(r.out, text, status)
+	}
+}

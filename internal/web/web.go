@@ -1,0 +1,299 @@
+package web
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+//go:embed static
+var static embed.FS
+
+// Config says what the pages show, and of whom.
+type Config struct {
+	// Source is the server; nil serves the pages that need none.
+	Source Source
+	// Known reports whether a Host header names this server for certain. Visitors who
+	// need no password are let in under such names only: with any name, the page of
+	// somebody else could have its own name lead here and read everything. nil takes
+	// every name.
+	Known func(host string) bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Every is the time between two states that a page is told; 0 stands for 2 s.
+	Every time.Duration
+}
+
+// site is the pages of a Config.
+type site struct {
+	Config
+	sessions *sessions
+	watchers chan struct{} // slots of those who follow a page
+	working  chan struct{} // slots of other requests
+}
+
+// maxWatchers bounds the pages that are kept up to date at the same time.
+const maxWatchers = 256
+
+// maxWorking bounds the other requests that are worked on at the same time, so that
+// pages do not take what the filters are asked with.
+const maxWorking = 32
+
+// New returns what answers requests for pages.
+func New(c Config) http.Handler {
+	if c.Known == nil {
+		c.Known = func(string) bool { return true }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Every == 0 {
+		c.Every = 2 * time.Second
+	}
+	s := &site{Config: c, sessions: newSessions(), watchers: make(chan struct{}, maxWatchers), working: make(chan struct{}, maxWorking)}
+	mux := http.NewServeMux()
+	files, _ := fs.Sub(static, "static") // the path is valid
+	mux.Handle("GET /static/", http.StripPrefix("/static/", cached(http.FileServerFS(files))))
+	// What takes time is for those only who may come in.
+	enter := s.page
+	if c.Source == nil {
+		enter = s.open
+	}
+	mux.HandleFunc("GET /plan", enter(plan))
+	mux.HandleFunc("GET /plan/chart.svg", enter(planChart))
+	mux.HandleFunc("GET /how", enter(how))
+	mux.HandleFunc("GET /how/fill.svg", enter(howFill))
+	if c.Source == nil {
+		mux.HandleFunc("GET /{$}", s.open(func(r *request) error { return r.redirect("/plan") }))
+	} else {
+		mux.HandleFunc("GET /{$}", s.page(overview))
+		mux.HandleFunc("GET /events", s.page(overviewEvents))
+		mux.HandleFunc("GET /filter", s.page(showFilter))
+		mux.HandleFunc("GET /filter/events", s.page(filterEvents))
+		mux.HandleFunc("GET /filter/chart.svg", s.page(filterChart))
+		mux.HandleFunc("GET /filter/bits.png", s.page(filterBits))
+		mux.HandleFunc("GET /filter/download", s.page(download))
+		mux.HandleFunc("GET /compare", s.page(compare))
+		mux.HandleFunc("POST /filter/check", s.page(checkKeys))
+		mux.HandleFunc("POST /filter/add", s.page(addKeys))
+		mux.HandleFunc("POST /filter/upload", s.page(upload))
+		mux.HandleFunc("POST /filter/clear", s.page(clearFilter))
+		mux.HandleFunc("POST /filter/expire", s.page(expireFilter))
+		mux.HandleFunc("POST /filter/delete", s.page(deleteFilter))
+		mux.HandleFunc("GET /login", s.open(askLogin))
+		mux.HandleFunc("POST /login", s.open(login))
+		mux.HandleFunc("POST /logout", s.open(logout))
+	}
+	mux.HandleFunc("/", s.open(func(r *request) error {
+		return &Refused{http.StatusNotFound, "There is no such page."}
+	}))
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		protect(out.Header())
+		mux.ServeHTTP(out, r)
+	})
+}
+
+// protect forbids the browser whatever the pages do not need.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// cached lets browsers keep what changes with the program only, for a short time.
+func cached(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		out.Header().Set("Cache-Control", "max-age=600")
+		next.ServeHTTP(out, r)
+	})
+}
+
+// request is a request for a page.
+type request struct {
+	*http.Request
+	*site
+	out      http.ResponseWriter
+	visitor  Visitor // nil: nobody has come in
+	token    string
+	message  string          // what was done, for the page
+	answered bool            // the answer has begun
+	file     *multipart.Part // of a form with one
+}
+
+// errAnswered says that the request has its answer already.
+var errAnswered = errors.New("answered")
+
+// open serves a page that everybody may see.
+func (s *site) open(serve func(*request) error) http.HandlerFunc {
+	return func(out http.ResponseWriter, in *http.Request) {
+		r := &request{Request: in, site: s, out: out, token: cookieToken(in)}
+		if s.Source != nil {
+			r.visitor = s.sessions.visitor(r.token, s.Now())
+			if r.visitor == nil && s.Known(in.Host) {
+				r.visitor = s.Source.Anybody()
+			}
+		}
+		err := r.admit()
+		if err == nil {
+			defer func() { <-s.working }()
+			err = r.fromUs()
+		}
+		if err == nil {
+			if r.token == "" {
+				r.token = newToken()
+				setCookie(out, in, r.token)
+			}
+			err = serve(r)
+		}
+		if err != nil && err != errAnswered && !r.answered {
+			r.fail(err)
+		}
+	}
+}
+
+// admit gives the request a slot, unless all are taken.
+func (r *request) admit() error {
+	select {
+	case r.working <- struct{}{}:
+		return nil
+	default:
+		r.out.Header().Set("Retry-After", "1")
+		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being made. Try again.", maxWorking)}
+	}
+}
+
+// page serves a page for visitors. Others are sent to where they can log in.
+func (s *site) page(serve func(*request) error) http.HandlerFunc {
+	return s.open(func(r *request) error {
+		switch {
+		case r.visitor != nil:
+			return serve(r)
+		case s.Source.Anybody() != nil:
+			return &Refused{http.StatusMisdirectedRequest, fmt.Sprintf("The name %q is not one of this server. Ask by IP address or localhost, or start it with --http-host.", r.Host)}
+		case r.Method != http.MethodGet:
+			return &Refused{http.StatusUnauthorized, "You are not logged in any more."}
+		}
+		return r.redirect("/login?next=" + url.QueryEscape(r.URL.RequestURI()))
+	})
+}
+
+// maxForm bounds the body of a form without a file.
+const maxForm = 4 << 20
+
+// fromUs refuses changes that do not come from a form of ours.
+func (r *request) fromUs() error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return r.readFile()
+	}
+	r.Body = http.MaxBytesReader(r.out, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		var long *http.MaxBytesError
+		if errors.As(err, &long) {
+			return &Refused{http.StatusRequestEntityTooLarge, fmt.Sprintf("The form has more than %d bytes. Send keys as a file.", maxForm)}
+		}
+		return &Refused{http.StatusBadRequest, "The form cannot be read: " + err.Error()}
+	}
+	return r.checkProof(r.PostForm.Get("csrf"))
+}
+
+func (r *request) checkProof(proof string) error {
+	if !r.sessions.proves(r.token, proof) {
+		return &Refused{http.StatusForbidden, "This form is not one of ours, or is too old. Nothing was changed. Go back, load the page anew and try again."}
+	}
+	return nil
+}
+
+// maxFile bounds a file that is sent.
+const maxFile = 1 << 30
+
+// readFile reads the fields of a form up to its file, which is left to be read as it
+// comes.
+func (r *request) readFile() error {
+	r.Body = http.MaxBytesReader(r.out, r.Body, maxFile)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return &Refused{http.StatusBadRequest, "The form cannot be read: " + err.Error()}
+	}
+	r.PostForm = url.Values{}
+	for {
+		part, err := parts.NextPart()
+		if err != nil {
+			return &Refused{http.StatusBadRequest, "The form has no file, or is cut off."}
+		}
+		if part.FormName() == "file" {
+			r.file = part
+			return r.checkProof(r.PostForm.Get("csrf"))
+		}
+		value, err := io.ReadAll(io.LimitReader(part, maxField+1))
+		if err != nil || len(value) > maxField || len(r.PostForm) > 8 {
+			return &Refused{http.StatusBadRequest, fmt.Sprintf("The form has fields of more than %d bytes, too many of them, or is cut off.", maxField)}
+		}
+		r.PostForm.Set(part.FormName(), string(value))
+	}
+}
+
+// maxField bounds a field of a form with a file.
+const maxField = 64 << 10
+
+// redirect sends the browser to another page of ours.
+func (r *request) redirect(to string) error {
+	r.out.Header().Set("Location", to)
+	r.out.WriteHeader(http.StatusSeeOther)
+	return errAnswered
+}
+
+// ownPath returns a path that was told if it leads to a page of ours, else that of the
+// overview.
+func ownPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || !strings.HasPrefix(path, "/") ||
+		strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+		return "/"
+	}
+	return path
+}
+
+// loginPage is what the form of the login shows.
+type loginPage struct {
+	Next, User, Problem string
+}
+
+func askLogin(r *request) error {
+	return r.render(http.StatusOK, "login", "Log in", loginPage{Next: ownPath(r.FormValue("next"))})
+}
+
+func login(r *request) error {
+	next, user := ownPath(r.PostForm.Get("next")), r.PostForm.Get("user")
+	if user == "" {
+		user = "default"
+	}
+	v := r.Source.Enter(user, r.PostForm.Get("password"))
+	if v == nil {
+		return r.render(http.StatusUnauthorized, "login", "Log in", loginPage{next, user, "The name or the password is wrong."})
+	}
+	r.sessions.end(r.token)
+	setCookie(r.out, r.Request, r.sessions.begin(v, r.Now()))
+	return r.redirect(next)
+}
+
+func logout(r *request) error {
+	r.sessions.end(r.token)
+	setCookie(r.out, r.Request, newToken())
+	return r.redirect("/")
+}
