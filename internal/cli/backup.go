@@ -45,19 +45,25 @@ the backup; keep it as you keep the data.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.backup(&f, args[0]) },
 	}
+	f.register(cmd, "addr")
+	return cmd
+}
+
+// register gives cmd the flags of how to reach the server, of which the one for the
+// address has the name given.
+func (f *backupFlags) register(cmd *cobra.Command, addr string) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "addr", "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
+	flags.StringVar(&f.addr, addr, "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
 	flags.StringVar(&f.user, "user", "default", "speak as the user of this `NAME`")
 	flags.StringVar(&f.passwordFile, "password-file", "", "the password is the first line of `FILE`")
 	flags.BoolVar(&f.tls, "tls", false, "speak TLS; the options about it imply it")
 	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust servers with a certificate of an authority in `FILE`, instead of those that the system trusts")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "our certificate, in `FILE`")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of our certificate, in `FILE`")
-	for _, name := range []string{"addr", "user"} {
+	for _, name := range []string{addr, "user"} {
 		// It fails only for flags that do not exist or have a function already.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
-	return cmd
 }
 
 func (a *app) backup(f *backupFlags, dir string) error {
@@ -65,6 +71,11 @@ func (a *app) backup(f *backupFlags, dir string) error {
 	if err != nil {
 		return err
 	}
+	return a.order(f, []byte("SEEN.BACKUP"), []byte(dir))
+}
+
+// order sends a command to the server, which answers that it is done.
+func (a *app) order(f *backupFlags, command ...[]byte) error {
 	conn, err := f.dial(a.ctx)
 	if err != nil {
 		return err
@@ -72,17 +83,22 @@ func (a *app) backup(f *backupFlags, dir string) error {
 	defer conn.Close()
 	// An interrupted wait ends; the backup itself goes on in the server.
 	defer context.AfterFunc(a.ctx, func() { _ = conn.Close() })()
-	var commands [][]string
+	var commands [][][]byte
 	if f.passwordFile != "" {
 		password, err := readPassword(f.passwordFile)
 		if err != nil {
 			return err
 		}
-		commands = append(commands, []string{"AUTH", f.user, password})
+		commands = append(commands, [][]byte{[]byte("AUTH"), []byte(f.user), []byte(password)})
 	}
 	replies := replyReader{conn: conn}
-	for _, command := range append(commands, []string{"SEEN.BACKUP", dir}) {
-		if _, err := conn.Write(resp.AppendCommand(nil, command...)); err != nil {
+	for _, command := range append(commands, command) {
+		// Piece by piece, since one may be long.
+		parts := net.Buffers{fmt.Appendf(nil, "*%d\r\n", len(command))}
+		for _, word := range command {
+			parts = append(parts, fmt.Appendf(nil, "$%d\r\n", len(word)), word, []byte("\r\n"))
+		}
+		if _, err := parts.WriteTo(conn); err != nil {
 			return a.ended(err)
 		}
 		v, err := replies.next()

@@ -24,6 +24,7 @@ type buildFlags struct {
 	window      spanValue
 	timeKey     string
 	json        bool
+	foreign     foreignFlags
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -37,13 +38,22 @@ exactly. With -n it is filled as the input arrives, in constant memory.
 
 Types: blocked (the default: fast, small), classic (smallest that can grow old),
 partitioned (k slices), counting (keys can be removed), scalable (grows),
-static (smallest, read-only), window (forgets, with --window).`,
+static (smallest, read-only), window (forgets, with --window).
+
+With --format the filter is one of another system, as that would have made it from
+the same keys, capacity and error rate; see "seen formats".`,
 		Example: `  seen build -o members.seen members.txt
   seen build -o urls.seen -n 1G -p 1e-4 urls-*.gz
   seen build -o stock.seen --type counting -n 5M ids.txt      keys can be removed
   seen build -o known.seen --type static hashes.txt           smallest
-  seen build -o f.seen --type classic --bits 1M --probes 7 keys.txt`,
-		RunE: func(cmd *cobra.Command, files []string) error { return a.build(cmd, &b, files) },
+  seen build -o f.seen --type classic --bits 1M --probes 7 keys.txt
+  seen build -o ids.bloom --format guava:funnel=long -n 1M -p 0.03 ids.txt`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if b.foreign.format.isSet() {
+				return a.buildForeign(cmd, &b, files)
+			}
+			return a.build(cmd, &b, files)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&b.output, "output", "o", "", "write the filter to `SET`, which is replaced as a whole")
@@ -61,6 +71,7 @@ static (smallest, read-only), window (forgets, with --window).`,
 	f.Var(&b.window, "window", "for --type window: forget after SPAN (7d, 12h; 10M keys)")
 	f.StringVar(&b.timeKey, "time-key", "", "for --type window: take the time from the line, `SPEC` as for -k")
 	f.BoolVar(&b.json, "json", false, "report as JSON on standard output")
+	cmd.Flags().Var(&b.foreign.format, "format", "make a filter of another system; see \"seen formats\"")
 	b.records.register(cmd)
 	b.hashing.register(cmd)
 	return cmd
@@ -143,7 +154,7 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkReplaceable(b.output); err != nil {
+	if err := a.checkReplaceable(b.output, &b.foreign); err != nil {
 		return err
 	}
 	lock, err := bloomfile.Lock(b.output)

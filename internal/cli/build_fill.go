@@ -23,12 +23,17 @@ func (a *app) readKeys(r *recordFlags, in *input.Files, c stream.Config, add fun
 				return err
 			}
 		}
-		if len(b.Missing) > 0 && r.missing.value == "keep" {
-			return fmt.Errorf("%s: record %d has no such key and cannot be kept in a filter; use --missing drop or empty",
-				b.File, b.First+uint64(b.Missing[0]))
-		}
-		return nil
+		return r.refuseKept(b)
 	})
+}
+
+// refuseKept refuses to keep records without a key, for which a filter has no place.
+func (r *recordFlags) refuseKept(b *stream.Block) error {
+	if len(b.Missing) > 0 && r.missing.value == "keep" {
+		return fmt.Errorf("%s: record %d has no such key and cannot be kept in a filter; use --missing drop or empty",
+			b.File, b.First+uint64(b.Missing[0]))
+	}
+	return nil
 }
 
 // buildDirectly fills a filter of known size as the keys arrive.
@@ -122,7 +127,7 @@ type builtReport struct {
 
 // reportFilled reports a filter that keys were put into: how many of them were
 // new, and what the filter is like now.
-func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, keys, isNew uint64, v bloom.View) error {
+func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, keys, isNew uint64, v interface{ Stats() bloom.Stats }) error {
 	st := v.Stats()
 	r := builtReport{
 		Set: name, Filter: st.Type, Keys: keys, New: isNew, Added: st.Added, Capacity: st.Capacity,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -9,6 +10,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/interop"
 )
 
 // changeFlags are the flags of the commands that change a filter file.
@@ -19,21 +21,37 @@ type changeFlags struct {
 	json    bool
 }
 
+// addFlags are those of "seen add".
+type addFlags struct {
+	changeFlags
+	fleet    fleetFlags
+	capacity countValue
+	rate     rateValue
+}
+
 func (a *app) addCommand() *cobra.Command {
-	var c changeFlags
+	var c addFlags
 	cmd := &cobra.Command{
-		Use:   "add SET [FILE...]",
+		Use:   "add {SET | --redis URL --name NAME} [FILE...]",
 		Short: "add keys, one a line, to a filter file",
 		Long: `Add keys, one a line, to a filter file. The file is replaced as a whole at the
 end, so that a failure leaves it as it was. With --in-place only the parts that
 change are written, which is quicker for few keys in a large file.`,
 		Example: `  seen add known.seen more.txt
-  seen add known.seen --in-place < one-more-key.txt`,
-		Args: arguments(1, anyMore, "SET"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.add(cmd, &c, args[0], args[1:]) },
+  seen add known.seen --in-place < one-more-key.txt
+  seen add --redis redis://db1 --name crawl -n 1G urls.txt     to a filter that a fleet shares`,
+		Args: c.fleet.arguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.fleet.isSet() {
+				return a.addFleet(cmd, &c, args)
+			}
+			return a.add(cmd, &c.changeFlags, args[0], args[1:])
+		},
 	}
 	cmd.Flags().BoolVar(&c.inPlace, "in-place", false, "write into the file itself (blocked, classic and partitioned filters)")
 	c.register(cmd)
+	c.fleet.register(cmd, &c.hashing, true)
+	c.fleet.registerCreation(cmd, &c.capacity, &c.rate)
 	return cmd
 }
 
@@ -217,6 +235,7 @@ type verifyReport struct {
 
 func (a *app) verifyCommand() *cobra.Command {
 	var asJSON, quiet, rebuild bool
+	var foreign foreignFlags
 	cmd := &cobra.Command{
 		Use:   "verify SET...",
 		Short: "check the checksums of filter files",
@@ -226,7 +245,10 @@ one is damaged, 2 if one cannot be read at all.
 A file that was being changed in place (add --in-place) when the machine went
 down is refused, since its checksums cannot be trusted. --rebuild makes them
 anew from what is there: right if the disk lost no writes, or if some keys that
-were added last may be missing.`,
+were added last may be missing.
+
+A filter of another system is whole if its length is what its header announces, and
+its checksum is right where its format has one; few have.`,
 		Example: `  seen verify *.seen
   seen verify --rebuild after-power-failure.seen`,
 		Args: arguments(1, anyMore, "SET"),
@@ -238,21 +260,22 @@ were added last may be missing.`,
 					}
 				}
 			}
-			return a.verify(args, asJSON, quiet)
+			return a.verify(args, &foreign, asJSON, quiet)
 		},
 	}
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first make the checksums of interrupted files anew")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "report as JSON")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "exit code only")
+	foreign.registerFormat(cmd)
 	return cmd
 }
 
-func (a *app) verify(names []string, asJSON, quiet bool) error {
+func (a *app) verify(names []string, flags *foreignFlags, asJSON, quiet bool) error {
 	reports := make([]verifyReport, 0, len(names))
 	damaged := false
 	for _, name := range names {
 		r := verifyReport{Set: name}
-		problems, err := checkFile(name)
+		problems, err := a.checkFile(name, flags)
 		if err != nil {
 			return err
 		}
@@ -297,7 +320,20 @@ const maxProblems = 100
 
 // checkFile returns what is damaged in a filter file. The error is for files that
 // are no filters or cannot be read.
-func checkFile(name string) (problems []error, err error) {
+func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err error) {
+	kind, foreign, err := a.kindOf(name, flags, true)
+	switch {
+	case errors.Is(err, interop.ErrBadData):
+		return []error{err}, nil
+	case err != nil:
+		return nil, err
+	case kind == foreignSet:
+		defer foreign.Close()
+		return nil, foreign.read(func() error {
+			foreign.filter.Stats() // reads all of it
+			return nil
+		})
+	}
 	f, err := bloomfile.Open(name, bloomfile.Options{})
 	if err != nil {
 		if isDamage(err) {

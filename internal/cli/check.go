@@ -15,26 +15,41 @@ import (
 type checkFlags struct {
 	records recordFlags
 	hashing hashFlags
+	fleet   fleetFlags
+	foreign foreignFlags
 	json    bool
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	var c checkFlags
 	cmd := &cobra.Command{
-		Use:   "check SET [KEY...]",
+		Use:   "check {SET | --redis URL --name NAME} [KEY...]",
 		Short: "tell for each key whether it may be in a set: maybe or no",
 		Long: `Print each key, a tab, and "maybe" or "no". Keys are the arguments, or the lines
 of standard input if there are none. "no" is certain. The exit code is 0 if all
-keys may be there and 1 if one is certainly not; with -q nothing is printed.`,
+keys may be there and 1 if one is certainly not; with -q nothing is printed.
+
+SET may be a filter of another system, see "seen formats": content tells which, and
+--format what content does not. Keys of filters of numbers are decimal numbers.`,
 		Example: `  seen check known.seen https://example.org/
   seen check -q known.seen "$url" || fetch "$url"
-  seen check known.seen < candidates.txt | grep -v 'maybe$'`,
-		Args: arguments(1, anyMore, "SET"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.check(&c, args[0], args[1:]) },
+  seen check known.seen < candidates.txt | grep -v 'maybe$'
+  seen check --format guava:funnel=long --must-contain 42 ids.bloom 7 8
+  seen check --key-encoding hex hashes.bloom 00ff
+  seen check --redis redis://db1 --name crawl "$url"      in a filter that a fleet shares`,
+		Args: c.fleet.arguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.fleet.isSet() {
+				return a.checkFleet(cmd, &c, args)
+			}
+			return a.check(&c, args[0], args[1:])
+		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, `one JSON object a line: {"key": ..., "seen": true or false}`)
 	c.records.register(cmd)
 	c.hashing.registerSecret(cmd)
+	c.fleet.register(cmd, &c.hashing, false)
+	c.foreign.register(cmd)
 	cmd.Flags().Lookup("quiet").Usage = "print nothing; the exit code is the answer"
 	return cmd
 }
@@ -47,11 +62,22 @@ type checkAnswer struct {
 }
 
 func (a *app) check(c *checkFlags, name string, keys []string) error {
-	set, err := a.openLookup(name, &c.records, &c.hashing)
+	set, err := a.openLookup(name, &c.records, &c.hashing, &c.foreign)
 	if err != nil {
 		return err
 	}
 	defer set.done()
+	if err := a.checkMembers([]*lookupSet{set}, &c.records, &c.foreign); err != nil {
+		return err
+	}
+	return a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
+		return a.ask(r, set, each)
+	})
+}
+
+// answer prints what ask finds out about the keys, or about those of standard input
+// if there are none.
+func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 	w := bufio.NewWriterSize(a.env.Stdout, 64<<10)
 	absent := false
 	answer := func(record, end []byte, found bool) error {
@@ -80,10 +106,14 @@ func (a *app) check(c *checkFlags, name string, keys []string) error {
 		_, err := w.Write(end)
 		return err
 	}
+	var err error
 	if len(keys) > 0 {
-		err = a.checkArguments(c, set, keys, answer)
+		err = a.checkArguments(c, ask, keys, answer)
 	} else {
-		err = a.checkInput(c, set, answer)
+		err = ask(a, &c.records, func(b *stream.Block, i int, found bool) error {
+			line := b.Line(i)
+			return answer(b.Record(i), line[len(b.Record(i)):], found)
+		})
 	}
 	if flushErr := w.Flush(); err == nil {
 		err = flushErr
@@ -96,27 +126,32 @@ func (a *app) check(c *checkFlags, name string, keys []string) error {
 
 // checkArguments answers for keys given as arguments. They go the way of input
 // records, so that the options about keys mean the same.
-func (a *app) checkArguments(c *checkFlags, set *lookupSet, keys []string, answer func(record, end []byte, found bool) error) error {
-	// An argument cannot contain a NUL, so NUL can end each.
-	records := c.records
-	records.zero, records.delimiter, records.crlf, records.plain = true, "", false, true
-	env := a.env
-	env.Stdin = strings.NewReader(strings.Join(keys, "\x00") + "\x00")
-	args := &app{env: env, ctx: a.ctx}
-	return args.ask(&records, set, func(b *stream.Block, i int, found bool) error {
+func (a *app) checkArguments(c *checkFlags, ask asker, keys []string, answer func(record, end []byte, found bool) error) error {
+	records := argumentRecords(&c.records)
+	return ask(a.withArguments(keys), &records, func(b *stream.Block, i int, found bool) error {
 		return answer(b.Record(i), []byte{'\n'}, found)
 	})
 }
 
-// checkInput answers for the records of standard input.
-func (a *app) checkInput(c *checkFlags, set *lookupSet, answer func(record, end []byte, found bool) error) error {
-	return a.ask(&c.records, set, func(b *stream.Block, i int, found bool) error {
-		line := b.Line(i)
-		return answer(b.Record(i), line[len(b.Record(i)):], found)
-	})
+// argumentRecords returns r for records that are arguments. An argument cannot contain
+// a NUL, so NUL can end each.
+func argumentRecords(r *recordFlags) recordFlags {
+	records := *r
+	records.zero, records.delimiter, records.crlf, records.plain = true, "", false, true
+	return records
 }
 
-// ask passes every record of standard input with its answer to each.
+// withArguments returns a run whose standard input has the arguments as records.
+func (a *app) withArguments(args []string) *app {
+	env := a.env
+	env.Stdin = strings.NewReader(strings.Join(args, "\x00") + "\x00")
+	return &app{env: env, ctx: a.ctx}
+}
+
+// asker passes every record of standard input with its answer to each.
+type asker func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error
+
+// ask is an asker for a set.
 func (a *app) ask(r *recordFlags, set *lookupSet, each func(b *stream.Block, i int, found bool) error) error {
 	in, config, err := r.open(a, nil)
 	if err != nil {
@@ -131,7 +166,7 @@ func (a *app) ask(r *recordFlags, set *lookupSet, each func(b *stream.Block, i i
 		found = resize(found, b.Len())
 		clear(found)
 		for lo, hi := range b.Keyed() {
-			if err := set.ask(found[lo:hi], b.Hashes[lo:hi]); err != nil {
+			if _, err := set.askBlock(b, lo, hi, set.hash, found[lo:hi], nil); err != nil {
 				return err
 			}
 		}

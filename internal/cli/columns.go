@@ -1,16 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize"
-
-	"seen/sizing"
+	"seen/internal/figure"
 )
 
 // printColumns prints rows of cells in columns two blanks apart, the first column
@@ -45,60 +40,13 @@ func printColumns(w io.Writer, indent string, rows [][]string) error {
 	return err
 }
 
-// comma writes a number with commas between the thousands.
-func comma(n uint64) string {
-	if n > math.MaxInt64 {
-		return strconv.FormatUint(n, 10)
-	}
-	return humanize.Comma(int64(n))
-}
-
-// formatBytes writes an amount of memory with three significant digits: 36.9 MiB.
-func formatBytes(n uint64) string {
-	v, unit := float64(n), 0
-	for ; v >= 1023.5 && unit < len(byteUnits)-1; unit++ {
-		v /= 1024
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Log10(max(1, math.Round(v*10)/10)))), 64) + " " + byteUnits[unit]
-}
-
-var byteUnits = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-
-// formatRate writes an error rate with three significant digits: 1e-6, 0.0213.
-func formatRate(p float64) string {
-	if p == 0 {
-		return "0"
-	}
-	if p < 0.01 {
-		m, e, _ := strings.Cut(sizing.FormatRate(p), "e")
-		if strings.Contains(m, ".") {
-			m = strings.TrimRight(strings.TrimRight(m, "0"), ".")
-		}
-		return m + "e" + e
-	}
-	return strconv.FormatFloat(p, 'g', 3, 64)
-}
-
-// formatEstimate writes a number of keys with its standard error, both without
-// digits that mean nothing.
-func formatEstimate(e sizing.Estimate) string {
-	switch {
-	case math.IsInf(e.Value, 1):
-		return "full"
-	case !e.Known():
-		return "unknown"
-	case e.StdErr == 0:
-		return comma(uint64(math.Round(e.Value)))
-	}
-	return fmt.Sprintf("%s ± %s", comma(uint64(math.Round(e.Value))), comma(uint64(math.Ceil(e.StdErr))))
-}
-
-// digits rounds v to six significant digits, so that reports do not change with
-// the last bit of a computation.
-func digits(v float64) float64 {
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // what was just formatted parses
-	return r
-}
+// The numbers in reports, as the pages in a browser have them too.
+var (
+	comma          = figure.Comma
+	formatBytes    = figure.Bytes
+	formatRate     = figure.Rate
+	formatEstimate = figure.Estimate
+	digits         = figure.SixDigits
+	threeDigits    = figure.ThreeDigits
+	shortCount     = figure.Short
+)

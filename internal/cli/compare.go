@@ -14,6 +14,7 @@ import (
 
 func (a *app) compareCommand() *cobra.Command {
 	var asJSON bool
+	var foreign foreignFlags
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "estimate how many keys two filters have, and have in common",
@@ -24,13 +25,14 @@ must be of one type, layout and hash; unlike ones are refused with the differenc
 Sets that are still exact (those of "seen uniq --state" with few lines) give exact
 numbers, and one of them can be compared with a filter of any type. Filters of
 several layers cannot be compared with each other: a key may lie in different
-layers of the two.`,
+layers of the two. Two filters of one other system can be compared where they are
+one array each, of the same size and hash.`,
 		Example: `  seen compare monday.seen tuesday.seen
   seen compare --json a.seen b.seen | jq .jaccard.value`,
 		Args:              arguments(2, 2, "A B"),
 		ValidArgsFunction: filesUpTo(2),
 		RunE: func(_ *cobra.Command, names []string) error {
-			c, err := compareFiles(names[0], names[1])
+			c, err := a.compare(names[0], names[1], &foreign)
 			switch {
 			case err != nil:
 				return err
@@ -41,7 +43,51 @@ layers of the two.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "report as JSON")
+	foreign.registerFormat(cmd)
 	return cmd
+}
+
+// compare compares two files of ours, or of one other system.
+func (a *app) compare(nameA, nameB string, flags *foreignFlags) (*comparison, error) {
+	kind, f, err := a.kindOf(nameA, flags, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == foreignSet:
+		defer f.Close()
+		return a.compareForeign(f, nameB, flags)
+	}
+	return compareFiles(nameA, nameB)
+}
+
+// compareForeign compares a filter of another system with the one in the file name, by
+// their bits and those of the OR.
+func (a *app) compareForeign(f *foreignFile, name string, flags *foreignFlags) (*comparison, error) {
+	c := &comparison{names: [2]string{f.name, name}}
+	both, err := f.merger()
+	if err != nil {
+		return nil, err
+	}
+	kind, g, err := a.kindOf(name, flags, true)
+	if err != nil {
+		return nil, err
+	}
+	if kind != foreignSet {
+		return nil, fmt.Errorf("%s and %s are unlike: %s is no filter of another system", f.name, name, name)
+	}
+	defer g.Close()
+	return c, g.read(func() error {
+		before, other := both.Stats(), g.filter.Stats()
+		if err := both.Union(g.filter); err != nil {
+			return fmt.Errorf("%s and %s are unlike: %w", f.name, name, err)
+		}
+		p := before.Params
+		if p.M == 0 {
+			return fmt.Errorf("%s consists of several arrays, and a key may lie in another one of %s, so that what they have in common cannot be told", f.name, name)
+		}
+		c.fromOnes(p, before.Ones, other.Ones, both.Stats().Ones)
+		return nil
+	})
 }
 
 var unknown = sizing.Estimate{Value: math.NaN(), StdErr: math.NaN()}
@@ -179,11 +225,15 @@ func (c *comparison) estimate(a, b bloom.View, p sizing.Params) error {
 	if err := unite(a, b); err != nil {
 		return err
 	}
-	onesUnion := a.Stats().Ones
+	c.fromOnes(p, onesA, onesB, a.Stats().Ones)
+	return nil
+}
+
+// fromOnes fills in what the numbers of ones tell.
+func (c *comparison) fromOnes(p sizing.Params, onesA, onesB, onesUnion uint64) {
 	c.a, c.b, c.union = p.Cardinality(onesA), p.Cardinality(onesB), p.Union(onesUnion)
 	c.common = p.Intersection(onesA, onesB, onesUnion)
 	c.likeness = p.Jaccard(onesA, onesB, onesUnion)
-	return nil
 }
 
 // oneArray reads the one array of bits that holds every key of a filter file: its

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -14,6 +15,16 @@ import (
 // sigmas is how many standard errors an estimate may be off: by chance more than
 // that happens once in 16,000. The tests look at less than 100, with fixed keys.
 const sigmas = 4
+
+// hashes returns n distinct random hashes.
+func hashes(n int) []uint64 {
+	r := rand.New(rand.NewPCG(7, 11))
+	hs := make([]uint64, n)
+	for i := range hs {
+		hs[i] = r.Uint64()
+	}
+	return hs
+}
 
 func TestCompareAgainstTruth(t *testing.T) {
 	const (

@@ -5,9 +5,10 @@ import "github.com/spf13/cobra"
 // wordFlags are the flags whose value is not a file. Shells complete file names
 // after all others.
 var wordFlags = []string{
-	"bits", "capacity", "check-chars", "checkpoint", "counter-bits", "delimiter", "error-rate", "field-separator",
-	"jobs", "key", "lines", "memory", "missing", "nth", "on-full", "precision", "probes", "seed", "skip-chars",
-	"skip-fields", "stats", "time-key", "type", "window",
+	"addr", "bits", "capacity", "check-chars", "checkpoint", "cluster", "counter-bits", "delimiter", "error-rate", "field-separator",
+	"jobs", "key", "lines", "memory", "missing", "name", "nth", "on-full", "precision", "probes", "redis", "seed", "server", "skip-chars",
+	"skip-fields", "slice", "stats", "time-key", "timeout", "type", "undecided", "url-drop", "url-keep", "user", "wait", "window",
+	"format", "key-encoding", "must-contain", "to", // of filters of other systems
 }
 
 // completeFlags tells shells what may follow the flags of cmd: the words of those

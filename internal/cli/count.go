@@ -18,6 +18,10 @@ const defaultPrecision = 16
 // countFlags are the flags of "seen count".
 type countFlags struct {
 	records   recordFlags
+	hashing   hashFlags // with --redis
+	fleet     fleetFlags
+	capacity  countValue
+	rate      rateValue
 	precision int
 	json      bool
 }
@@ -29,16 +33,30 @@ func (a *app) countCommand() *cobra.Command {
 		Short: "count distinct lines in constant memory, approximately",
 		Long: `Print the number of distinct lines, estimated by HyperLogLog in constant memory.
 The standard error goes to standard error; it is 0.41 % unless --precision says
-otherwise, and few lines (up to 2^B/8) are counted exactly.`,
+otherwise, and few lines (up to 2^B/8) are counted exactly.
+
+With --redis the lines are added to the filter, and those that it did not have
+are counted: what several runs print adds up to the number of different lines in
+all their inputs.`,
 		Example: `  seen count access.log.gz                      how many different lines
   seen count -k 1,1 access.log                    how many different addresses
   seen plan -n $(seen count -q urls.txt)        what a filter for them costs`,
-		RunE: func(cmd *cobra.Command, files []string) error { return a.count(cmd, &c, files) },
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := c.checkFleet(cmd); err != nil {
+				return err
+			}
+			if c.fleet.isSet() {
+				return a.countFleet(cmd, &c, files)
+			}
+			return a.count(cmd, &c, files)
+		},
 	}
 	f := cmd.Flags()
 	f.IntVar(&c.precision, "precision", defaultPrecision, "2^`B` registers, one byte each: 4 to 18, for a standard error of 26 % to 0.2 %")
 	f.BoolVar(&c.json, "json", false, "report as JSON")
 	c.records.register(cmd)
+	c.fleet.register(cmd, &c.hashing, true)
+	c.fleet.registerCreation(cmd, &c.capacity, &c.rate)
 	return cmd
 }
 

@@ -16,6 +16,8 @@ import (
 type filterFlags struct {
 	records  recordFlags
 	hashing  hashFlags
+	fleet    fleetFlags
+	foreign  foreignFlags
 	sets     []string
 	keep     []string
 	drop     []string
@@ -33,7 +35,8 @@ func (a *app) filterCommand() *cobra.Command {
 		Use:   "filter --set SET... [FILE...]",
 		Short: "print the lines that are in the sets, or with -v those that are not",
 		Long: `Print the lines whose key is in the sets, or with -v those whose key is not. A SET
-is a filter file, or a text file with one key a line, which is held exactly.
+is a filter file, or a text file with one key a line, which is held exactly. Filters
+of other systems serve as well, see "seen formats".
 
 A filter may take a key for a member by error. With --confirm each such answer
 is held against the full text of the set, and the result is exact.`,
@@ -41,8 +44,9 @@ is held against the full text of the set, and the result is exact.`,
   seen filter -v --set blocked.seen mail.txt          drop what is blocked
   seen filter --keep eu.seen --drop seen.seen urls    in one and not in the other
   seen filter --set a.seen --set b.seen --tag urls    with the name of the set before each line
-  seen filter -v --set bad.seen --confirm bad.txt urls     exact in spite of the filter`,
-		RunE: func(cmd *cobra.Command, files []string) error { return a.filter(&f, files) },
+  seen filter -v --set bad.seen --confirm bad.txt urls     exact in spite of the filter
+  seen filter -v --redis redis://db1 --name crawl urls     what the fleet has not seen`,
+		RunE: func(cmd *cobra.Command, files []string) error { return a.filter(cmd, &f, files) },
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.sets, "set", nil, "a `SET` to ask; may be repeated")
@@ -58,10 +62,15 @@ is held against the full text of the set, and the result is exact.`,
 	fl.BoolVar(&f.buffered, "line-buffered", false, "write every line as soon as it is known")
 	f.records.register(cmd)
 	f.hashing.register(cmd)
+	f.fleet.register(cmd, &f.hashing, false)
+	f.foreign.register(cmd)
 	return cmd
 }
 
-func (f *filterFlags) check() error {
+func (f *filterFlags) check(cmd *cobra.Command) error {
+	if err := f.checkFleet(cmd); err != nil || f.fleet.isSet() {
+		return err
+	}
 	switch {
 	case len(f.sets)+len(f.keep)+len(f.drop) == 0:
 		return usagef("there is no set to ask; give one with --set SET")
@@ -98,11 +107,15 @@ type filterRun struct {
 	header     bool
 }
 
-func (a *app) filter(flags *filterFlags, files []string) error {
-	if err := flags.check(); err != nil {
+func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) error {
+	if err := flags.check(cmd); err != nil {
 		return err
 	}
+	if flags.fleet.isSet() {
+		return a.filterFleet(cmd, flags, files)
+	}
 	f := &filterRun{filterFlags: flags, app: a}
+	decimal := flags.records.encoding.value == encodingDecimal
 	keep, drop := flags.keep, flags.drop
 	if flags.invert {
 		drop = flags.sets
@@ -114,13 +127,20 @@ func (a *app) filter(flags *filterFlags, files []string) error {
 		to   *[]*lookupSet
 	}{{keep, &f.keep}, {drop, &f.drop}} {
 		for _, name := range names.from {
-			s, err := a.openLookup(name, &flags.records, &flags.hashing)
+			s, err := a.openLookup(name, &flags.records, &flags.hashing, &flags.foreign)
 			if err != nil {
 				return err
 			}
 			defer s.done()
 			*names.to = append(*names.to, s)
 		}
+	}
+	all := append(slices.Clone(f.keep), f.drop...)
+	if err := sameKeys(all, decimal); err != nil {
+		return err
+	}
+	if err := a.checkMembers(all, &flags.records, &flags.foreign); err != nil {
+		return err
 	}
 	for _, name := range flags.confirm {
 		if info, err := os.Stat(name); err != nil {
@@ -134,7 +154,7 @@ func (a *app) filter(flags *filterFlags, files []string) error {
 		return err
 	}
 	f.config = config
-	f.config.Hash = append(slices.Clone(f.keep), f.drop...)[0].hash
+	f.config.Hash = all[0].hash
 	f.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: flags.buffered, Counters: config.Counters})
 	f.hits = make([][]bool, len(f.keep))
 	if len(flags.confirm) > 0 {

@@ -106,7 +106,11 @@ remove, check and count. They change the key only; a line is printed as it was.`
   -t , -k 2,2 -k 5     the second, and the fifth to the last, of fields between commas
   -k csv:email         the column of that name, with quoting as in RFC 4180
   -k json:/user/id     the value there, of one JSON document a line
-  -k 're:id=([0-9]+)'  what the first group of a regular expression matches`,
+  -k 're:id=([0-9]+)'  what the first group of a regular expression matches
+  --url                HTTP://Example.com:80/a/../b%7e#top and http://example.com/b~ are one URL
+  --url-sort-query --url-drop-tracking     so are http://a/?y=1&x=2&utm_source=z and http://a/?x=2&y=1
+  --url --url-drop 'session*' --url-keep fragment     neither session IDs nor #... as it was
+  -k csv:url --url --missing keep          of a column; what is no URL is always printed`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

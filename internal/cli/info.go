@@ -13,13 +13,17 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/frame"
+	"seen/internal/redisurl"
 	"seen/sizing"
 )
 
 // infoFlags are the flags of "seen info".
 type infoFlags struct {
+	hashing  hashFlags // of a filter in Redis
+	fleet    fleetFlags
 	noVerify bool
 	json     bool
+	foreign  foreignFlags
 }
 
 func (a *app) infoCommand() *cobra.Command {
@@ -33,22 +37,38 @@ hold. A filter that is past its capacity or its error rate is marked. The secret
 of a filter is not needed.
 
 With --no-verify only the header is read, which takes no time however large the
-file is, and fill and estimates are left out.`,
+file is, and fill and estimates are left out.
+
+Filters of other systems are described too, see "seen formats": whose they are, what
+they hold, and where a file holds several, each with the --format that opens it.
+
+A SET may be a filter that many machines share: redis://HOST/NAME, as --redis and
+--name of the other commands have it.`,
 		Example: `  seen info known.seen
   seen info --no-verify huge.seen
-  seen info --json *.seen | jq -r 'select(.warnings) | .set'     those that are too full`,
+  seen info --json *.seen | jq -r 'select(.warnings) | .set'     those that are too full
+  seen info redis://db1/crawl`,
 		Args: arguments(1, anyMore, "SET"),
 		RunE: func(cmd *cobra.Command, names []string) error { return a.info(cmd, &i, names) },
 	}
 	cmd.Flags().BoolVar(&i.noVerify, "no-verify", false, "read the header only; no checksums, no fill, no estimates")
 	cmd.Flags().BoolVar(&i.json, "json", false, "report as JSON, one object for each SET")
+	i.fleet.registerAccess(cmd, &i.hashing)
+	i.foreign.registerFormat(cmd)
 	return cmd
 }
 
 func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 	failed := 0
 	for i, name := range names {
-		r, err := inspect(name, !flags.noVerify)
+		if redisurl.Is(name) && !flags.foreign.format.isSet() {
+			if err := a.inspectFleet(flags, name, i > 0); err != nil {
+				failed++
+				a.sayError(cmd, err)
+			}
+			continue
+		}
+		r, err := a.describe(name, flags)
 		if err == nil {
 			if flags.json {
 				err = printJSON(a.env.Stdout, r)
@@ -58,8 +78,8 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 			if err != nil {
 				return err // of writing
 			}
-			if r.Problem != "" {
-				err = errors.New(r.Problem)
+			if problem := r.problem(); problem != "" {
+				err = errors.New(problem)
 			}
 		}
 		if err != nil {
@@ -71,6 +91,32 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 		return &exitError{code: ExitError}
 	}
 	return nil
+}
+
+// report is what info says of a file.
+type report interface {
+	print(w io.Writer, another bool) error
+	problem() string // "": none
+}
+
+// describe describes a file of ours or of another system.
+func (a *app) describe(name string, flags *infoFlags) (report, error) {
+	kind, f, err := a.kindOf(name, &flags.foreign, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == foreignSet:
+		defer f.Close()
+		return inspectForeign(f, !flags.noVerify)
+	}
+	r, err := inspect(name, !flags.noVerify)
+	if err != nil && kind == textSet {
+		err = unknownFormat(err)
+	}
+	if err != nil {
+		return nil, err // not a report that is nil
+	}
+	return r, nil
 }
 
 // inspect describes the file name. With verify it reads all of it. A damaged file
@@ -156,6 +202,7 @@ type setState struct {
 	RateAtCap   *float64        `json:"error_rate_at_capacity,omitempty"`
 	Collisions  *float64        `json:"expected_collisions,omitempty"`
 	Stuck       *uint64         `json:"stuck_counters,omitempty"`
+	uncounted   bool            // the file does not say how many keys were added
 }
 
 // estimateReport is an estimate with its standard error.
@@ -258,7 +305,10 @@ func (s *setState) rows(t table, indent string) {
 		t.row(indent+"k", "%d", s.K)
 	}
 	added := comma(s.Added)
-	if s.Capacity > 0 && !s.Exact && s.Type != "static" {
+	switch {
+	case s.uncounted:
+		added = "the file does not say"
+	case s.Capacity > 0 && !s.Exact && s.Type != "static":
 		added += fmt.Sprintf(", capacity %s (%.3g %%)", comma(s.Capacity), percent(s.Added, s.Capacity))
 	}
 	t.row(indent+"added", "%s", added)

@@ -27,6 +27,8 @@ type infoReport struct {
 	Warnings  []string      `json:"warnings,omitempty"`
 }
 
+func (r *infoReport) problem() string { return r.Problem }
+
 // hashReport says how keys are hashed. A seed may have all of 64 bits, which is
 // more than many readers of JSON keep.
 type hashReport struct {

@@ -179,7 +179,7 @@ func TestCompletion(t *testing.T) {
 	if words, _ := complete("uniq", "--on-full", ""); !slices.Equal(words, []string{"grow", "stop", "warn", "rotate"}) {
 		t.Errorf("--on-full is completed with %q", words)
 	}
-	if words, _ := complete("co"); len(words) != 3 || !strings.HasPrefix(words[0], "compare\t") {
+	if words, _ := complete("co"); len(words) != 4 || !strings.HasPrefix(words[0], "compare\t") {
 		t.Errorf("co is completed with %q", words)
 	}
 }

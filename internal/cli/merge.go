@@ -3,19 +3,22 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/interop"
 )
 
 // mergeFlags are the flags of "seen merge".
 type mergeFlags struct {
-	output string
-	json   bool
-	quiet  bool
+	output  string
+	foreign foreignFlags
+	json    bool
+	quiet   bool
 }
 
 func (a *app) mergeCommand() *cobra.Command {
@@ -28,7 +31,8 @@ all, and report its new fill and error rate. Files that are unlike are refused
 with the difference. OUT is replaced as a whole and may be one of the SETs.
 
 All types can be merged but static filters and windows of a number of keys. The
-secret of the filters is not needed.`,
+secret of the filters is not needed. Filters of one other system, of one layout and
+hash, become one of that system.`,
 		Example: `  seen merge -o all.seen shard-*.seen
   seen merge -o known.seen known.seen today.seen`,
 		Args: arguments(1, anyMore, "SET"),
@@ -37,6 +41,7 @@ secret of the filters is not needed.`,
 	cmd.Flags().StringVarP(&m.output, "output", "o", "", "write the union to `OUT`")
 	cmd.Flags().BoolVar(&m.json, "json", false, "report as JSON")
 	cmd.Flags().BoolVarP(&m.quiet, "quiet", "q", false, "no report")
+	m.foreign.registerFormat(cmd)
 	_ = cmd.MarkFlagRequired("output")
 	return cmd
 }
@@ -55,30 +60,17 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 		return err
 	}
 	defer lock.Close()
-	all, err := readSet(names[0])
+	all, err := a.unite(names, &m.foreign)
+	if errors.Is(err, bloom.ErrFull) {
+		return &exitError{ExitLimit, err}
+	}
 	if err != nil {
 		return err
 	}
-	for _, name := range names[1:] {
-		if err := a.ctx.Err(); err != nil {
-			return err
-		}
-		other, err := readSet(name)
-		if err != nil {
-			return err
-		}
-		err = all.unite(other)
-		if errors.Is(err, bloom.ErrFull) {
-			return &exitError{ExitLimit, err}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := lock.Write(all.view); err != nil {
+	if err := lock.Write(all); err != nil {
 		return err
 	}
-	st := all.view.Stats()
+	st := all.Stats()
 	r := mergeReport{Output: m.output, Sets: names, setState: stateOf(st), Warnings: warningsOf(st)}
 	r.OrFewer = len(names) > 1 && st.Layers > 1 && st.Type != "cascade"
 	switch {
@@ -95,6 +87,79 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	t.row("type", "%s", r.Type)
 	r.setState.rows(t, "")
 	return t.flush()
+}
+
+// united is what a merge makes.
+type united interface {
+	io.WriterTo
+	Stats() bloom.Stats
+}
+
+// unite makes the union of files, which are all ours or all of one other system.
+func (a *app) unite(names []string, flags *foreignFlags) (united, error) {
+	kind, first, err := a.kindOf(names[0], flags, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == foreignSet:
+		defer first.Close()
+		return a.uniteForeign(first, names[1:], flags)
+	}
+	all, err := readSet(names[0])
+	if err != nil && kind == textSet {
+		err = unknownFormat(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names[1:] {
+		if err := a.ctx.Err(); err != nil {
+			return nil, err
+		}
+		other, err := readSet(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := all.unite(other); err != nil {
+			return nil, err
+		}
+	}
+	return all.view, nil
+}
+
+// uniteForeign makes the union of filters of one other system.
+func (a *app) uniteForeign(first *foreignFile, names []string, flags *foreignFlags) (united, error) {
+	all, err := first.merger()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := a.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := a.addForeign(all, first.name, name, flags); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// addForeign adds all keys of the file name to a filter of another system.
+func (a *app) addForeign(all interop.Merger, first, name string, flags *foreignFlags) error {
+	kind, f, err := a.kindOf(name, flags, true)
+	if err != nil {
+		return err
+	}
+	if kind != foreignSet {
+		return fmt.Errorf("%s and %s are unlike: %s is no filter of another system", first, name, name)
+	}
+	defer f.Close()
+	return f.read(func() error {
+		if err := all.Union(f.filter); err != nil {
+			return fmt.Errorf("%s and %s cannot be merged: %w", first, name, err)
+		}
+		return nil
+	})
 }
 
 // fileSet is a filter read from a file.

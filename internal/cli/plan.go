@@ -11,7 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"seen/internal/chart"
+	"seen/internal/figure"
+	"seen/internal/planner"
 	"seen/internal/stream"
+	"seen/internal/vfs"
 	"seen/sizing"
 )
 
@@ -26,6 +30,8 @@ type planFlags struct {
 	table      bool
 	plot       string
 	clickhouse bool
+	nodes      int
+	slice      sizeValue
 	json       bool
 }
 
@@ -43,7 +49,8 @@ fit. Nothing is built; the lines to copy come with the answer.`,
   seen plan -p 1e-4 --memory 1GiB              how many keys fit
   seen plan --sample urls.txt.gz               n counted from a file
   seen plan -n 10M -p 1e-3 --plot rates.svg    error rate against n, and against k
-  seen plan --table                            error rate by k and m/n`,
+  seen plan --table                            error rate by k and m/n
+  seen plan -n 10G -p 1e-4 --cluster 6         what each of 6 nodes of a Redis Cluster is to hold`,
 		Args:              arguments(0, 0, ""),
 		ValidArgsFunction: filesUpTo(0),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.plan(cmd, &p) },
@@ -53,14 +60,16 @@ fit. Nothing is built; the lines to copy come with the answer.`,
 	f.VarP(&p.rate, "error-rate", "p", "wanted error rate (default 1e-6, unless -n and --memory give it)")
 	f.VarP(&p.memory, "memory", "m", "instead of -n or -p: the memory there is")
 	f.StringArrayVar(&p.sample, "sample", nil, "instead of -n: count the distinct keys of `FILE`, all of it, by HyperLogLog; may be repeated")
-	f.StringSliceVar(&p.types, "type", nil, "only these `TYPES`: "+strings.Join(planTypes, ","))
+	f.StringSliceVar(&p.types, "type", nil, "only these `TYPES`: "+strings.Join(planner.Types, ","))
 	f.BoolVar(&p.table, "table", false, "print the error rate for each k and m/n")
 	f.StringVar(&p.plot, "plot", "", "draw the error rate against n and against k to `FILE`.svg or .png")
 	f.BoolVar(&p.clickhouse, "clickhouse", false, "what ClickHouse's bloom_filter index makes of -p")
+	f.IntVar(&p.nodes, "cluster", 0, "what a filter in Redis costs, spread over `NODES` that hold keys")
+	f.Var(&p.slice, "slice", "with --cluster: parts of at most this size (default 16 MiB - 4 KiB)")
 	f.BoolVar(&p.json, "json", false, "report as JSON")
 	p.records.register(cmd)
 	_ = cmd.MarkFlagFilename("plot", "svg", "png")
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(planTypes, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(planner.Types, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -68,11 +77,14 @@ fit. Nothing is built; the lines to copy come with the answer.`,
 func (p *planFlags) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	for _, name := range p.types {
-		if !slices.Contains(planTypes, name) {
-			return usagef("--type %q is none of %s", name, strings.Join(planTypes, ", "))
+		if !slices.Contains(planner.Types, name) {
+			return usagef("--type %q is none of %s", name, strings.Join(planner.Types, ", "))
 		}
 	}
 	keys := set("capacity") || set("sample")
+	if err := p.checkCluster(set, keys); err != nil {
+		return err
+	}
 	switch ext := filepath.Ext(p.plot); {
 	case set("capacity") && set("sample"):
 		return usagef("-n and --sample exclude each other")
@@ -110,23 +122,26 @@ func (a *app) plan(cmd *cobra.Command, p *planFlags) error {
 	case p.clickhouse:
 		return a.planClickHouse(p)
 	}
-	w := wish{n: uint64(p.capacity), rate: float64(p.rate), memory: uint64(p.memory)}
+	w := planner.Wish{N: uint64(p.capacity), Rate: float64(p.rate), Memory: uint64(p.memory)}
 	r := planReport{}
 	if len(p.sample) > 0 {
 		s, err := a.sample(p)
 		if err != nil {
 			return err
 		}
-		r.Sample, w.n = s, s.N
+		r.Sample, w.N = s, s.N
 	}
-	if w.rate == 0 && (w.memory == 0 || w.n == 0) {
-		w.rate = defaultRate
+	if w.Rate == 0 && (w.Memory == 0 || w.N == 0) {
+		w.Rate = defaultRate
+	}
+	if p.nodes > 0 {
+		return a.planCluster(p, r.Sample, w)
 	}
 	types := p.types
 	if len(types) == 0 {
-		types = planTypes
+		types = planner.Types
 	}
-	r.N, r.ErrorRate, r.Memory, r.Rows = w.n, w.rate, w.memory, planRows(w, types)
+	r.N, r.ErrorRate, r.Memory, r.Rows = w.N, w.Rate, w.Memory, planner.Rows(w, types)
 	if err := noneFits(r.Rows); err != nil {
 		return err
 	}
@@ -142,8 +157,21 @@ func (a *app) plan(cmd *cobra.Command, p *planFlags) error {
 	return r.print(a.env.Stdout)
 }
 
+// writePlot replaces the file path, whose name tells the format, by the picture of a
+// plan.
+func writePlot(path string, w planner.Wish, rows []planner.Row) error {
+	picture, err := chart.Picture(strings.TrimPrefix(filepath.Ext(path), "."), planner.Panels(w, rows)...)
+	if err != nil {
+		return err
+	}
+	return vfs.WriteAtomic(vfs.OS, path, func(out io.Writer) error {
+		_, err := out.Write(picture)
+		return err
+	})
+}
+
 // noneFits returns an error if nothing can be had.
-func noneFits(rows []planRow) error {
+func noneFits(rows []planner.Row) error {
 	for _, r := range rows {
 		if r.Error == "" {
 			return nil
@@ -181,11 +209,11 @@ func (a *app) sample(p *planFlags) (*sampleReport, error) {
 }
 
 func (s *sampleReport) describe() string {
-	text := fmt.Sprintf("%s: %s lines read, %s distinct", strings.Join(s.Files, ", "), comma(s.Lines), comma(uint64(s.Distinct)))
+	text := fmt.Sprintf("%s: %s lines read, %s distinct", strings.Join(s.Files, ", "), figure.Comma(s.Lines), figure.Comma(uint64(s.Distinct)))
 	if s.StdErr == 0 {
 		return text
 	}
-	return text + fmt.Sprintf(" ± %s; planned for two standard errors more", comma(uint64(s.StdErr)))
+	return text + fmt.Sprintf(" ± %s; planned for two standard errors more", figure.Comma(uint64(s.StdErr)))
 }
 
 // planReport is what plan reports; its JSON names are an interface to scripts.
@@ -195,7 +223,7 @@ type planReport struct {
 	Memory    uint64        `json:"memory_bytes,omitempty"`
 	Sample    *sampleReport `json:"sample,omitempty"`
 	Plot      string        `json:"plot,omitempty"`
-	Rows      []planRow     `json:"rows"`
+	Rows      []planner.Row `json:"rows"`
 }
 
 func (r *planReport) print(w io.Writer) error {
@@ -209,11 +237,11 @@ func (r *planReport) print(w io.Writer) error {
 		if r.N == 1 {
 			keys = "key"
 		}
-		fmt.Fprintf(&b, "%s distinct %s, error rate %s", comma(r.N), keys, formatRate(r.ErrorRate))
+		fmt.Fprintf(&b, "%s distinct %s, error rate %s", figure.Comma(r.N), keys, figure.Rate(r.ErrorRate))
 	case r.N == 0:
-		fmt.Fprintf(&b, "keys that %s hold at error rate %s", formatBytes(r.Memory), formatRate(r.ErrorRate))
+		fmt.Fprintf(&b, "keys that %s hold at error rate %s", figure.Bytes(r.Memory), figure.Rate(r.ErrorRate))
 	default:
-		fmt.Fprintf(&b, "%s distinct keys in %s", comma(r.N), formatBytes(r.Memory))
+		fmt.Fprintf(&b, "%s distinct keys in %s", figure.Comma(r.N), figure.Bytes(r.Memory))
 	}
 	b.WriteString("\n\n")
 	if _, err := io.WriteString(w, b.String()); err != nil {
@@ -235,7 +263,7 @@ func (r *planReport) cells() [][]string {
 	if r.N == 0 {
 		head = slices.Insert(head, 1, "keys")
 	}
-	for _, load := range planLoads {
+	for _, load := range planner.Loads {
 		head = append(head, fmt.Sprintf("%.0f %%", 100*load))
 	}
 	rows := [][]string{head}
@@ -243,30 +271,23 @@ func (r *planReport) cells() [][]string {
 		if p.Error != "" {
 			continue
 		}
-		row := []string{p.name(), comma(p.M), strconv.Itoa(p.K), p.lines(), fmt.Sprintf("%.1f", p.BitsPerKey), formatBytes(p.Bytes)}
+		row := []string{p.Name(), figure.Comma(p.M), strconv.Itoa(p.K), layersOf(&p), fmt.Sprintf("%.1f", p.BitsPerKey), figure.Bytes(p.Bytes)}
 		if p.M == 0 {
 			row[1], row[2] = "", ""
 		}
 		if r.N == 0 {
-			row = slices.Insert(row, 1, comma(p.N))
+			row = slices.Insert(row, 1, figure.Comma(p.N))
 		}
 		for _, l := range p.Loads {
-			row = append(row, formatRate(threeDigits(l.ErrorRate)))
+			row = append(row, figure.Rate(figure.ThreeDigits(l.ErrorRate)))
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func (r *planRow) name() string {
-	name := r.Type
-	if r.Variant != "" {
-		name += ", " + r.Variant
-	}
-	return name
-}
-
-func (r *planRow) lines() string {
+// layersOf says how the array of a row is divided.
+func layersOf(r *planner.Row) string {
 	switch {
 	case r.Layers > 1:
 		return fmt.Sprintf("%d layers", r.Layers)
@@ -279,7 +300,7 @@ func (r *planRow) lines() string {
 // remarks explain the table and say what cannot be had.
 func (r *planReport) remarks() [][]string {
 	has := func(name string) bool {
-		return slices.ContainsFunc(r.Rows, func(p planRow) bool { return p.Type == name && p.Error == "" })
+		return slices.ContainsFunc(r.Rows, func(p planner.Row) bool { return p.Type == name && p.Error == "" })
 	}
 	rows := [][]string{{""}, {"The last columns: the error rate when that share of the keys is in."}}
 	for _, remark := range []struct{ name, text string }{
@@ -295,7 +316,7 @@ func (r *planReport) remarks() [][]string {
 	}
 	for _, p := range r.Rows {
 		if p.Error != "" {
-			rows = append(rows, []string{fmt.Sprintf("%s: cannot be had: %s.", p.name(), p.Error)})
+			rows = append(rows, []string{fmt.Sprintf("%s: cannot be had: %s.", p.Name(), p.Error)})
 		}
 	}
 	return rows
@@ -306,11 +327,11 @@ func (r *planReport) copies() string {
 	var b strings.Builder
 	for _, part := range []struct {
 		title string
-		line  func(p *planRow) string
+		line  func(p *planner.Row) string
 	}{
-		{"Command", func(p *planRow) string { return p.Command }},
-		{"Go", func(p *planRow) string { return p.Go }},
-		{"Redis with a Bloom module", func(p *planRow) string { return p.Redis }},
+		{"Command", func(p *planner.Row) string { return p.Command }},
+		{"Go", func(p *planner.Row) string { return p.Go }},
+		{"Redis with a Bloom module", func(p *planner.Row) string { return p.Redis }},
 	} {
 		seen := map[string]bool{}
 		for i := range r.Rows {
@@ -346,7 +367,7 @@ func (a *app) planTable(p *planFlags) error {
 	var cells []planCell
 	for i, row := range sizing.Table() {
 		for j, rate := range row {
-			cells = append(cells, planCell{BitsPerKey: sizing.TableMinBits + i, K: j + 1, ErrorRate: digits(rate)})
+			cells = append(cells, planCell{BitsPerKey: sizing.TableMinBits + i, K: j + 1, ErrorRate: figure.SixDigits(rate)})
 		}
 	}
 	return printJSON(a.env.Stdout, cells)
@@ -377,10 +398,10 @@ func (a *app) planClickHouse(p *planFlags) error {
 		return printJSON(a.env.Stdout, r)
 	}
 	t := newTable(a.env.Stdout)
-	t.row("wanted", "INDEX i column TYPE bloom_filter(%s)", flagRate(r.ErrorRate))
-	t.row("server's choice", "%d bits per row, k = %d, error rate %s", r.ServerBitsPerRow, r.ServerK, formatRate(r.ServerRate))
+	t.row("wanted", "INDEX i column TYPE bloom_filter(%s)", figure.ExactRate(r.ErrorRate))
+	t.row("server's choice", "%d bits per row, k = %d, error rate %s", r.ServerBitsPerRow, r.ServerK, figure.Rate(r.ServerRate))
 	if r.Note != "" {
-		t.row("better", "%d bits per row, k = %d, error rate %s", r.BitsPerRow, r.K, formatRate(r.Rate))
+		t.row("better", "%d bits per row, k = %d, error rate %s", r.BitsPerRow, r.K, figure.Rate(r.Rate))
 		t.row("note", "%s", r.Note)
 	}
 	return t.flush()

@@ -122,16 +122,3 @@ func (p *progress) status() string {
 	}
 	return text + fmt.Sprintf(" of %s, %s since the start", at.Name, time.Since(p.start).Round(time.Millisecond))
 }
-
-// shortCount writes a number with three or four digits and a unit: 12.3M.
-func shortCount(n uint64) string {
-	for _, u := range []struct {
-		factor float64
-		name   string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if float64(n) >= u.factor*10 {
-			return fmt.Sprintf("%.4g%s", float64(n)/u.factor, u.name)
-		}
-	}
-	return humanize.Comma(int64(n))
-}

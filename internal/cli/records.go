@@ -26,6 +26,8 @@ type recordFlags struct {
 	crlf      bool
 	missing   choiceValue
 	key       keyspec.Options
+	url       urlFlags
+	encoding  choiceValue
 	jobs      int
 	quiet     bool
 	plain     bool
@@ -33,6 +35,7 @@ type recordFlags struct {
 
 func (r *recordFlags) register(cmd *cobra.Command) {
 	r.missing = choiceValue{"fail", []string{"fail", "keep", "drop", "empty"}}
+	r.encoding = choiceValue{"", []string{encodingText, encodingHex, encodingDecimal}}
 	share(cmd, func(f *pflag.FlagSet) {
 		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "key on part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, json:/pointer, re:REGEX; may be repeated")
 		f.StringVarP(&r.key.Separator, "field-separator", "t", "", "`SEP` between fields (default: blanks, or a comma for csv)")
@@ -43,6 +46,8 @@ func (r *recordFlags) register(cmd *cobra.Command) {
 		f.BoolVar(&r.key.Lower, "lower", false, "lower-case the key (Unicode); the output stays as it was")
 		f.BoolVar(&r.key.Trim, "trim", false, "cut white space off both ends of the key")
 		f.BoolVar(&r.key.Email, "email", false, "the key is a mail address, brought to its canonical form")
+		r.url.register(f)
+		f.Var(&r.encoding, "key-encoding", "how keys are written: utf8 as they are, hex two digits a byte, decimal whole numbers; the output stays as it was")
 		f.Var(&r.missing, "missing", "a line that has no such key: fail, keep, drop, or empty (the empty key)")
 		f.BoolVarP(&r.zero, "zero-terminated", "z", false, "records end in NUL, not in a newline")
 		f.StringVar(&r.delimiter, "delimiter", "", "records end in `C`: any bytes; \\t, \\0, \\xHH are understood")
@@ -80,6 +85,11 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	}
 	o := r.key
 	o.Missing = r.missingMode()
+	o.Encoding = encodings[r.encoding.value]
+	var err error
+	if o.URL, err = r.url.config(); err != nil {
+		return nil, c, err
+	}
 	key, err := keyspec.Compile(o)
 	if err != nil {
 		return nil, c, usageError{err}
@@ -121,7 +131,25 @@ func (r *recordFlags) tag() uint64 {
 	k := &r.key
 	h := bloom.Hash{}
 	return h.SumString(fmt.Sprintf("%q %q %d %d %d %t %t %t %t %t %q %t", k.Keys, k.Separator, k.SkipFields, k.SkipChars,
-		k.Width, k.FoldCase, k.Lower, k.Trim, k.Email, r.zero, r.delimiter, r.crlf)) | 1
+		k.Width, k.FoldCase, k.Lower, k.Trim, k.Email, r.zero, r.delimiter, r.crlf)+r.url.tag()+r.encodingTag()) | 1
+}
+
+// Values of --key-encoding. Where it is not given, the key is what the set holds: a
+// number for filters of numbers, otherwise text.
+const (
+	encodingText    = "utf8"
+	encodingHex     = "hex"
+	encodingDecimal = "decimal"
+)
+
+var encodings = map[string]keyspec.Encoding{encodingHex: keyspec.Hex, encodingDecimal: keyspec.Decimal}
+
+// encodingTag is what tag adds for keys that are not text.
+func (r *recordFlags) encodingTag() string {
+	if encodings[r.encoding.value] == keyspec.Text {
+		return ""
+	}
+	return " " + r.encoding.value
 }
 
 // keepMissing says whether a record without a key is kept, where it is marked.

@@ -3,16 +3,19 @@ package cli
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"seen/internal/redistest"
 )
 
 // scriptMain runs the tests and lets the scripts under testdata run this test
 // binary as "seen".
 func scriptMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withLab{m}, map[string]func(){
 		"seen": func() {
 			os.Exit(Run(context.Background(), Env{
 				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(),
@@ -21,11 +24,28 @@ func scriptMain(m *testing.M) {
 	})
 }
 
+// lab has the engines that the tests talk to.
+var lab redistest.Lab
+
+// withLab runs the tests, and stops the engines after them.
+type withLab struct{ *testing.M }
+
+func (m withLab) Run() int { return lab.Run(m.M, os.Stderr) }
+
 func TestScripts(t *testing.T) {
+	vectors, err := filepath.Abs("../../interop/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("VECTORS", vectors) // filters that other systems have written
+			e.Setenv("REDIS", "redis://"+lab.Server(t).Addr())
+			return nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exitcode": exitCode,
 		},

@@ -107,7 +107,8 @@ func (a *app) logger(c *serveConfig) *slog.Logger {
 
 // takeSignals returns a context that SIGTERM, SIGINT or the end of the caller's
 // context ends. A second signal ends the process at once: what was acknowledged is
-// on disk whatever happens. SIGHUP makes r read its files again.
+// on disk whatever happens. SIGHUP makes r read its files again, under nohup too:
+// it does not end the server, which is all that nohup is to prevent.
 func (a *app) takeSignals(r *serving) context.Context {
 	ctx, cancel := context.WithCancelCause(a.caller)
 	if early := context.Cause(a.ctx); early != nil {
@@ -115,7 +116,7 @@ func (a *app) takeSignals(r *serving) context.Context {
 	}
 	ch := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) {
+		if s == syscall.SIGHUP || !signal.Ignored(s) {
 			signal.Notify(ch, s)
 		}
 	}

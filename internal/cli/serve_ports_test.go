@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -138,7 +139,10 @@ func TestServeTLS(t *testing.T) {
 	clientCert, clientKey := filepath.Join(dir, "client-cert"), filepath.Join(dir, "client-key")
 	writeCertificate(t, cert, key, 1)
 	writeCertificate(t, clientCert, clientKey, 100)
+	// As under nohup, where SIGHUP comes ignored.
+	signal.Ignore(syscall.SIGHUP)
 	s := startServed(t, dir+"/data", "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", clientCert)
+	signal.Reset(syscall.SIGHUP)
 
 	trusting := &tls.Config{InsecureSkipVerify: true} // the certificates change under us
 	known := trusting.Clone()

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"seen/internal/figure"
 )
 
 // The types of this file are values of settings that only the server has.
@@ -39,7 +41,7 @@ type numberSetting struct {
 }
 
 func (v *numberSetting) Set(s string) error {
-	n, err := ParseCount(s)
+	n, err := figure.ParseCount(s)
 	if err != nil {
 		return err
 	}

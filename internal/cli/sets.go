@@ -23,19 +23,35 @@ type lookupSet struct {
 	hash bloom.Hash
 	ask  func(found []bool, hs []uint64) error
 	done func() error
+	// askKeys, unless it is nil, is for filters with a hash of their own: it asks for
+	// the keys of a block from number from on, instead of ask.
+	askKeys func(found []bool, b keyReader, from int) error
+	numbers bool // keys are numbers
 }
 
 // openLookup opens SET for asking. Lines of a text file are keys, to which the
 // normalising options apply as to the keys of the input; the options that pick a
 // part of a line do not.
-func (a *app) openLookup(name string, r *recordFlags, h *hashFlags) (*lookupSet, error) {
-	isFilter, err := isFilterFile(name)
-	if err != nil {
+func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *foreignFlags) (*lookupSet, error) {
+	kind, f, err := a.kindOf(name, flags, false)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !isFilter {
+	case kind == textSet:
+		a.warnOfBinary(name, r)
 		return a.readTextSet(name, r, h)
+	case kind == foreignSet:
+		s, err := f.lookup(r)
+		if err != nil {
+			f.Close()
+		}
+		return s, err
 	}
+	return openOwn(name, h)
+}
+
+// openOwn opens a filter file of ours for asking.
+func openOwn(name string, h *hashFlags) (*lookupSet, error) {
 	o, err := h.load()
 	if err != nil {
 		return nil, err
@@ -82,12 +98,16 @@ func isFilterFile(name string) (bool, error) {
 
 // checkReplaceable refuses to replace a file that is no filter: nobody means to
 // lose a list of keys to the filter made from it.
-func checkReplaceable(name string) error {
+func (a *app) checkReplaceable(name string, flags *foreignFlags) error {
 	info, err := os.Stat(name)
 	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
 		return nil // the writer says what is wrong, if anything is
 	}
-	if is, err := isFilterFile(name); err != nil || is {
+	kind, f, err := a.kindOf(name, flags, true)
+	if f != nil {
+		f.Close()
+	}
+	if kind == ownSet || err == nil && kind == foreignSet {
 		return err
 	}
 	return fmt.Errorf("%s exists and is no filter; remove it first, or choose another name", name)
@@ -96,11 +116,17 @@ func checkReplaceable(name string) error {
 // textConfig is how the lines of a text set are read: whole lines, normalised as
 // the keys of the input are.
 func (r *recordFlags) textConfig(a *app, name string) (*input.Files, stream.Config, error) {
+	whole := r.whole()
+	return whole.open(a, []string{name})
+}
+
+// whole returns r for records that are keys as a whole.
+func (r *recordFlags) whole() recordFlags {
 	whole := *r
 	whole.key = keyspec.Options{
 		FoldCase: r.key.FoldCase, Lower: r.key.Lower, Trim: r.key.Trim, Email: r.key.Email,
 	}
-	return whole.open(a, []string{name})
+	return whole
 }
 
 // readTextSet reads the lines of a text file into an exact set.
@@ -137,6 +163,9 @@ func (a *app) readTextSet(name string, r *recordFlags, h *hashFlags) (*lookupSet
 // askBlock asks the set for the records from lo to hi of a block, whose hashes
 // were taken with the hash h.
 func (s *lookupSet) askBlock(b *stream.Block, lo, hi int, h bloom.Hash, found []bool, scratch []uint64) ([]uint64, error) {
+	if s.askKeys != nil {
+		return scratch, s.askKeys(found, b, lo)
+	}
 	hs := b.Hashes[lo:hi]
 	if s.hash != h {
 		scratch = scratch[:0]

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
+	"seen/internal/planner"
 	"seen/internal/stream"
 	"seen/internal/vfs"
 )
@@ -23,6 +24,7 @@ import (
 type uniqFlags struct {
 	records  recordFlags
 	hashing  hashFlags
+	fleet    fleetFlags
 	capacity countValue
 	rate     rateValue
 	memory   sizeValue
@@ -41,15 +43,16 @@ type uniqFlags struct {
 	state      string
 	checkpoint durationValue
 	output     string
+	undecided  choiceValue
 	stats      choiceValue
 }
 
 // What is assumed where the user says nothing.
 const (
-	defaultRate     = 1e-6
+	defaultRate     = planner.DefaultRate
 	defaultMemory   = 512 << 20
-	leastMemory     = 4096      // of -m
-	defaultCapacity = 1_000_000 // first layer of a filter whose -n is not given
+	leastMemory     = 4096                    // of -m
+	defaultCapacity = planner.DefaultCapacity // first layer of a filter whose -n is not given
 )
 
 func (a *app) uniqCommand() *cobra.Command {
@@ -62,13 +65,19 @@ func (a *app) uniqCommand() *cobra.Command {
 With neither -n nor -p the answer is exact until --memory is reached; then a
 filter takes over, which drops a line wrongly with probability -p at most, and
 a note says so. With -n or -p a filter is used from the start. FILE may be
-compressed (gzip, zstd, xz, bzip2, lz4).`,
+compressed (gzip, zstd, xz, bzip2, lz4).
+
+With --redis a filter in Redis or Valkey remembers for many machines: of equal
+lines in all their inputs one is printed, once. -n creates it if there is none.
+With --server that filter is in one "seen serve".`,
 		Example: `  seen uniq access.log > once.log                like awk '!s[$0]++', in a fraction of the memory
   seen uniq -n 2G -p 1e-6 urls-*.gz              2 billion distinct lines, 1 in a million wrongly dropped
   seen uniq -k json:/user/id events.ndjson       one line for each user
   seen uniq --state crawl.seen new.txt           what no earlier run has printed
+  seen uniq --url --url-drop-tracking urls.txt   each page once, however its URL is written
   tail -f log | seen uniq --line-buffered --window 1h      nothing twice within an hour
-  seen uniq -d mail.txt                          only the repetitions`,
+  seen uniq -d mail.txt                          only the repetitions
+  seen uniq --redis redis://db1 --name crawl -n 1G urls    what no machine of the fleet has printed`,
 		RunE: func(cmd *cobra.Command, files []string) error { return a.uniq(cmd, &u, files) },
 	}
 	f := cmd.Flags()
@@ -93,13 +102,19 @@ compressed (gzip, zstd, xz, bzip2, lz4).`,
 	u.stats = choiceValue{"", []string{"text", "json"}}
 	f.Var(&u.stats, "stats", "report lines, kept, dropped, expected wrong drops, memory and speed at the end")
 	f.Lookup("stats").NoOptDefVal = "text"
+	u.undecided = choiceValue{"stop", []string{"stop", "keep"}}
+	f.Var(&u.undecided, "undecided", "with --redis and --server: lines for which no answer came are printed as new; then stop, or keep going")
 	u.records.register(cmd)
 	u.hashing.register(cmd)
+	u.fleet.register(cmd, &u.hashing, true)
 	return cmd
 }
 
 // check refuses flags that contradict each other.
 func (u *uniqFlags) check(cmd *cobra.Command) error {
+	if err := u.checkFleet(cmd); err != nil {
+		return err
+	}
 	set := cmd.Flags().Changed
 	modes := 0
 	for _, name := range []string{"repeated", "nth", "mark"} {
@@ -163,6 +178,9 @@ type uniqRun struct {
 func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err error) {
 	if err := flags.check(cmd); err != nil {
 		return err
+	}
+	if flags.fleet.isSet() {
+		return a.uniqFleet(cmd, flags, files)
 	}
 	u := &uniqRun{uniqFlags: flags, app: a, cmd: cmd, started: time.Now()}
 	in, config, err := u.records.open(a, files)

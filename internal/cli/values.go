@@ -3,12 +3,13 @@ package cli
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"seen/internal/figure"
 )
 
 // The types of this file are flag values that accept what people write: 10k, 5M,
@@ -17,46 +18,8 @@ import (
 // countValue is a number of keys: 10k, 5M, 2G, 1e9, 1_000_000.
 type countValue uint64
 
-// decimal keeps out what ParseFloat takes beyond plain numbers: hexadecimal, inf, nan.
-var decimal = regexp.MustCompile(`^[0-9]*\.?[0-9]+([eE][+]?[0-9]+)?$`)
-
-// ParseCount reads a number such as 1000, 10k, 2.5M, 2G, 1T, 1e9 or 1_000_000.
-func ParseCount(s string) (uint64, error) {
-	text := strings.ReplaceAll(strings.ReplaceAll(s, "_", ""), ",", "")
-	factor := 1.0
-	if n := len(text); n > 0 {
-		switch text[n-1] {
-		case 'k', 'K':
-			factor = 1e3
-		case 'M', 'm':
-			factor = 1e6
-		case 'G', 'g', 'B', 'b':
-			factor = 1e9
-		case 'T', 't':
-			factor = 1e12
-		}
-		if factor != 1 {
-			text = text[:n-1]
-		}
-	}
-	if n, err := strconv.ParseUint(text, 10, 64); err == nil && factor == 1 {
-		return n, nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !decimal.MatchString(text) {
-		return 0, fmt.Errorf("%q is not a number; write for example 1000, 10k, 2.5M, 2G or 1e9", s)
-	}
-	if v *= factor; v >= 1<<64 {
-		return 0, fmt.Errorf("%q is too large; at most %d can be counted", s, uint64(math.MaxUint64))
-	}
-	if v != math.Trunc(v) {
-		return 0, fmt.Errorf("%q is not a whole number", s)
-	}
-	return uint64(v), nil
-}
-
 func (v *countValue) Set(s string) error {
-	n, err := ParseCount(s)
+	n, err := figure.ParseCount(s)
 	*v = countValue(n)
 	return err
 }
@@ -72,12 +35,9 @@ func (v *countValue) Type() string { return "N" }
 type sizeValue uint64
 
 func (v *sizeValue) Set(s string) error {
-	n, err := humanize.ParseBytes(s)
-	if err != nil {
-		return fmt.Errorf("%q is not a size; write for example 64MiB, 2GB, 512M or 4096", s)
-	}
+	n, err := figure.ParseSize(s)
 	*v = sizeValue(n)
-	return nil
+	return err
 }
 func (v *sizeValue) String() string {
 	if *v == 0 {
@@ -91,25 +51,9 @@ func (v *sizeValue) Type() string { return "SIZE" }
 type rateValue float64
 
 func (v *rateValue) Set(s string) error {
-	text, factor := s, 1.0
-	if t, ok := strings.CutSuffix(text, "%"); ok {
-		text, factor = t, 0.01
-	}
-	over := 1.0
-	num, den, isFraction := strings.Cut(text, "/")
-	p, err := strconv.ParseFloat(num, 64)
-	if err == nil && isFraction {
-		over, err = strconv.ParseFloat(den, 64)
-	}
-	if err != nil {
-		return fmt.Errorf("%q is not an error rate; write for example 1e-6, 0.001, 0.1%% or 1/1000", s)
-	}
-	p = p * factor / over
-	if !(p > 0 && p < 1) {
-		return fmt.Errorf("error rate %s is outside 0 to 1 (both excluded)", s)
-	}
+	p, err := figure.ParseRate(s)
 	*v = rateValue(p)
-	return nil
+	return err
 }
 func (v *rateValue) String() string {
 	if *v == 0 {
@@ -178,7 +122,7 @@ func (v *spanValue) Set(s string) error {
 		v.time = d
 		return nil
 	}
-	n, err := ParseCount(s)
+	n, err := figure.ParseCount(s)
 	if err != nil || n == 0 || strings.HasSuffix(s, "m") {
 		return fmt.Errorf("%q is neither a time span nor a number of lines; write for example 7d, 12h or 90m, or 10M or 5000 for lines", s)
 	}

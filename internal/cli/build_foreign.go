@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/bloomfile"
+	"seen/internal/stream"
+	"seen/interop"
+)
+
+// ownOnly are the flags of build that are about our own filters alone.
+var ownOnly = []string{"type", "bits", "probes", "lines", "counter-bits", "window", "time-key", "seed", "secret"}
+
+// buildForeign makes a filter of another system.
+func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) error {
+	switch {
+	case b.output == "":
+		return usagef("-o SET is missing: the file to write the filter to")
+	case cmd.Flags().Changed("capacity") && b.capacity == 0:
+		return usagef("-n 0: a filter needs room for at least one key")
+	}
+	for _, name := range ownOnly {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s is for seen's own filters; filters of format %s have what their system gives them", name, b.foreign.format.spec.Name)
+		}
+	}
+	// A small one tells what keys are, and whether it can be built at all.
+	sample, err := interop.Create(b.foreign.format.spec, 1, float64(b.rate))
+	if err != nil {
+		return err
+	}
+	switch numbers := sample.KeyKind() == interop.KeyInt64; {
+	case numbers && b.records.encoding.value == "":
+		b.records.encoding.value = encodingDecimal
+	case numbers != (b.records.encoding.value == encodingDecimal):
+		return usagef("filters of format %s hold %s; --key-encoding %s does not go with them", b.foreign.format.spec, sample.KeyKind(), b.records.encoding.value)
+	}
+	if err := a.checkReplaceable(b.output, &b.foreign); err != nil {
+		return err
+	}
+	lock, err := bloomfile.Lock(b.output)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	f := &foreignFill{app: a, flags: b}
+	if b.capacity != 0 {
+		err = f.directly(files, uint64(b.capacity))
+	} else {
+		err = f.counted(files)
+	}
+	if err != nil {
+		return err
+	}
+	if err := lock.Write(f.filter); err != nil {
+		return err
+	}
+	return a.reportFilled(cmd, b.output, b.json, b.records.quiet, f.keys, f.added, f)
+}
+
+// foreignFill fills a filter of another system.
+type foreignFill struct {
+	app         *app
+	flags       *buildFlags
+	filter      interop.Adder
+	keys, added uint64
+}
+
+// Stats is what the filter says, with the number of keys also where it counts none.
+func (f *foreignFill) Stats() bloom.Stats {
+	st := f.filter.Stats()
+	st.Added = max(st.Added, f.added)
+	return st
+}
+
+func (f *foreignFill) create(capacity uint64) error {
+	made, err := interop.Create(f.flags.foreign.format.spec, capacity, float64(f.flags.rate))
+	if err != nil {
+		return err
+	}
+	adder, ok := made.(interop.Adder)
+	if !ok {
+		return fmt.Errorf("filters of format %s cannot be added to", f.flags.foreign.format.spec)
+	}
+	f.filter = adder
+	return nil
+}
+
+func (f *foreignFill) add(key []byte) error {
+	isNew, err := f.filter.Add(key)
+	if errors.Is(err, interop.ErrFull) {
+		return &exitError{ExitLimit, fmt.Errorf("the filter cannot take all keys, and is not written: %w", err)}
+	}
+	if isNew {
+		f.added++
+	}
+	return err
+}
+
+// each passes every key of the input to one.
+func (f *foreignFill) each(files []string, one func(h uint64, key []byte) error) error {
+	r := &f.flags.records
+	in, config, err := r.open(f.app, files)
+	if err != nil {
+		return err
+	}
+	err = r.run(f.app.ctx, f.app, in, config, nil, func(b *stream.Block) error {
+		for lo, hi := range b.Keyed() {
+			for i := lo; i < hi; i++ {
+				if err := one(b.Hashes[i], b.Key(i)); err != nil {
+					return err
+				}
+			}
+		}
+		return f.flags.records.refuseKept(b)
+	})
+	f.keys = config.Counters.Records.Load()
+	return err
+}
+
+// directly fills a filter of known size as the keys arrive.
+func (f *foreignFill) directly(files []string, capacity uint64) error {
+	if err := f.create(capacity); err != nil {
+		return err
+	}
+	return f.each(files, func(_ uint64, key []byte) error { return f.add(key) })
+}
+
+// counted holds the distinct keys in memory, as many as that allows, and then makes a
+// filter that fits them.
+func (f *foreignFill) counted(files []string) error {
+	seen, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
+	if err != nil {
+		return err
+	}
+	var keys []byte
+	var ends []int
+	err = f.each(files, func(h uint64, key []byte) error {
+		if !seen.AddHash(h) {
+			return nil
+		}
+		keys = append(keys, key...)
+		ends = append(ends, len(keys))
+		if uint64(cap(keys)+8*cap(ends))+seen.Bytes() > uint64(f.flags.memory) {
+			return &exitError{ExitLimit, fmt.Errorf("%s keys take more than %s; give -n N, the number of distinct keys, and they need not be held; or allow more with -m",
+				humanize.Comma(int64(len(ends))), humanize.IBytes(uint64(f.flags.memory)))}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := f.create(max(uint64(len(ends)), 1)); err != nil {
+		return err
+	}
+	from := 0
+	for _, end := range ends {
+		if err := f.add(keys[from:end]); err != nil {
+			return err
+		}
+		from = end
+	}
+	return nil
+}

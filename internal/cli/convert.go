@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"seen/bloomfile"
+	"seen/interop"
+)
+
+// convertFlags are the flags of "seen convert".
+type convertFlags struct {
+	foreign foreignFlags
+	to      formatValue
+	quiet   bool
+}
+
+func (a *app) convertCommand() *cobra.Command {
+	var c convertFlags
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT --to FORMAT",
+		Short: "write the bits of a filter as another format of the same system",
+		Long: `Write the bits of a filter of another system, as they are, in another format that
+maps a key to the same bits: another form of the same system's, nearly always. A
+filter stores bits and not keys, so that nothing else can be converted; that is
+refused with the reason, and with the command that builds the filter from its keys.
+
+With --to redisbloom:form=chunks an OUT that ends in a slash is a folder, made for
+the files chunk-NNN.bin that BF.LOADCHUNK takes.`,
+		Example: `  seen convert dump.rdb --format rdb:key=urls urls.dump --to redisbloom
+  seen convert urls.dump urls.chunks/ --to redisbloom:form=chunks`,
+		Args:              arguments(2, 2, "IN OUT"),
+		ValidArgsFunction: filesUpTo(2),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.convert(cmd, &c, args[0], args[1]) },
+	}
+	c.foreign.registerFormat(cmd)
+	cmd.Flags().Var(&c.to, "to", "what to write; see \"seen formats\"")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "no report")
+	_ = cmd.MarkFlagRequired("to")
+	return cmd
+}
+
+func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error {
+	kind, f, err := a.kindOf(in, &c.foreign, true)
+	switch {
+	case err != nil:
+		return err
+	case kind == ownSet:
+		return fmt.Errorf("%s cannot be converted: a filter stores bits and not keys, and no other system maps a key to the bits that seen does; build it from the keys: seen build --format %s -o OUT KEYS", in, c.to.spec)
+	case kind == textSet:
+		return fmt.Errorf("%s is no filter of a format that content tells; name it with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
+	}
+	defer f.Close()
+	var written int64
+	err = f.read(func() error {
+		w, err := interop.Rewrap(f.filter, c.to.spec)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in, err)
+		}
+		if strings.HasSuffix(out, string(os.PathSeparator)) {
+			written, err = writeChunks(out, w)
+			return err
+		}
+		if err := a.checkReplaceable(out, &foreignFlags{format: c.to}); err != nil {
+			return err
+		}
+		counted := &countedWriter{w: w}
+		err = bloomfile.Write(out, counted)
+		written = counted.n
+		return err
+	})
+	if err != nil || c.quiet {
+		return err
+	}
+	a.say(cmd, "%s: %s, %s", out, c.to.spec, formatBytes(uint64(written)))
+	return nil
+}
+
+// countedWriter remembers how much it wrote.
+type countedWriter struct {
+	w io.WriterTo
+	n int64
+}
+
+func (c *countedWriter) WriteTo(w io.Writer) (n int64, err error) {
+	c.n, err = c.w.WriteTo(w)
+	return c.n, err
+}
+
+// writeChunks writes the chunks of a dump into a folder, which is made and must not be
+// there yet: chunks of another dump beside them would be taken for the same.
+func writeChunks(folder string, w io.WriterTo) (int64, error) {
+	chunker, ok := w.(interop.Chunker)
+	if !ok {
+		return 0, errors.New("only RedisBloom's chunks are a folder; give --to redisbloom:form=chunks, or the name of a file")
+	}
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		return 0, err
+	}
+	total := int64(0)
+	i := 0
+	for chunk, err := range chunker.Chunks() {
+		if err != nil {
+			return total, err
+		}
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("chunk-%03d.bin", i)), chunk, 0o666); err != nil {
+			return total, err
+		}
+		total += int64(len(chunk))
+		i++
+	}
+	return total, nil
+}

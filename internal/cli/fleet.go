@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/cluster"
+	"seen/internal/flight"
+	"seen/internal/redisurl"
+)
+
+// fleetFlags name a filter on other machines that stands in place of a file, and say
+// how to reach it.
+type fleetFlags struct {
+	redis        string
+	server       string
+	name         string
+	user         string
+	passwordFile string
+	timeout      durationValue
+	wait         int
+	slice        sizeValue
+	hashing      *hashFlags // of the command
+	needRedis    []string   // flags without a meaning of their own
+}
+
+// serverPort is the port of "seen serve".
+const serverPort = "6380"
+
+// passwordVariable is where redis-cli takes the password from as well.
+const passwordVariable = "REDISCLI_AUTH"
+
+// register gives cmd the flags. A command that adds may create the filter.
+func (f *fleetFlags) register(cmd *cobra.Command, h *hashFlags, adds bool) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.redis, "redis", "", "use the filter --name in Redis or Valkey, which many machines share; `URL` is redis://[USER:PASSWORD@]HOST[:PORT][,HOST...], rediss:// with TLS, ?sentinel=PRIMARY")
+	flags.StringVar(&f.server, "server", "", "use the filter --name of a \"seen serve\" or of RedisBloom, by BF.MADD and BF.MEXISTS: `HOST`[:PORT] (default port 6380), or as --redis has it")
+	flags.StringVar(&f.name, "name", "", "with --redis and --server: the `NAME` of the filter")
+	f.needRedis = append(f.needRedis, "name")
+	if adds {
+		flags.IntVar(&f.wait, "wait", 0, "with --redis: go on when `N` replicas have what was added")
+		flags.Var(&f.slice, "slice", "with --redis and -n: parts of at most this size (default 16 MiB - 4 KiB)")
+		f.needRedis = append(f.needRedis, "wait", "slice")
+	}
+	f.registerAccess(cmd, h)
+}
+
+// registerAccess gives cmd the flags that it takes to reach a filter, and those of
+// h that it does not have yet.
+func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
+	f.hashing = h
+	has := func(name string) bool { return cmd.Flags().Lookup(name) != nil }
+	hasSeed, hasSecret := has("seed"), has("secret")
+	flags := cmd.Flags()
+	flags.StringVar(&f.user, "user", "", "in Redis: log in as `USER`")
+	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password in `FILE` (default: that in the environment, "+passwordVariable+")")
+	f.timeout = durationValue(30 * time.Second)
+	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, through reconnections and failovers")
+	f.needRedis = append(f.needRedis, "user", "password-file", "timeout")
+	if !hasSeed {
+		flags.Uint64Var(&h.seed, "seed", 0, "in Redis: the filter has the key hash with seed `S`")
+		f.needRedis = append(f.needRedis, "seed")
+	}
+	if !hasSecret {
+		flags.StringVar(&h.secret, "secret", "", "in Redis: the filter has the secret in `FILE`")
+		f.needRedis = append(f.needRedis, "secret")
+	}
+}
+
+// registerCreation gives a command that adds the flags that create a filter.
+func (f *fleetFlags) registerCreation(cmd *cobra.Command, capacity *countValue, rate *rateValue) {
+	flags := cmd.Flags()
+	flags.VarP(capacity, "capacity", "n", "with --redis or --server: create the filter if there is none, for N distinct keys")
+	flags.VarP(rate, "error-rate", "p", "with -n: its error rate (default 1e-6)")
+	f.needRedis = append(f.needRedis, "capacity", "error-rate")
+}
+
+func (f *fleetFlags) isSet() bool { return f.redis != "" || f.server != "" }
+
+// arguments demands the SET before all others, unless --redis or --server stands in its place.
+func (f *fleetFlags) arguments(cmd *cobra.Command, args []string) error {
+	if f.isSet() {
+		return nil
+	}
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	return arguments(1, anyMore, "SET")(cmd, args)
+}
+
+// check refuses flags that say nothing without --redis or --server.
+func (f *fleetFlags) check(cmd *cobra.Command) error {
+	if f.isSet() {
+		return nil
+	}
+	for _, name := range f.needRedis {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s needs --redis or --server", name)
+		}
+	}
+	return nil
+}
+
+// address returns where the filter is, with the name and the login from wherever
+// they were given.
+func (f *fleetFlags) address(a *app) (redisurl.Address, error) {
+	text, flag := f.redis, "--redis"
+	if f.server != "" {
+		text, flag = f.server, "--server"
+		if !redisurl.Is(text) {
+			// Where "seen serve" is unless somebody moves it.
+			if _, _, err := net.SplitHostPort(text); err != nil {
+				text = net.JoinHostPort(text, serverPort)
+			}
+			text = "redis://" + text
+		}
+	}
+	at, err := redisurl.Parse(text)
+	if err != nil {
+		return at, usagef("%s: %w", flag, err)
+	}
+	at.Single = f.server != ""
+	switch {
+	case f.redis != "" && f.server != "":
+		return at, usagef("--redis and --server exclude each other")
+	case f.timeout <= 0:
+		return at, usagef("--timeout %v: there has to be time for an answer", &f.timeout)
+	case f.name != "" && at.Name != "" && f.name != at.Name:
+		return at, usagef("--name is %q and the name in %s is %q; give one", f.name, flag, at.Name)
+	case f.name != "":
+		at.Name = f.name
+	case at.Name == "":
+		return at, usagef("--name is missing: the name of the filter")
+	}
+	return at, f.login(a, &at)
+}
+
+func (f *fleetFlags) login(a *app, at *redisurl.Address) error {
+	if f.user != "" {
+		at.User = f.user
+	}
+	if f.passwordFile != "" {
+		text, err := os.ReadFile(f.passwordFile)
+		if err != nil {
+			return err
+		}
+		at.Password = strings.TrimRight(string(text), "\r\n")
+		return nil
+	}
+	if at.Password == "" {
+		at.Password = a.env.variable(passwordVariable)
+	}
+	return nil
+}
+
+// variable returns the value of an environment variable, "" if there is none.
+func (e *Env) variable(name string) string {
+	for _, assignment := range e.Environ {
+		if value, ok := strings.CutPrefix(assignment, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// toAdd opens the filter for a command that adds: it is created with -n, and must
+// exist without.
+func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity countValue, rate rateValue) (*fleet, error) {
+	c := cluster.Config{Wait: cluster.Wait{Replicas: f.wait}}
+	flags := cmd.Flags()
+	switch {
+	case !flags.Changed("capacity") && (flags.Changed("error-rate") || flags.Changed("slice")):
+		return nil, usagef("with --redis and --server, -p and --slice are for a filter that is created; give -n too")
+	case !flags.Changed("capacity"):
+		return f.open(a, c, true)
+	case capacity == 0:
+		return nil, usagef("-n 0: a filter needs room for at least one key")
+	}
+	c.Capacity, c.ErrorRate, c.SliceBytes = uint64(capacity), float64(rate), uint64(f.slice)
+	if rate == 0 {
+		c.ErrorRate = defaultRate
+	}
+	return f.open(a, c, false)
+}
+
+// toAsk opens the filter, which must exist.
+func (f *fleetFlags) toAsk(a *app) (*fleet, error) { return f.open(a, cluster.Config{}, true) }
+
+// fleet is an open filter on other machines.
+type fleet struct {
+	label   string // what messages call it
+	filter  *cluster.Filter
+	server  *cluster.ServerFilter // in place of filter
+	timeout time.Duration         // of a call
+	close   func()
+}
+
+func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error) {
+	var err error
+	if exists {
+		// A new secret would fit no filter.
+		if _, err = f.hashing.load(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Hash, err = f.hashing.hash(); err != nil {
+		return nil, err
+	}
+	if err := f.checkServer(c); err != nil {
+		return nil, err
+	}
+	at, err := f.address(a)
+	if err != nil {
+		return nil, err
+	}
+	client, err := at.Dial()
+	if err != nil {
+		return nil, err
+	}
+	o := &fleet{label: at.String(), timeout: time.Duration(f.timeout), close: client.Close}
+	ctx, cancel := context.WithTimeout(a.ctx, o.timeout)
+	defer cancel()
+	if f.server != "" {
+		o.server, err = cluster.OpenServer(ctx, client, at.Name, cluster.ServerConfig{Capacity: c.Capacity, ErrorRate: c.ErrorRate})
+	} else {
+		o.filter, err = cluster.Open(ctx, client, at.Name, c)
+	}
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// checkServer refuses flags that are the business of a server.
+func (f *fleetFlags) checkServer(c cluster.Config) error {
+	switch {
+	case f.server == "":
+	case c.Hash != bloom.Hash{}:
+		return usagef("--seed and --secret do not go with --server, which hashes by itself")
+	case c.Wait.Replicas != 0 || c.SliceBytes != 0:
+		return usagef("--wait and --slice do not go with --server")
+	}
+	return nil
+}
+
+// hash is what tells keys apart: the filter's hash, or where that is the server's
+// any one.
+func (f *fleet) hash() bloom.Hash {
+	if f.filter == nil {
+		return bloom.Hash{}
+	}
+	return f.filter.Hash()
+}
+
+// asksKeys reports whether batches must hold the keys.
+func (f *fleet) asksKeys() bool { return f.server != nil }
+
+// ask asks about a batch, and with adds adds it.
+func (f *fleet) ask(adds bool) func(ctx context.Context, q flight.Batch) ([]bool, []int, error) {
+	return func(ctx context.Context, q flight.Batch) ([]bool, []int, error) {
+		ctx, cancel := context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+		answers, err := f.call(ctx, q, adds)
+		var undecided *cluster.UndecidedError
+		if errors.As(err, &undecided) {
+			return answers, undecided.Keys, undecided.Err
+		}
+		return answers, nil, err
+	}
+}
+
+func (f *fleet) call(ctx context.Context, q flight.Batch, adds bool) ([]bool, error) {
+	switch {
+	case f.server != nil && adds:
+		return f.server.Add(ctx, q.Keys...)
+	case f.server != nil:
+		return f.server.Has(ctx, q.Keys...)
+	case adds:
+		return f.filter.AddHashes(ctx, q.Hashes)
+	}
+	return f.filter.HasHashes(ctx, q.Hashes)
+}

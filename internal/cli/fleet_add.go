@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"seen/internal/flight"
+	"seen/internal/stream"
+)
+
+// fleetAdded is what add and count report of a fleet filter; its JSON names are an
+// interface to scripts.
+type fleetAdded struct {
+	Set        string `json:"set"`
+	Keys       uint64 `json:"keys"`
+	New        uint64 `json:"new"`
+	WithoutKey uint64 `json:"without_key"`
+	Bytes      uint64 `json:"bytes_read"`
+}
+
+// addToFleet adds the keys of the files to the filter of --redis. What was added
+// before an error stays: r tells how much that is.
+func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity countValue, rate rateValue, records *recordFlags, files []string) (r fleetAdded, err error) {
+	in, config, err := records.open(a, files)
+	if err != nil {
+		return r, err
+	}
+	fleet, err := f.toAdd(a, cmd, capacity, rate)
+	if err != nil {
+		return r, err
+	}
+	defer fleet.close()
+	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: records, in: in, config: config, adds: true}
+	r.Set = fleet.label
+	err = run.run(func(b *stream.Block, v *flight.Verdicts) error {
+		if !b.Header {
+			r.WithoutKey += uint64(len(b.Missing))
+			r.New += uint64(trues(v.Yes))
+		}
+		return nil
+	})
+	r.Keys, r.Bytes = run.lines-r.WithoutKey-run.undecided.n, run.bytes
+	if err != nil && r.Keys > 0 {
+		a.say(cmd, "%s: %s new of %s keys were added", r.Set, humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)))
+	}
+	return r, err
+}
+
+// addFleet is "seen add --redis".
+func (a *app) addFleet(cmd *cobra.Command, c *addFlags, files []string) error {
+	if c.inPlace {
+		return usagef("--in-place does not go with --redis and --server")
+	}
+	r, err := a.addToFleet(cmd, &c.fleet, c.capacity, c.rate, &c.records, files)
+	switch {
+	case err != nil:
+		return err
+	case c.json:
+		return printLine(a.env.Stdout, r)
+	case !c.records.quiet:
+		a.say(cmd, "%s: %s new of %s keys", r.Set, humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)))
+	}
+	return nil
+}
+
+// checkFleet refuses flags that --redis and --server leave no meaning.
+func (c *countFlags) checkFleet(cmd *cobra.Command) error {
+	if c.fleet.isSet() && cmd.Flags().Changed("precision") {
+		return usagef("--precision does not go with --redis and --server")
+	}
+	return c.fleet.check(cmd)
+}
+
+// countFleet is "seen count --redis".
+func (a *app) countFleet(cmd *cobra.Command, c *countFlags, files []string) error {
+	r, err := a.addToFleet(cmd, &c.fleet, c.capacity, c.rate, &c.records, files)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return printJSON(a.env.Stdout, r)
+	}
+	if _, err := fmt.Fprintln(a.env.Stdout, r.New); err != nil {
+		return err
+	}
+	if !c.records.quiet {
+		a.say(cmd, "%s of %s lines were not in %s before", humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)), r.Set)
+	}
+	return nil
+}

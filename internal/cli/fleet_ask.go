@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"seen/internal/flight"
+	"seen/internal/stream"
+)
+
+// checkFleet refuses flags that --redis and --server leave no meaning.
+func (f *filterFlags) checkFleet(cmd *cobra.Command) error {
+	if !f.fleet.isSet() {
+		return f.fleet.check(cmd)
+	}
+	for _, name := range []string{"set", "keep", "drop", "any", "all", "tag", "confirm", "memory"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s does not go with --redis and --server, whose filter is the set", name)
+		}
+	}
+	return nil
+}
+
+// filterFleet selects lines by the filter of --redis. The output ends before the
+// first line that could not be decided.
+func (a *app) filterFleet(cmd *cobra.Command, f *filterFlags, files []string) error {
+	in, config, err := f.records.open(a, files)
+	if err != nil {
+		return err
+	}
+	fleet, err := f.fleet.toAsk(a)
+	if err != nil {
+		return err
+	}
+	defer fleet.close()
+	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: &f.records, in: in, config: config}
+	out := stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: f.buffered, Counters: config.Counters})
+	header := false
+	err = run.run(func(b *stream.Block, v *flight.Verdicts) error {
+		if b.Header {
+			if header {
+				return nil
+			}
+			header = true
+			return out.Write(b, nil)
+		}
+		if f.invert {
+			invert(v.Yes)
+		}
+		for _, i := range b.Missing {
+			v.Yes[i] = f.records.keepMissing()
+		}
+		if len(v.Undecided) > 0 {
+			clear(v.Yes[v.Undecided[0]:])
+		}
+		return out.Write(b, v.Yes)
+	})
+	if flushErr := out.Flush(); err == nil {
+		err = flushErr
+	}
+	if err == nil && config.Counters.Kept.Load() == 0 {
+		return errNo
+	}
+	return err
+}
+
+// checkFleet tells for each key whether it may be in the filter of --redis.
+func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error {
+	fleet, err := c.fleet.toAsk(a)
+	if err != nil {
+		return err
+	}
+	defer fleet.close()
+	return a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
+		in, config, err := r.open(a, nil)
+		if err != nil {
+			return err
+		}
+		run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: r, in: in, config: config}
+		return run.run(func(b *stream.Block, v *flight.Verdicts) error {
+			n := b.Len()
+			if b.Header {
+				return nil
+			}
+			if len(v.Undecided) > 0 {
+				n = v.Undecided[0]
+			}
+			for i, found := range v.Yes[:n] {
+				if err := each(b, i, found); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}

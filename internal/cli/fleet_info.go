@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"seen/cluster"
+)
+
+// fleetInfo is what info reports of a filter in Redis; its JSON names are an
+// interface to scripts, and those that files have too mean the same.
+type fleetInfo struct {
+	Set         string   `json:"set"`
+	Filter      string   `json:"filter"`
+	Capacity    uint64   `json:"capacity"`
+	Layers      int      `json:"layers"`
+	LayersHold  uint64   `json:"capacity_of_layers"`
+	Slices      uint64   `json:"slices"`
+	Bytes       uint64   `json:"bytes"`
+	Written     uint64   `json:"written"`
+	Cardinality *float64 `json:"cardinality"` // null if it is not known
+	StdErr      float64  `json:"standard_error"`
+	Fill        float64  `json:"fill"`
+	Sampled     bool     `json:"sampled"` // Fill and Cardinality are from some of the slices
+	ErrorRate   float64  `json:"error_rate"`
+	AtCapacity  float64  `json:"error_rate_at_capacity"`
+	Asked       float64  `json:"asked_error_rate"`
+	Hash        string   `json:"hash"`
+}
+
+func newFleetInfo(f *fleet, st cluster.Stats) fleetInfo {
+	return fleetInfo{
+		Set: f.label, Filter: "cluster", Capacity: st.Capacity, Layers: st.Layers, LayersHold: st.LayerCapacity,
+		Slices: st.Slices, Bytes: st.Bytes, Written: st.Written, Cardinality: known(st.Cardinality), StdErr: st.Cardinality.StdErr,
+		Fill: st.FillRatio, Sampled: st.Sampled, ErrorRate: st.ErrorRate, AtCapacity: st.ErrorRateAtCapacity, Asked: st.ErrorRateAsked,
+		Hash: f.filter.Hash().String(),
+	}
+}
+
+// inspectFleet describes a filter in Redis; another says that something was
+// described before.
+func (a *app) inspectFleet(flags *infoFlags, address string, another bool) error {
+	at := flags.fleet
+	at.redis = address
+	f, err := at.toAsk(a)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	ctx, cancel := context.WithTimeout(a.ctx, f.timeout)
+	defer cancel()
+	st, err := f.filter.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	r := newFleetInfo(f, st)
+	if flags.json {
+		return printJSON(a.env.Stdout, r)
+	}
+	return r.print(a, another)
+}
+
+func (r fleetInfo) print(a *app, another bool) error {
+	t := newTable(a.env.Stdout)
+	if another {
+		fmt.Fprintln(t.w)
+	}
+	fmt.Fprintln(t.w, r.Set)
+	layers := ""
+	if r.Layers > 1 {
+		layers = fmt.Sprintf(", in %d layers for %s together", r.Layers, humanize.Comma(int64(r.LayersHold)))
+	}
+	t.row("  type", "cluster, %s slices, %s%s", humanize.Comma(int64(r.Slices)), humanize.IBytes(r.Bytes), layers)
+	keys := "not known: the filter is too full"
+	if r.Cardinality != nil {
+		keys = fmt.Sprintf("%s, standard error %s", humanize.Comma(int64(*r.Cardinality)), humanize.Comma(int64(r.StdErr)))
+	}
+	t.row("  keys", "%s; made for %s", keys, humanize.Comma(int64(r.Capacity)))
+	sampled := ""
+	if r.Sampled {
+		sampled = ", from a sample of the slices"
+	}
+	t.row("  fill", "%.1f %%%s", 100*r.Fill, sampled)
+	t.row("  error rate", "%.2g now, %.2g at capacity, %g asked for", r.ErrorRate, r.AtCapacity, r.Asked)
+	t.row("  hash", "%s", r.Hash)
+	return t.flush()
+}

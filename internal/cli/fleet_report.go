@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+// fleetReport is what --stats reports with --redis; its JSON names are an interface
+// to scripts, and those that uniqReport has mean the same.
+type fleetReport struct {
+	Lines     uint64 `json:"lines"`
+	Kept      uint64 `json:"kept"`
+	Dropped   uint64 `json:"dropped"`
+	New       uint64 `json:"new"`
+	Undecided uint64 `json:"undecided"`
+	Missing   uint64 `json:"without_key"`
+	Bytes     uint64 `json:"bytes"`
+
+	Filter      string  `json:"filter"`
+	Asked       uint64  `json:"keys_asked"` // the others were asked about a short while ago
+	Calls       uint64  `json:"calls"`
+	CallSeconds float64 `json:"seconds_per_call"`
+
+	Seconds        float64 `json:"seconds"`
+	LinesPerSecond float64 `json:"lines_per_second"`
+	BytesPerSecond float64 `json:"bytes_per_second"`
+}
+
+// report prints the statistics, if they were asked for.
+func (u *fleetUniq) report() error {
+	if u.stats.value == "" {
+		return nil
+	}
+	c, t := u.run.config.Counters, u.run.pipe.Totals()
+	seconds := time.Since(u.run.started).Seconds()
+	r := fleetReport{
+		Lines: u.run.lines, Kept: c.Kept.Load(), Dropped: c.Dropped.Load(), New: u.isNew, Undecided: u.run.undecided.n,
+		Missing: c.Missing.Load(), Bytes: u.run.bytes,
+		Filter: u.run.fleet.label, Asked: t.Keys, Calls: t.Calls, CallSeconds: meanCall(t).Seconds(),
+		Seconds: seconds, LinesPerSecond: float64(u.run.lines) / seconds, BytesPerSecond: float64(u.run.bytes) / seconds,
+	}
+	if u.stats.value == "json" {
+		return printLine(u.run.app.env.Stderr, r)
+	}
+	w := newTable(u.run.app.env.Stderr)
+	w.row("lines", humanize.Comma(int64(r.Lines)))
+	w.row("kept", "%s (%.2f %%)", humanize.Comma(int64(r.Kept)), percent(r.Kept, r.Lines))
+	w.row("dropped", "%s (%.2f %%)", humanize.Comma(int64(r.Dropped)), percent(r.Dropped, r.Lines))
+	if r.Undecided > 0 {
+		w.row("undecided", humanize.Comma(int64(r.Undecided)))
+	}
+	if r.Missing > 0 {
+		w.row("without key", humanize.Comma(int64(r.Missing)))
+	}
+	w.row("filter", "%s, %s new keys", r.Filter, humanize.Comma(int64(r.New)))
+	w.row("network", "%s keys asked about in %s calls of %v", humanize.Comma(int64(r.Asked)), humanize.Comma(int64(r.Calls)),
+		meanCall(t).Round(10*time.Microsecond))
+	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, humanize.Comma(int64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
+	return w.flush()
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"seen/internal/flight"
+	"seen/internal/stream"
+)
+
+// A connection that breaks gives the same error number as an output that nobody
+// reads any more, which ends a run with success.
+func TestFleetBrokenConnection(t *testing.T) {
+	var stderr bytes.Buffer
+	a := &app{env: Env{Stderr: &stderr}, ctx: t.Context()}
+	r := fleetRun{app: a, cmd: &cobra.Command{Use: "uniq"}, adds: true, prints: true}
+	v := flight.Verdicts{Yes: []bool{false}, Undecided: []int{0}, Err: errors.Join(fmt.Errorf("no answer: %w", syscall.EPIPE), errors.New("timeout"))}
+	err := r.deliver(&stream.Block{File: "urls"}, &v, func(*stream.Block, *flight.Verdicts) error { return nil })
+	if code := a.finish(r.cmd, r.explain(err)); code != ExitError {
+		t.Errorf("exit code %d, want %d", code, ExitError)
+	}
+	for _, want := range []string{"stopped: line", "of urls is undecided", "no answer: broken pipe; timeout"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q is not in %q", want, &stderr)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"seen/internal/flight"
+	"seen/internal/stream"
+)
+
+// notWithFleet are the flags of uniq that are about a filter in memory.
+var notWithFleet = []string{"memory", "exact", "state", "checkpoint", "window", "no-refresh", "time-key", "nth", "on-full", "output"}
+
+// checkFleet refuses flags that --redis and --server leave no meaning.
+func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
+	if !u.fleet.isSet() {
+		if cmd.Flags().Changed("undecided") {
+			return usagef("--undecided needs --redis or --server")
+		}
+		return u.fleet.check(cmd)
+	}
+	for _, name := range notWithFleet {
+		if !cmd.Flags().Changed(name) {
+			continue
+		}
+		if name == "output" {
+			return usagef("-o does not go with --redis and --server: it appears at the end, and lines that the filter has recorded by then would be lost with a run that fails; use > FILE")
+		}
+		return usagef("--%s does not go with --redis and --server", name)
+	}
+	return nil
+}
+
+// fleetUniq is one run of "seen uniq --redis".
+type fleetUniq struct {
+	*uniqFlags
+	run    fleetRun
+	out    *stream.Writer
+	show   []bool
+	header bool
+	broken error  // of the output; nothing is written after it
+	lost   uint64 // lines that are new, and could not be written
+	isNew  uint64
+}
+
+func (a *app) uniqFleet(cmd *cobra.Command, flags *uniqFlags, files []string) error {
+	in, streamed, err := flags.records.open(a, files)
+	if err != nil {
+		return err
+	}
+	fleet, err := flags.fleet.toAdd(a, cmd, flags.capacity, flags.rate)
+	if err != nil {
+		return err
+	}
+	defer fleet.close()
+	u := &fleetUniq{uniqFlags: flags, run: fleetRun{
+		app: a, cmd: cmd, fleet: fleet, records: &flags.records, in: in, config: streamed,
+		adds: true, prints: true, keep: flags.undecided.value == "keep",
+	}}
+	u.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{Counters: streamed.Counters})
+	return u.end(u.run.run(u.deliver))
+}
+
+// deliver writes the lines of a block. All of it is written out at once: what the
+// filter has recorded must not wait in memory.
+func (u *fleetUniq) deliver(b *stream.Block, v *flight.Verdicts) error {
+	if b.Header {
+		if u.header || u.broken != nil {
+			return nil
+		}
+		u.header = true
+		return u.written(0, u.out.Write(b, nil))
+	}
+	fresh := trues(v.Yes)
+	u.isNew += uint64(fresh)
+	if u.broken != nil {
+		u.lose(fresh)
+		return nil
+	}
+	// Nobody else may be told that an undecided line is new; so it must not be lost.
+	// Where the filter is full the next run will be told.
+	inDoubt := !isFull(v.Err)
+	for _, i := range v.Undecided {
+		v.Yes[i] = inDoubt
+	}
+	return u.written(fresh, u.write(b, v))
+}
+
+// write hands the lines that the flags ask for to the writer.
+func (u *fleetUniq) write(b *stream.Block, v *flight.Verdicts) error {
+	u.show = resize(u.show, b.Len())
+	for i, isNew := range v.Yes {
+		u.show[i] = u.mark || isNew != u.repeated
+	}
+	for _, i := range v.Undecided {
+		u.show[i] = v.Yes[i]
+	}
+	for _, i := range b.Missing {
+		u.show[i] = u.records.keepMissing()
+	}
+	if !u.mark {
+		return u.out.Write(b, u.show)
+	}
+	return u.out.WritePrefixed(b, u.show, func(i int) []byte {
+		if v.Yes[i] {
+			return markNew
+		}
+		return markOld
+	})
+}
+
+// written completes the output of a block with the given number of new lines.
+func (u *fleetUniq) written(fresh int, err error) error {
+	if err == nil {
+		err = u.out.Flush()
+	}
+	if err != nil {
+		u.broken = err
+		u.lose(fresh)
+	}
+	return err
+}
+
+// lose counts lines that are in the filter and not in the output. With -d they
+// would not have been printed.
+func (u *fleetUniq) lose(fresh int) {
+	if !u.repeated {
+		u.lost += uint64(fresh)
+	}
+}
+
+// end says what was lost, and reports.
+func (u *fleetUniq) end(err error) error {
+	if u.lost > 0 {
+		why := "the output was closed"
+		if !stream.IsBrokenPipe(u.broken) {
+			why = u.broken.Error()
+		}
+		// Not the error itself: a closed pipe alone would be no failure.
+		return &exitError{ExitError, fmt.Errorf("%s: up to %s new lines are recorded in %s and were not printed",
+			why, humanize.Comma(int64(u.lost)), u.run.fleet.label)}
+	}
+	if reportErr := u.report(); err == nil {
+		err = reportErr
+	}
+	return err
+}

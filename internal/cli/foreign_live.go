@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"seen/cluster"
+	"seen/internal/redisurl"
+	"seen/interop"
+)
+
+// liveTimeout is how long an engine may take for a string, of 512 MiB at most.
+const liveTimeout = 2 * time.Minute
+
+// openLive reads a filter of another system that lies in strings of a running engine:
+// redis://HOST/NAME. The strings are copied, a piece at a time, and nothing is written.
+func (a *app) openLive(address string, spec interop.Spec, inspect bool) (*foreignFile, error) {
+	if spec.Name == "" {
+		return nil, usagef("a string of Redis does not tell what it is: give --format, for example redisson or redis-recipe:type=md5; or --redis for a filter of seen")
+	}
+	at, err := redisurl.Parse(address)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	if at.Name == "" {
+		return nil, usagef("%s: the name of the filter is missing, as in redis://HOST/NAME", at)
+	}
+	if err := new(fleetFlags).login(a, &at); err != nil {
+		return nil, err
+	}
+	client, err := at.Dial()
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	live := liveStrings{ctx: a.ctx, client: client}
+	f := &foreignFile{name: at.String()}
+	if spec, err = live.complete(spec, at.Name); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
+	content, err := live.content(spec, at.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.name, err)
+	}
+	f.size = int64(len(content))
+	return f, f.open(content, spec, inspect)
+}
+
+// liveStrings reads strings of an engine.
+type liveStrings struct {
+	ctx    context.Context
+	client cluster.Engine
+}
+
+// read appends a string to b.
+func (l liveStrings) read(b []byte, key string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, liveTimeout)
+	defer cancel()
+	return cluster.AppendString(ctx, l.client, b, key)
+}
+
+// complete adds to a format what the engine knows of it: Redisson keeps the size and
+// the number of probes beside the string.
+func (l liveStrings) complete(spec interop.Spec, name string) (interop.Spec, error) {
+	if spec.Name != "redisson" || spec.Params["m"] != "" && spec.Params["k"] != "" {
+		return spec, nil
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, liveTimeout)
+	defer cancel()
+	m, k, err := cluster.RedissonSize(ctx, l.client, name)
+	if err != nil {
+		return spec, fmt.Errorf("%w; or give both, --format redisson:m=SIZE,k=HASHES", err)
+	}
+	params := map[string]string{"m": strconv.FormatUint(m, 10), "k": strconv.FormatUint(k, 10)}
+	maps.Copy(params, spec.Params)
+	spec.Params = params
+	return spec, nil
+}
+
+// content returns the filter as a file has it. The recipe md5 has a string for each of
+// its blocks, which stand one after the other at their full length.
+func (l liveStrings) content(spec interop.Spec, name string) ([]byte, error) {
+	if spec.Name != "redis-recipe" || spec.Params["type"] == "scrapy" {
+		return l.read(nil, name)
+	}
+	blocks, width := 1, 31
+	for param, to := range map[string]*int{"blocks": &blocks, "bits": &width} {
+		text, given := spec.Params[param]
+		if !given {
+			continue
+		}
+		// What is no number is refused when the filter is opened, as in a file; here
+		// it is only not to ask for anything.
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 256 {
+			return nil, fmt.Errorf("--format %s: %s=%s is no number from 1 on that is small enough", spec, param, text)
+		}
+		*to = n
+	}
+	var all []byte
+	missing := 0
+	for i := range blocks {
+		before := len(all)
+		var err error
+		if all, err = l.read(all, name+strconv.Itoa(i)); err != nil {
+			// A block that no key has come to is not there.
+			if missing++; !errors.Is(err, cluster.ErrNotFound) || missing == blocks {
+				return nil, err
+			}
+		}
+		full := 1 << max(0, min(width, 32)-3)
+		switch n := len(all) - before; {
+		case n > full:
+			return nil, fmt.Errorf("%s%d has %d bytes, and with bits=%d it has at most %d; give the width of the offsets", name, i, n, width, full)
+		case i < blocks-1:
+			all = append(all, make([]byte, full-n)...)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"seen/interop"
+)
+
+// formatReport describes a format; its JSON names are an interface to scripts.
+type formatReport struct {
+	Name       string        `json:"format"`
+	System     string        `json:"system"`
+	Recognised string        `json:"recognised_by,omitempty"`
+	Ask        bool          `json:"ask"`
+	Build      bool          `json:"build"`
+	Merge      bool          `json:"merge"`
+	Params     []paramReport `json:"parameters,omitempty"`
+	Verified   string        `json:"verified,omitempty"`
+	NoBuild    string        `json:"no_build,omitempty"`
+	Refused    string        `json:"refused,omitempty"`
+}
+
+// paramReport describes a parameter of a format.
+type paramReport struct {
+	Name     string   `json:"name"`
+	Meaning  string   `json:"meaning"`
+	Values   []string `json:"values,omitempty"`
+	Default  string   `json:"default,omitempty"`
+	Required bool     `json:"required"`
+	Build    bool     `json:"build_only,omitempty"`
+}
+
+func (a *app) formatsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "formats [NAME...]",
+		Short: "list the filters of other systems that seen knows",
+		Long: `List the filters of other systems that seen knows: how --format names them, whether
+content tells them, whether they can be asked, built and merged, and whose they are.
+With NAMEs describe those: their parameters, and what they were verified against.`,
+		Example: `  seen formats
+  seen formats guava redisbloom
+  seen formats --json | jq -r '.[] | select(.build) | .format'`,
+		Args: arguments(0, anyMore, "NAME"),
+		RunE: func(_ *cobra.Command, names []string) error { return a.formats(names, asJSON) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, f := range interop.Formats() {
+				names = append(names, f.Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "report as JSON")
+	return cmd
+}
+
+func (a *app) formats(names []string, asJSON bool) error {
+	chosen, err := chooseFormats(names)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		reports := make([]formatReport, len(chosen))
+		for i, f := range chosen {
+			reports[i] = newFormatReport(f)
+		}
+		return printJSON(a.env.Stdout, reports)
+	case len(names) > 0:
+		for i, f := range chosen {
+			if err := printFormat(a.env.Stdout, f, i > 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	rows := [][]string{{"format", "recognised", "ask", "build", "merge", "system"}}
+	for _, f := range chosen {
+		rows = append(rows, []string{f.Name, yes(f.Detected != ""), yes(f.Probe), yes(f.Write), yes(f.Merge), f.System})
+	}
+	return printLeft(a.env.Stdout, rows)
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "-"
+}
+
+// printLeft prints columns with their text at the left.
+func printLeft(w io.Writer, rows [][]string) error {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if i == len(row)-1 {
+				b.WriteString(cell)
+			} else {
+				fmt.Fprintf(&b, "%-*s  ", widths[i], cell)
+			}
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chooseFormats returns the formats with the names, or all.
+func chooseFormats(names []string) ([]interop.FormatInfo, error) {
+	all := interop.Formats()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []interop.FormatInfo
+	for _, name := range names {
+		found := false
+		for _, f := range all {
+			if f.Name == name {
+				chosen = append(chosen, f)
+				found = true
+			}
+		}
+		if !found {
+			return nil, usagef("there is no format %q; \"seen formats\" lists them", name)
+		}
+	}
+	return chosen, nil
+}
+
+func newFormatReport(f interop.FormatInfo) formatReport {
+	r := formatReport{
+		Name: f.Name, System: f.System, Recognised: f.Detected, Ask: f.Probe, Build: f.Write, Merge: f.Merge,
+		Verified: f.Verified, NoBuild: f.NoWrite, Refused: f.Refused,
+	}
+	for _, p := range f.Params {
+		r.Params = append(r.Params, paramReport{p.Name, p.Meaning, p.Values, p.Preset, p.Required, p.ForWrite})
+	}
+	return r
+}
+
+// printFormat describes one format for people.
+func printFormat(w io.Writer, f interop.FormatInfo, another bool) error {
+	t := newTable(w)
+	if another {
+		fmt.Fprintln(t.w)
+	}
+	fmt.Fprintln(t.w, f.Name)
+	t.row("  system", "%s", f.System)
+	if f.Detected != "" {
+		t.row("  recognised by", "%s", f.Detected)
+	} else {
+		t.row("  recognised by", "nothing: give --format")
+	}
+	if f.Refused != "" {
+		t.row("  not opened", "%s", f.Refused)
+		return t.flush()
+	}
+	var can []string
+	for _, c := range []struct {
+		is   bool
+		what string
+	}{{f.Probe, "ask"}, {f.Write, "build"}, {f.Merge, "merge"}} {
+		if c.is {
+			can = append(can, c.what)
+		}
+	}
+	t.row("  can", "%s", strings.Join(can, ", "))
+	if f.NoWrite != "" {
+		t.row("  not built", "%s", f.NoWrite)
+	}
+	t.row("  verified", "%s", f.Verified)
+	for _, p := range f.Params {
+		value := strings.ToUpper(p.Name)
+		if p.Values != nil {
+			value = strings.Join(p.Values, "|")
+		}
+		var more []string
+		if p.Required {
+			more = append(more, "has to be given")
+		}
+		if p.Preset != "" {
+			more = append(more, p.Preset+" if not given")
+		}
+		if p.ForWrite {
+			more = append(more, "only to write")
+		}
+		text := fmt.Sprintf("%s: %s", value, p.Meaning)
+		if len(more) > 0 {
+			text += " (" + strings.Join(more, ", ") + ")"
+		}
+		t.row("  "+p.Name, "%s", text)
+	}
+	return t.flush()
+}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"seen/interop"
+)
+
+const vectorFolder = "../../interop/testdata/"
+
+// TestImport loads filters of other systems into a server, which answers as they do,
+// also after it was killed.
+func TestImport(t *testing.T) {
+	dir := t.TempDir()
+	s := startServed(t, dir+"/data")
+	must := func(want string, args ...string) {
+		t.Helper()
+		text, code := seenOutput(t, append([]string{"import", "--server", s.addr}, args...)...)
+		if code != ExitOK || !strings.Contains(text, want) {
+			t.Fatalf("import %q: exit code %d\n%s", args, code, text)
+		}
+	}
+	numbers := vectorFolder + "guava-mitz64-long/filter.bin"
+	must(`is "ids" in the server: guava:funnel=long, read-only`, "--name", "ids", "--format", "guava:funnel=long", "--must-contain", "1", numbers)
+	must(`is "filter.bin" in the server`, "--format", "guava:funnel=long", numbers)
+	must("bits-and-blooms", "--name", "words", vectorFolder+"bnb-v3-json/filter.json")
+	must("a filter of the server's own", "--name", "urls", "--format", "rdb:key=bf:main", vectorFolder+"redis-rdb/dump.rdb")
+	must("", "-q", "--name", "chunks", vectorFolder+"redisbloom-scaling")
+	big := bigForeign(t, dir)
+	must("", "-q", "--name", "big", big)
+	check := func() {
+		t.Helper()
+		s.expect(":1", "BF.EXISTS", "ids", "1")
+		s.expect("[:1, :0, :0]", "BF.MEXISTS", "ids", "-1", "7", "no number")
+		s.expect(":1", "BF.EXISTS", "words", "a")
+		s.expect(":1", "BF.EXISTS", "chunks", "a")
+		s.expect(":1", "BF.EXISTS", "big", "key 7")
+		s.expect(":0", "BF.EXISTS", "big", "no key")
+		s.expect("+MBbloom--", "TYPE", "ids")
+		s.expect("-ERR store: the filter is of another system and can only be asked: format guava:funnel=long", "BF.ADD", "ids", "2")
+		s.expect("-ERR store: the filter is of another system and can only be asked: format guava:funnel=long", "BF.INSERT", "ids", "ITEMS", "2")
+		if v := s.must("BF.INFO", "ids", "SIZE"); !strings.Contains(v.String(), "3") {
+			t.Errorf("SIZE %v", v)
+		}
+	}
+	check()
+	s.must("BF.ADD", "urls", "a key of today")
+
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--name", "ids", "--format", "guava:funnel=long", numbers}, "BUSYKEY"},
+		{[]string{"--format", "guava:funnel=string", "--must-contain", "definitely not there", numbers}, "does not contain"},
+		{[]string{numbers}, "guava needs funnel"},
+		{[]string{dir + "/none"}, "no such file"},
+		{[]string{"import_test.go"}, "no filter of a format that content tells"},
+	} {
+		if text, code := seenOutput(t, append([]string{"import", "--server", s.addr}, c.args...)...); code != ExitError || !strings.Contains(text, c.want) {
+			t.Errorf("import %q: exit code %d\n%s", c.args, code, text)
+		}
+	}
+	must("", "-q", "--replace", "--name", "filter.bin", vectorFolder+"bnb-v3-json/filter.json")
+	s.expect(":1", "BF.EXISTS", "filter.bin", "a")
+
+	// All of it is on disk, and DUMP takes it to another name.
+	s.kill()
+	s = startServed(t, dir+"/data")
+	check()
+	s.expect(":1", "BF.EXISTS", "urls", "a key of today")
+	dump := s.must("DUMP", "ids")
+	s.must("DEL", "ids")
+	s.expect(":0", "BF.EXISTS", "ids", "1")
+	s.must("RESTORE", "ids", "0", dump.Text)
+	check()
+	s.stop()
+}
+
+// bigForeign writes a filter that is large enough to get a file of its own in a server.
+func bigForeign(t *testing.T, dir string) string {
+	t.Helper()
+	f, err := interop.Create(interop.Spec{Name: "bits-and-blooms"}, 200_000, 0.001)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.(interop.Adder).Add([]byte("key 7")); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := f.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "big.bloom")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"seen/keys"
+)
+
+// urlFlags say that keys are URLs, and which spellings of one are one key. Each
+// of the rules implies --url.
+type urlFlags struct {
+	on    bool
+	keep  []string
+	rules keys.URLConfig
+}
+
+func (u *urlFlags) register(f *pflag.FlagSet) {
+	f.BoolVar(&u.on, "url", false, "the key is a URL, brought to its canonical form, without the fragment")
+	f.BoolVar(&u.rules.SortQuery, "url-sort-query", false, "the order of query parameters does not count; implies --url")
+	f.BoolVar(&u.rules.DropTracking, "url-drop-tracking", false, "query parameters such as utm_* and gclid do not count; implies --url")
+	f.StringArrayVar(&u.rules.Drop, "url-drop", nil, "nor does the query parameter `NAME`, or START*; may be repeated; implies --url")
+	f.StringSliceVar(&u.keep, "url-keep", nil, "what counts as it is written, in `PARTS`: host, port, dots, escapes, fragment; implies --url")
+}
+
+// config returns the rules, or nil where keys are no URLs.
+func (u *urlFlags) config() (*keys.URLConfig, error) {
+	c := u.rules
+	if !u.on && !c.SortQuery && !c.DropTracking && len(c.Drop) == 0 && len(u.keep) == 0 {
+		return nil, nil
+	}
+	for _, part := range u.keep {
+		switch part {
+		case "host":
+			c.KeepHost = true
+		case "port":
+			c.KeepPort = true
+		case "dots":
+			c.KeepDots = true
+		case "escapes":
+			c.KeepEscapes = true
+		case "fragment":
+			c.KeepFragment = true
+		default:
+			return nil, usagef("--url-keep %s: known are host, port, dots, escapes and fragment", part)
+		}
+	}
+	return &c, nil
+}
+
+// tag is what recordFlags.tag adds for URLs. The parameters that are dropped
+// stand in it one by one: should a later version know more of them, its keys are
+// others.
+func (u *urlFlags) tag() string {
+	c, err := u.config()
+	if err != nil || c == nil {
+		return "" // what is wrong was said before, or there is nothing to say
+	}
+	drop := c.Drop
+	if c.DropTracking {
+		drop = append(keys.TrackingParameters(), drop...)
+	}
+	return fmt.Sprintf(" url %t %t %t %t %t %t %s", c.KeepHost, c.KeepPort, c.KeepDots, c.KeepEscapes, c.KeepFragment, c.SortQuery, strings.Join(drop, "&"))
+}

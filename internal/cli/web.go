@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"seen/internal/web"
+)
+
+func (a *app) webCommand() *cobra.Command {
+	address := "127.0.0.1:6391"
+	cmd := &cobra.Command{
+		Use:   "web",
+		Short: "show the planner and how filters work in a browser",
+		Long: `Serve the planner and the explanation of how filters work to browsers, until
+SIGINT or SIGTERM. There is no data behind it, nobody has to log in, and no other
+host is asked for anything. The pages about filters are those of the HTTP port of
+seen serve.`,
+		Example: `  seen web                      at http://127.0.0.1:6391/
+  seen web --addr 127.0.0.1:0   at a free port, which is printed`,
+		Args:              arguments(0, 0, ""),
+		ValidArgsFunction: filesUpTo(0),
+		RunE:              func(*cobra.Command, []string) error { return a.web(address) },
+	}
+	cmd.Flags().StringVar(&address, "addr", address, "listen on `HOST:PORT`; others can reach it if HOST is no loopback address")
+	return cmd
+}
+
+// web serves the pages that need no server until a signal comes.
+func (a *app) web(address string) error {
+	var config net.ListenConfig
+	l, err := config.Listen(a.ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("--addr: %w", err)
+	}
+	s := &http.Server{
+		Handler:           web.New(web.Config{}),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      time.Minute,
+		MaxHeaderBytes:    32 << 10,
+	}
+	if _, err := fmt.Fprintf(a.env.Stdout, "http://%s/\n", l.Addr()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- s.Serve(newFewListener(l, maxHTTPConnections)) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-a.ctx.Done():
+	}
+	wait, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
+	defer cancel()
+	if err := s.Shutdown(wait); err != nil {
+		return s.Close()
+	}
+	return nil
+}
