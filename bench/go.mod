@@ -20,6 +20,12 @@ require (
 )
 
 require (
+	github.com/go-faster/city v1.0.1 // indirect
+	github.com/minio/highwayhash v1.0.4 // indirect
+	github.com/twmb/murmur3 v1.1.8 // indirect
+)
+
+require (
 	github.com/andybalholm/brotli v1.2.3 // indirect
 	github.com/apache/thrift v0.24.0 // indirect
 	github.com/bits-and-blooms/bitset v1.24.2 // indirect
@@ -34,6 +40,7 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/parquet-go/bitpack v1.0.0 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
+	github.com/redis/rueidis v1.0.79
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/exp v0.0.0-20260112195511-716be5621a96 // indirect
 	golang.org/x/sync v0.22.0 // indirect

@@ -25,6 +25,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"syscall"
+
+	"seen/bench/machine"
 )
 
 // options are the checked flags.
@@ -116,7 +118,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			return err
 		}
 	}
-	if err := describe(ctx, out); err != nil {
+	if err := machine.Describe(ctx, out); err != nil {
 		return err
 	}
 	any := false

@@ -1,0 +1,69 @@
+// Command cluster measures adding to a filter of package cluster in Redis beside
+// what crawlers do today, on the same server, with as many keys and as much memory:
+//
+//   - the recipe that is copied from crawler to crawler, 7 GETBIT and for new keys 7
+//     SETBIT, each a round trip;
+//   - the same commands in pipelines;
+//   - all bits in one string, set by a script that the engine runs, which is how
+//     client libraries with Bloom filters do it.
+//
+// From the root of the tree:
+//
+//	go run -C bench ./cluster                     everything, in full size
+//	go run -C bench ./cluster -keys 200000 -rounds 1      a quick look
+//
+// One client adds, one call after another. Rounds take turns between the rows, so
+// that a busy minute of the machine meets all of them; the tables show medians, and
+// of ratios, which compare rows of one round, the least beside the median.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// options are the checked flags.
+type options struct {
+	keys     int // in each filter before the measurement, half of its capacity
+	rounds   int
+	seconds  float64 // of one measurement, about
+	nodes    bool    // also on a Redis Cluster
+	progress io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, o, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		os.Exit(2)
+	}
+}
+
+// parse turns the command line into options. It exits on a flag that does not
+// exist.
+func parse(args []string) (options, error) {
+	o := options{progress: os.Stderr}
+	flags := flag.NewFlagSet("cluster", flag.ExitOnError)
+	flags.IntVar(&o.keys, "keys", 1_000_000, "keys in each filter before the measurement; its capacity is twice that")
+	flags.IntVar(&o.rounds, "rounds", 5, "measurements of each row, in turns")
+	flags.Float64Var(&o.seconds, "seconds", 0.5, "length of a measurement, about")
+	flags.BoolVar(&o.nodes, "nodes", true, "measure on a Redis Cluster of 3 primaries and 3 replicas too")
+	_ = flags.Parse(args) // exits by itself
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("argument %q; everything is said by flags", flags.Arg(0))
+	}
+	if o.keys < 10_000 || o.rounds < 1 || o.seconds <= 0 {
+		return o, fmt.Errorf("-keys %d, -rounds %d, -seconds %g: at least 10000, 1 and more than 0", o.keys, o.rounds, o.seconds)
+	}
+	return o, nil
+}
