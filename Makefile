@@ -11,10 +11,16 @@ SERVERFLAGS ?=
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Packages whose callers or innards run in several goroutines.
-CONCURRENT = ./bloom ./bloomfile ./interop ./internal/stream/... ./internal/store ./internal/server ./internal/cli
+CONCURRENT = ./bloom ./bloomfile ./once ./interop ./internal/stream/... ./internal/store ./internal/server ./internal/cli
+
+# Modules of their own beside the product, which it does not inherit from.
+BESIDE = $(patsubst %/go.mod,%,$(wildcard bench/go.mod integration/*/go.mod examples/*/go.mod))
 
 # Built, not run: other word sizes, byte orders and systems.
 PLATFORMS = linux/arm64 linux/386 linux/s390x darwin/arm64 windows/amd64
+
+# Where scripts/deps unpacks what it may not install.
+export PATH := $(PATH):$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seen/programs/bin
 
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
@@ -34,7 +40,10 @@ deps:
 	@scripts/deps test
 
 test: deps
-	cd bench && $(GO) vet ./... && $(GO) test ./...
+	@set -e; for module in $(BESIDE); do \
+		echo "tests in $$module"; \
+		(cd $$module && $(GO) vet ./... && $(GO) test ./...); \
+	done
 	$(GO) test -tags noasm ./internal/kernel
 	$(GO) test ./...
 	$(MAKE) --no-print-directory race
@@ -44,6 +53,7 @@ test: deps
 race: deps
 	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m $(CONCURRENT)
 	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m -run Concurrent ./sketch
+	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m -run 'Concurrent|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain' ./cluster
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)
@@ -59,6 +69,7 @@ bench:
 	$(GO) run -C bench ./cli $(CLIFLAGS)
 	$(GO) run -C bench ./filters $(FILTERFLAGS)
 	$(GO) run -C bench ./server $(SERVERFLAGS)
+	$(GO) run -C bench ./cluster $(CLUSTERFLAGS)
 
 gen:
 	$(GO) generate ./...
@@ -74,7 +85,10 @@ check:
 	$(GO) vet -tags soak ./...
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags soak ./...
-	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+	@set -e; for module in $(BESIDE); do \
+		echo "vet and staticcheck in $$module"; \
+		(cd $$module && $(GO) vet ./... && $(GO) tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...); \
+	done
 	$(MAKE) --no-print-directory portable build
 	@bin/seen --version | grep -qF '$(VERSION)' || { echo 'bin/seen does not know its version'; exit 1; }
 

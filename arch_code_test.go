@@ -198,7 +198,7 @@ func dependenciesAreJustified(s *source) (violations []string) {
 	}
 	used := map[string]bool{}
 	for _, f := range s.files {
-		if f.generator() || strings.HasPrefix(f.path, "bench/") {
+		if f.generator() || f.outside() {
 			continue
 		}
 		for _, p := range f.imports() {
@@ -247,7 +247,7 @@ var otherWords = regexp.MustCompile(`(^|[a-z0-9_])(F[Pp][PpRr]|Salt)([A-Z0-9_]|$
 
 func oneWord(s *source) (violations []string) {
 	for _, f := range s.files {
-		if f.generator() || strings.HasPrefix(f.path, "bench/") {
+		if f.generator() || f.outside() {
 			continue // peers have their own words
 		}
 		reported := map[string]bool{}

@@ -34,6 +34,7 @@ var rules = []rule{
 			inFile("internal/stream/a.go", "package stream\nimport _ \"seen/bloom\"", "knows no filter"),
 			inFile("internal/stream/input/a.go", "package input\nimport _ \"seen/internal/stream\"", "may not import seen/internal/stream"),
 			inFile("bloom/a.go", "package bloom\nimport _ \"seen/internal/corpus\"", "may not import seen/internal/corpus"),
+			inFile("bloom/a.go", "package bloom\nimport _ \"seen/integration/colly\"", "may not import seen/integration/colly"),
 			inFile("bloom/a_test.go", "package bloom\nimport _ \"seen/internal/cli\"", "may not import seen/internal/cli"),
 			inFile("bloom/a.go", "package bloom\nimport _ \"seen/bench/filters\"", "may not import seen/bench/filters"),
 			inFile("internal/new/a.go", "package new", "internal/new is not in the list"),
@@ -171,7 +172,7 @@ var rules = []rule{
 func importsGoOneWay(s *source) (violations []string) {
 	for _, f := range s.files {
 		from := f.pkg()
-		if from == "." || strings.HasPrefix(from, "bench/") || f.generator() {
+		if from == "." || f.outside() || f.generator() {
 			continue
 		}
 		at := slices.IndexFunc(arrows, func(a arrow) bool { return a.pkg == from })

@@ -20,8 +20,9 @@ type arrow struct {
 	not     map[string]string // an import that the level would allow, or a standard one, and why not
 }
 
-// arrows lists the packages of the module from the bottom up. Those of bench are
-// not listed: they may import everything, and nothing imports them.
+// arrows lists the packages of the module from the bottom up. Those of bench,
+// examples and integration are not listed: they may import everything, and nothing
+// imports them.
 var arrows = []arrow{
 	// The mathematics stands apart from the bits, so that it can be read and
 	// checked by itself.
@@ -32,6 +33,9 @@ var arrows = []arrow{
 		"sync": "mathematics has no state",
 	}},
 	{level: 0, pkg: "docs/man"},
+	{level: 0, pkg: "keys", modules: []string{"github.com/nlnwa/whatwg-url"}, not: map[string]string{
+		"net/url": "it does not read URLs as browsers do; two readers would make two keys of one URL",
+	}},
 	{level: 0, pkg: "internal/keyhash", modules: []string{"github.com/dchest/siphash", "github.com/zeebo/xxh3", "golang.org/x/sys"}},
 	{level: 0, pkg: "internal/pages", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/resp", not: map[string]string{
@@ -41,6 +45,10 @@ var arrows = []arrow{
 	}},
 	{level: 0, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
+
+	// Numbers and curves as people read them, in a terminal, a file or a browser.
+	{level: 1, pkg: "internal/figure", modules: []string{"github.com/dustin/go-humanize"}},
+	{level: 2, pkg: "internal/chart", modules: []string{"gonum.org/v1/plot"}},
 
 	// A kernel hashes a key and probes in one call.
 	{level: 1, pkg: "internal/kernel", modules: []string{"golang.org/x/sys"}},
@@ -59,10 +67,21 @@ var arrows = []arrow{
 		"internal/vfs": "a sketch lives in memory; files are the business of bloomfile",
 	}},
 
-	{level: 3, pkg: "interop", not: map[string]string{
+	{level: 3, pkg: "internal/planner", modules: []string{"gonum.org/v1/plot"}},
+	{level: 3, pkg: "interop", modules: []string{
+		"github.com/cespare/xxhash/v2", "github.com/go-faster/city", "github.com/klauspost/compress", "github.com/minio/highwayhash",
+		"github.com/twmb/murmur3",
+	}, not: map[string]string{
 		"os": "foreign filters come as bytes or from readers; who opens what they lie in is the caller's business",
 	}},
 	{level: 3, pkg: "bloomfile", modules: []string{"golang.org/x/sys"}},
+
+	// The recipes of others are those of interop.
+	{level: 4, pkg: "cluster", modules: []string{"github.com/redis/rueidis"}, not: map[string]string{
+		"os": "a filter of a fleet lies in its engines; files are the business of bloomfile",
+	}},
+
+	{level: 5, pkg: "once"},
 
 	// The stream knows lines, keys and hashes. Whoever starts it hands it the
 	// function that answers for hashes, so that any filter serves.
@@ -76,43 +95,63 @@ var arrows = []arrow{
 	}},
 	{level: 4, pkg: "internal/stream/keyspec"},
 
+	// Addresses that people write.
+	{level: 3, pkg: "internal/redisurl", modules: []string{"github.com/redis/rueidis"}},
+
+	// It is handed the function that asks, so that any filter far away serves.
+	{level: 5, pkg: "internal/flight", not: map[string]string{
+		"bloom": "a question and its answers are all that it knows of a filter",
+		"net":   "what asks a filter is handed in",
+	}},
+
 	// What is durable is the business of the store alone; who asks it knows names,
 	// keys and positions of the log.
 	{level: 4, pkg: "internal/store", modules: []string{"github.com/cockroachdb/pebble/v2"}},
 
-	{level: 5, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto"}, not: map[string]string{
+	// The pages ask who serves them for all that they show.
+	{level: 5, pkg: "internal/web", modules: []string{"gonum.org/v1/plot"}, not: map[string]string{
+		"internal/store": "the pages are handed what they show; who may see what is decided by who hands it",
+		"internal/resp":  "pages are for people; protocols are the business of internal/server",
+	}},
+
+	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},
 
-	{level: 6, pkg: "internal/cli", modules: []string{
+	{level: 7, pkg: "internal/cli", modules: []string{
 		"github.com/BurntSushi/toml", "github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
-		"golang.org/x/term", "gonum.org/v1/plot",
+		"golang.org/x/term",
 	}},
-	{level: 7, pkg: "cmd/seen"},
+	{level: 8, pkg: "cmd/seen"},
 
 	// For tests and benchmarks.
 	{level: 0, pkg: "internal/corpus"},
+	{level: 1, pkg: "internal/redistest"},
 	{level: 3, pkg: "internal/filtertest"},
 }
 
 // testOnly are packages that only tests and benchmarks import.
-var testOnly = []string{"internal/corpus", "internal/filtertest"}
+var testOnly = []string{"internal/corpus", "internal/filtertest", "internal/redistest"}
 
 // testModules may be imported by any test.
 var testModules = []string{
-	"github.com/anishathalye/porcupine", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal",
-	"go.uber.org/goleak", "pgregory.net/rapid",
+	"github.com/anishathalye/porcupine", "github.com/chromedp/cdproto", "github.com/chromedp/chromedp", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/redis/rueidis",
+	"github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 }
 
 // edge are the packages that talk to a terminal, a shell or a person: they may
 // print and exit. All others are libraries, which return what they have to say.
-var edge = []string{"cmd/", "internal/cli", "bench/"}
+var edge = []string{"cmd/", "internal/cli", "bench/", "examples/"}
+
+// outside are the folders of programs and modules that stand beside the product:
+// nothing of it imports them, and what they import is their own business.
+var outside = []string{"bench/", "examples/", "integration/"}
 
 // mayPanic lists the functions of libraries that panic, and why no input of a
 // user makes a caller see it: a panic is for a bug of the calling code or of ours.
 var mayPanic = map[string]string{
 	"bloomfile.File.touch":           "thrown to guard, which every method defers: reading memory has no other way to fail",
-	"bloomfile.File.guard":           "passes on what is not a failure of the mapping",
+	"bloomfile.caught":               "passes on what is not a failure of the mapping",
 	"bloom.checkAnswers":             "the caller passed slices of unequal length, as where copy or an index would panic",
 	"sketch.newDense":                "the precision was checked before, so that the library cannot refuse it",
 	"sketch.HyperLogLog.Cardinality": "the bytes given to the library are ours, so that it cannot refuse them",

@@ -34,6 +34,11 @@ func (f goFile) pkg() string  { return path.Dir(f.path) }
 func (f goFile) test() bool   { return strings.HasSuffix(f.path, "_test.go") }
 func (f goFile) binary() bool { return f.ast.Name.Name == "main" }
 
+// outside reports whether the file belongs to what stands beside the product.
+func (f goFile) outside() bool {
+	return slices.ContainsFunc(outside, func(o string) bool { return strings.HasPrefix(f.path, o) })
+}
+
 // library reports whether the file is part of a package that others import.
 func (f goFile) library() bool {
 	return !f.test() && !f.binary() && !slices.ContainsFunc(edge, func(e string) bool { return strings.HasPrefix(f.path, e) })

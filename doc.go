@@ -8,6 +8,9 @@
 //	bloom       the filters: classic, blocked, partitioned, counting, scalable, ...
 //	sketch      how many distinct keys there are, how often each came, which most often
 //	interop     filters of other systems, read, used and written in their own layout
+//	keys        one canonical form of URLs and mail addresses
+//	once        one interface to filters in memory, in a server and on a fleet
+//	cluster     one filter over a fleet of Redis or Valkey engines
 //	bloomfile   filters in files: checksums, atomic replace, memory mapping
 //	cmd/seen    the command: de-duplicates streams, builds and asks filter files
 //
@@ -18,14 +21,21 @@
 //	internal/kernel    the probes of a filter's words
 //	internal/vfs       the few file operations in use, and files that fail on purpose
 //	internal/frame     the bytes of the file format, docs/FORMAT.md
+//	internal/figure    numbers as people read them
+//	internal/chart     curves, drawn as SVG and PNG
+//	internal/planner   what filters cost, every type side by side
 //	internal/stream    reads, splits and hashes lines in parallel and keeps their order
+//	internal/redisurl  addresses of Redis, and connections to them
+//	internal/flight    asks a filter far away about lines, several batches at a time
 //	internal/resp      the protocol of Redis on byte slices
 //	internal/store     names and their filters, kept through crashes
+//	internal/web       the pages that a browser shows
 //	internal/server    answers clients of Redis, and by HTTP
 //	internal/cli       the subcommands
 //
 // docs/DESIGN.md explains why the parts are what they are, and arch_test.go holds
 // which may import which. The inputs of tests and benchmarks come from
-// internal/corpus; bench is a module of its own that compares seen with other
-// programs.
+// internal/corpus, and the Redis engines of both from internal/redistest. Beside the
+// product stand bench, which compares seen with other programs, examples, and
+// integration, for the libraries of others.
 package seen
