@@ -173,14 +173,14 @@ func (a Bitarray) describe() Description {
 var bitarrayFormat = format{
 	name:   "bitarray",
 	system: "the Bloom example of Python's bitarray",
-	params: []param{
+	params: append([]param{
 		{
 			name: "gen", meaning: "by the version of bitarray: up to 1.0, 1.1, 1.2 to 2.8.2, 2.8.3 to 3.1.0, and since 3.1.1", required: true,
 			values: []string{string(BitarrayMD5Dot), string(BitarrayMD5First), string(BitarrayMD5X), string(BitarraySHA1First), string(BitarraySHA1)},
 		},
 		{name: "m", meaning: "length in bits"},
 		{name: "k", meaning: "probes of a key"},
-	},
+	}, stringParams...),
 	caps: capability{
 		probe: true, write: true, merge: true,
 		verified: "bytes and answers of the example of bitarray 3.1.0 and 3.11.0; of earlier ones, of programs that follow it, and md5x-1.1 of none",
@@ -205,5 +205,6 @@ var bitarrayFormat = format{
 		}
 		return foreign(NewBitarray(a, capacity, errorRate))
 	},
-	clone: cloneOf[*Bitmap],
+	clone:  cloneOf[*Bitmap],
+	rewrap: rewrapBitmap,
 }

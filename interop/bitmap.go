@@ -20,7 +20,8 @@ import (
 type Bitmap struct {
 	plain
 	system bitmapSystem
-	least  int // bytes to write, although they may be zero
+	least  int  // bytes to write, although they may be zero
+	place  Spec // of the RDB file that the filter lies in
 }
 
 // bitmapSystem is what wrote a [Bitmap].
@@ -95,7 +96,7 @@ func (f *Bitmap) Clone() (*Bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bitmap{p, f.system, f.least}, nil
+	return &Bitmap{plain: p, system: f.system, least: f.least}, nil
 }
 
 // Stats describes the filter. It reads all bits.
@@ -104,6 +105,14 @@ func (f *Bitmap) Stats() bloom.Stats { return f.stats(f.system.name()) }
 // Describe says what the filter is.
 func (f *Bitmap) Describe() Description {
 	d := f.system.describe()
+	if s, err := ParseSpec(d.Format); err == nil && f.place.Name != "" {
+		for _, p := range stringParams {
+			if value, ok := f.place.Params[p.name]; ok {
+				s = s.with(p.name, value)
+			}
+		}
+		d.Format = s.String()
+	}
 	d.Fields = append(f.system.params(), d.Fields...)
 	d.Notes = append(d.Notes, f.notes()...)
 	return d
@@ -113,15 +122,40 @@ func (f *Bitmap) Describe() Description {
 // leaves them out and they were not there when it was parsed.
 func (f *Bitmap) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
-	b := f.bits.b
-	for len(b) >= f.least+8 && binary.LittleEndian.Uint64(b[len(b)-8:]) == 0 {
+	n, err := w.Write(f.content())
+	return int64(n), err
+}
+
+// content returns what WriteTo writes.
+func (f *Bitmap) content() []byte {
+	if len(f.bits.b) <= f.least {
+		return f.bits.b
+	}
+	return f.bits.b[:max(f.least, len(trimZeros(f.bits.b)))]
+}
+
+// trimZeros returns b without the zeros at its end.
+func trimZeros(b []byte) []byte {
+	for len(b) >= 8 && binary.LittleEndian.Uint64(b[len(b)-8:]) == 0 {
 		b = b[:len(b)-8]
 	}
-	for len(b) > f.least && b[len(b)-1] == 0 {
+	for len(b) > 0 && b[len(b)-1] == 0 {
 		b = b[:len(b)-1]
 	}
-	n, err := w.Write(b)
-	return int64(n), err
+	return b
+}
+
+// rewrapBitmap is the rewrap function of a format of a Bitmap: the same bytes, taken out
+// of an RDB file if they lie in one.
+func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
+	g, ok := f.(*Bitmap)
+	if !ok || g.system.name() != s.Name {
+		return nil, errConvert(f, s.Name)
+	}
+	if key, given := s.Params["rdb"]; given {
+		return nil, fmt.Errorf("interop: %s: %w: an RDB file is written with --to %s", s.Name, ErrSpec, Spec{Name: "rdb"}.with("key", key))
+	}
+	return g, nil
 }
 
 // bitsAndProbes reads the parameters m and k of a format whose content does not tell

@@ -190,6 +190,7 @@ type param struct {
 	preset   string   // what holds where it is not given; "": nothing
 	required bool     // neither content nor a preset can tell it
 	forWrite bool     // only for making a filter
+	place    bool     // says where the filter lies, and nothing of its bits
 }
 
 // capability says what can be done with a format.
@@ -365,6 +366,13 @@ func open(b []byte, s Spec, guess bool) (Foreign, error) {
 	if s, err = f.complete(s, guess, false); err != nil {
 		return nil, err
 	}
+	_, inRDB := s.Params["rdb"]
+	switch _, db := s.Params["db"]; {
+	case inRDB:
+		return openInRDB(b, s, f.open)
+	case db && f.param("rdb") != nil:
+		return nil, fmt.Errorf("interop: %s: %w: db is the database of a key; give it with rdb=KEY", f.name, ErrSpec)
+	}
 	return f.open(b, s)
 }
 
@@ -429,18 +437,38 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	if err != nil {
 		return nil, err
 	}
+	d := f.Describe()
+	if err := target.agrees(to, d.Format); err != nil {
+		return nil, err
+	}
 	if target.rewrap != nil {
 		w, err := target.rewrap(f, full)
 		if err == nil || !errors.Is(err, ErrNotConvertible) {
 			return w, err
 		}
 	}
-	d := f.Describe()
 	reason := fmt.Sprintf("a filter stores bits and not keys, and %s and %s map a key to different bits", d.Format, target.name)
 	if target.create == nil {
 		return nil, fmt.Errorf("interop: %w: %s; and %s cannot be built: %s", ErrNotConvertible, reason, target.name, target.caps.noWrite)
 	}
 	return nil, fmt.Errorf("interop: %w: %s; build it from the keys: seen build --format %s -o OUT KEYS", ErrNotConvertible, reason, to)
+}
+
+// agrees refuses a wish for bits of the same system that mean other keys than those
+// described do.
+func (f *format) agrees(to Spec, described string) error {
+	is, err := ParseSpec(described)
+	if err != nil || is.Name != to.Name {
+		return nil
+	}
+	for _, p := range f.params {
+		want, given := to.Params[p.name]
+		if have, said := is.Params[p.name]; given && said && !p.forWrite && !p.place && have != want {
+			return fmt.Errorf("interop: %w: the filter is %s, and %s=%s maps a key to different bits; build it from the keys: seen build --format %s -o OUT KEYS",
+				ErrNotConvertible, described, p.name, want, to)
+		}
+	}
+	return nil
 }
 
 // errConvert is what rewrap functions return for filters of other formats.

@@ -285,7 +285,7 @@ func TestRewrapRedisBloom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, err := Rewrap(f, Spec{Name: "rdb"}); w != nil || !errors.Is(err, ErrNotConvertible) || !strings.Contains(err.Error(), "rdb cannot be built") {
+	if w, err := Rewrap(f, Spec{Name: "rdb"}); w != nil || !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), "--to rdb:key=KEY") {
 		t.Error(w, err)
 	}
 }
@@ -356,7 +356,7 @@ func TestSkipValues(t *testing.T) {
 	} {
 		file := "REDIS0012\xfa" + str("a") + str("b") + "\xfe\x00\xfb\x01\x00\xf4\x01\x02\x03\xf5" + str("lib") + "\xf7\x81" + eight + "\x02\x01\x00" +
 			"\xfc" + eight + "\xf8\x05" + string([]byte{kind}) + str("k") + value +
-			"\xfd1234\xf9\x01\x07" + str("bloom") + bf + "\xff" + eight
+			"\xfd1234\xf9\x01\x07" + str("bloom") + bf + "\xff" + strings.Repeat("\x00", 8)
 		r, err := ParseRDB([]byte(file))
 		if err != nil || len(r.entries) != 1 || r.values != 2 || r.entries[0].key != "bloom" {
 			t.Errorf("kind %d: %v, %v", kind, r, err)

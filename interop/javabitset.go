@@ -71,7 +71,7 @@ func (s JavaBitSet) describe() Description {
 var javaBitSetFormat = format{
 	name:   "java-bitset",
 	system: "java.util.BitSet with the recipe of seven seeds",
-	params: []param{{name: "bits", meaning: "length of the set, a power of two", preset: "33554432"}},
+	params: append([]param{{name: "bits", meaning: "length of the set, a power of two", preset: "33554432"}}, stringParams...),
 	caps: capability{
 		probe: true, write: true, merge: true,
 		verified: "bytes and answers of a program that follows the recipe, on OpenJDK 17",
@@ -90,5 +90,6 @@ var javaBitSetFormat = format{
 		}
 		return foreign(NewJavaBitSet(JavaBitSet{bits}))
 	},
-	clone: cloneOf[*Bitmap],
+	clone:  cloneOf[*Bitmap],
+	rewrap: rewrapBitmap,
 }

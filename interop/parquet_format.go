@@ -13,8 +13,8 @@ var parquetFormat = format{
 	system: "split-block Bloom filters of Apache Parquet, in a .parquet file or alone",
 	params: []param{
 		{name: "type", meaning: "what the keys are; a file says it by its columns, a filter alone does not", values: parquetTypes},
-		{name: "column", meaning: "the path of a column, joined by dots; all columns where it is not given"},
-		{name: "rowgroup", meaning: "the number of a row group, from 0; all of them where it is not given"},
+		{name: "column", meaning: "the path of a column, joined by dots; all columns where it is not given", place: true},
+		{name: "rowgroup", meaning: "the number of a row group, from 0; all of them where it is not given", place: true},
 		{name: "bytes", meaning: "the length of the array, a multiple of 32, where it is not to follow from capacity and error rate", forWrite: true},
 	},
 	caps: capability{

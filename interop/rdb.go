@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -36,25 +37,29 @@ var rdbFormat = format{
 	name:   "rdb",
 	system: "RDB file of Redis, the filters of RedisBloom in it",
 	params: []param{
-		{name: "key", meaning: "the key of Redis that the filter is under, of those that \"seen info\" lists", required: true},
-		{name: "db", meaning: "the number of the database, where the key is in several"},
+		{name: "key", meaning: "the key of Redis that the filter is under, of those that \"seen info\" lists", required: true, place: true},
+		{name: "db", meaning: "the number of the database, where the key is in several", place: true},
 	},
 	caps: capability{
 		probe:    true,
 		merge:    true,
-		verified: "a file that Redis 7.4 saved, with the answers of RedisBloom",
-		noWrite:  "an RDB file is the whole of a server's data; write --format redisbloom, and RESTORE or BF.LOADCHUNK loads it",
+		verified: "a file that Redis 7.4 saved, with the answers of RedisBloom; files with strings that Redis loaded",
+		noWrite:  "an RDB file is the whole of a server's data; build the filter, and seen convert --to rdb:key=KEY writes a file with nothing else in it",
 	},
 	clone:  cloneOf[*RedisFile],
 	sign:   `"REDIS" and four digits, and records that can all be read`,
 	detect: detectRDB,
 	open: func(b []byte, s Spec) (Foreign, error) {
-		r, err := ParseRDB(b)
+		r, err := parseRDB(b)
 		if err != nil {
+			return nil, err
+		}
+		if err := checkRDB(b); err != nil {
 			return nil, err
 		}
 		return r.choose(s)
 	},
+	rewrap: rewrapRDB,
 }
 
 func isRDB(b []byte) bool {
@@ -65,13 +70,22 @@ func isRDB(b []byte) bool {
 	return err == nil
 }
 
+// sumSize returns the length of the checksum at the end of an RDB file, which came with
+// version 5.
+func sumSize(b []byte) int {
+	if string(b[5:rdbHeadSize]) < "0005" {
+		return 0
+	}
+	return 8
+}
+
 // detectRDB names the key where there is but one filter.
 func detectRDB(b []byte) (Confidence, Spec, bool) {
 	if !isRDB(b) {
 		return 0, Spec{}, false
 	}
 	s := Spec{Name: "rdb"}
-	if r, err := ParseRDB(b); err == nil && len(r.entries) == 1 {
+	if r, err := parseRDB(b); err == nil && len(r.entries) == 1 {
 		s = r.entries[0].spec(r)
 	}
 	return Certain, s, true
@@ -82,23 +96,66 @@ func detectRDB(b []byte) (Confidence, Spec, bool) {
 type RDB struct {
 	b       []byte
 	entries []rdbEntry
-	values  int // of any kind
+	named   map[string]int // how many filters have a key, in all databases
+	values  int            // of any kind
 }
 
 // rdbEntry is a filter in an RDB file.
 type rdbEntry struct {
-	db   uint64
-	key  string
-	dump *RedisDump
+	db     uint64
+	key    string
+	header redisHeader
+	texts  []rdbText // the arrays
+	dump   *RedisDump
 }
 
-// ParseRDB finds the filters in an RDB file. It reads the key and the length of each
-// value in it, and refuses what it cannot skip for sure.
+// ParseRDB finds the filters in an RDB file and checks its checksum, if it has one. It
+// refuses what it cannot skip for sure.
 func ParseRDB(b []byte) (*RDB, error) {
-	if !isRDB(b) {
-		return nil, badRedis("not an RDB file, which begins with REDIS and four digits")
+	file, err := parseRDB(b)
+	if err != nil {
+		return nil, err
 	}
-	file := &RDB{b: b}
+	if err := checkRDB(b); err != nil {
+		return nil, err
+	}
+	return file.load()
+}
+
+// parseRDB finds the filters. It reads the key and the length of each value, and leaves
+// arrays as they are in the file, where few bytes may stand for many.
+func parseRDB(b []byte) (*RDB, error) {
+	file := &RDB{b: b, named: make(map[string]int)}
+	err := walkRDB(b, func(r *rdbReader, kind byte, db uint64) error {
+		text := r.plainText()
+		file.values++
+		if r.err != nil || kind != rdbModuleValue || !r.atBloom() {
+			r.skipValue(kind)
+			return nil
+		}
+		key, err := text.bytes()
+		if err != nil {
+			return err
+		}
+		e := rdbEntry{db: db, key: string(key)}
+		if e.header, e.texts, r.rest, err = parseRDBValue(r.rest); err != nil {
+			return fmt.Errorf("%w (of key %q)", err, key)
+		}
+		file.entries = append(file.entries, e)
+		file.named[e.key]++
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// walkRDB calls value for each value of the file, which is to read its key and the value.
+func walkRDB(b []byte, value func(r *rdbReader, kind byte, db uint64) error) error {
+	if !isRDB(b) {
+		return badRedis("not an RDB file, which begins with REDIS and four digits")
+	}
 	r := rdbReader{rest: b[rdbHeadSize:]}
 	db := uint64(0)
 	for r.err == nil {
@@ -108,7 +165,11 @@ func ParseRDB(b []byte) (*RDB, error) {
 		}
 		switch op {
 		case rdbFinish:
-			return file, nil
+			// What follows in a log of commands changes what stands before it.
+			if n, want := len(r.rest), sumSize(b); n != want {
+				return badRedis("%d bytes follow the end, where %d belong; in place of a log of commands that begins as an RDB file, save one with BGSAVE", n, want)
+			}
+			return nil
 		case rdbDatabase:
 			db = r.length()
 		case rdbSizes:
@@ -136,44 +197,52 @@ func ParseRDB(b []byte) (*RDB, error) {
 			r.number() // when it was saved
 			r.skipModule()
 		default:
-			file.value(&r, op, db)
+			if err := value(&r, op, db); err != nil && r.err == nil {
+				r.err = err
+			}
 		}
 	}
-	return nil, fmt.Errorf("%w (at byte %d)", r.err, len(b)-len(r.rest))
+	return fmt.Errorf("%w (at byte %d)", r.err, len(b)-len(r.rest))
 }
 
-// value reads a key and its value.
-func (f *RDB) value(r *rdbReader, kind byte, db uint64) {
-	text := r.plainText()
-	if r.err != nil {
-		return
+// checkRDB checks the checksum of a file that [walkRDB] has walked. A server may have been
+// told to write none, which is 0.
+func checkRDB(b []byte) error {
+	end := len(b) - sumSize(b)
+	if end == len(b) {
+		return nil
 	}
-	f.values++
-	if kind != rdbModuleValue || !r.atBloom() {
-		r.skipValue(kind)
-		return
+	if sum := binary.LittleEndian.Uint64(b[end:]); sum != 0 && sum != rdbChecksum(b[:end]) {
+		return badRedis("the RDB file does not match its checksum")
 	}
-	key, err := text.bytes()
-	if err != nil {
-		r.err = err
-		return
+	return nil
+}
+
+// load makes the filters of all entries.
+func (f *RDB) load() (*RDB, error) {
+	for i := range f.entries {
+		if err := f.entries[i].load(); err != nil {
+			return nil, err
+		}
 	}
-	dump, rest, err := newRedisDump(r.rest)
-	if err != nil {
-		r.err = fmt.Errorf("%w (of key %q)", err, key)
-		return
+	return f, nil
+}
+
+// load makes the filter of the entry. Arrays that are compressed are copied.
+func (e *rdbEntry) load() (err error) {
+	if e.dump == nil {
+		if e.dump, err = e.header.dumpOf(e.texts); err != nil {
+			return fmt.Errorf("%w (of key %q)", err, e.key)
+		}
 	}
-	r.rest = rest
-	f.entries = append(f.entries, rdbEntry{db, string(key), dump})
+	return nil
 }
 
 // spec names the entry, with its database if the key is in several.
 func (e *rdbEntry) spec(f *RDB) Spec {
 	s := Spec{Name: "rdb"}.with("key", e.key)
-	for i := range f.entries {
-		if o := &f.entries[i]; o.key == e.key && o.db != e.db {
-			return s.with("db", strconv.FormatUint(e.db, 10))
-		}
+	if f.named[e.key] > 1 {
+		return s.with("db", strconv.FormatUint(e.db, 10))
 	}
 	return s
 }
@@ -182,7 +251,7 @@ func (e *rdbEntry) spec(f *RDB) Spec {
 func (f *RDB) choose(s Spec) (Foreign, error) {
 	key, given := s.Params["key"]
 	if !given {
-		return f, nil
+		return foreign(f.load())
 	}
 	db, byNumber := s.Params["db"]
 	var found []*rdbEntry
@@ -191,10 +260,13 @@ func (f *RDB) choose(s Spec) (Foreign, error) {
 			found = append(found, e)
 		}
 	}
-	switch len(found) {
-	case 1:
+	switch {
+	case len(found) == 1:
+		if err := found[0].load(); err != nil {
+			return nil, err
+		}
 		return &rdbFilter{found[0].dump, found[0].spec(f)}, nil
-	case 0:
+	case len(found) == 0:
 		var names []string
 		for i := range f.entries {
 			names = append(names, strconv.Quote(f.entries[i].key))
@@ -203,7 +275,10 @@ func (f *RDB) choose(s Spec) (Foreign, error) {
 				break
 			}
 		}
-		return nil, fmt.Errorf("interop: rdb: %w: there is no filter of RedisBloom under key %q; there are %d: %s", ErrSpec, key, len(f.entries), strings.Join(names, ", "))
+		return nil, fmt.Errorf("interop: rdb: %w: there is no filter of RedisBloom under key %q; there are %d: %s; of a string name what wrote it, as in --format redisson:rdb=KEY,m=BITS,k=PROBES",
+			ErrSpec, key, len(f.entries), strings.Join(names, ", "))
+	case byNumber:
+		return nil, badRedis("key %q is %d times in database %s", key, len(found), db)
 	}
 	return nil, fmt.Errorf("interop: rdb: %w: key %q is in several databases; give --format %s", ErrSpec, key, s.with("db", "N"))
 }

@@ -146,13 +146,19 @@ func newRedisDump(b []byte) (*RedisDump, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	d, err := h.dumpOf(texts)
+	return d, rest, err
+}
+
+// dumpOf returns the filter whose arrays are the texts.
+func (h redisHeader) dumpOf(texts []rdbText) (_ *RedisDump, err error) {
 	arrays := make([][]byte, len(texts))
 	for i := range texts {
 		if arrays[i], err = texts[i].bytes(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return h.dump(arrays), rest, nil
+	return h.dump(arrays), nil
 }
 
 func (h redisHeader) dump(arrays [][]byte) *RedisDump {

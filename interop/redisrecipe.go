@@ -119,12 +119,12 @@ func (s recipeBitmap) describe() Description {
 var redisRecipeFormat = format{
 	name:   "redis-recipe",
 	system: "strings of Redis by the recipes of crawlers",
-	params: []param{
+	params: append([]param{
 		{name: "type", meaning: "md5: seven hashes over the MD5 of the key; scrapy: hashes over the key itself", values: []string{"md5", "scrapy"}, required: true},
 		{name: "bits", meaning: "of an offset, 3 to 32; 31 for md5 and 30 for scrapy if not given"},
 		{name: "blocks", meaning: "strings of an md5 recipe, 1 to 256; the file is all of them", preset: "1"},
 		{name: "hashes", meaning: "hashes of a scrapy recipe", preset: "6"},
-	},
+	}, stringParams...),
 	caps: capability{
 		probe: true, write: true, merge: true,
 		verified: "bits and answers of programs that follow the recipes, on Redis 7.4",
@@ -143,7 +143,8 @@ var redisRecipeFormat = format{
 		}
 		return foreign(NewRedisRecipe(r))
 	},
-	clone: cloneOf[*Bitmap],
+	clone:  cloneOf[*Bitmap],
+	rewrap: rewrapBitmap,
 }
 
 // redisRecipeOf reads the parameters.

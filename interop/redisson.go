@@ -141,11 +141,11 @@ func (r Redisson) describe() Description {
 var redissonFormat = format{
 	name:   "redisson",
 	system: "Redisson RBloomFilter, the string in Redis",
-	params: []param{
+	params: append([]param{
 		{name: "codec", meaning: "string: keys are text, written with StringCodec; bytes: keys are what the codec made of them", values: []string{"string", "bytes"}, preset: "string"},
 		{name: "m", meaning: "the field size of the hash {NAME}:config"},
 		{name: "k", meaning: "the field hashIterations of the hash {NAME}:config"},
-	},
+	}, stringParams...),
 	caps: capability{
 		probe: true, write: true, merge: true,
 		verified: "hashes by Redisson's own class, bits stored by SETBIT in Redis 7.4; no running Redisson client",
@@ -172,7 +172,8 @@ var redissonFormat = format{
 		}
 		return foreign(NewRedisson(r, capacity, errorRate))
 	},
-	clone: cloneOf[*Bitmap],
+	clone:  cloneOf[*Bitmap],
+	rewrap: rewrapBitmap,
 }
 
 // redissonOf reads the parameters, of which m and k may be 0 unless needed.

@@ -34,7 +34,8 @@ refused with the reason, and with the command that builds the filter from its ke
 With --to redisbloom:form=chunks an OUT that ends in a slash is a folder, made for
 the files chunk-NNN.bin that BF.LOADCHUNK takes.`,
 		Example: `  seen convert dump.rdb --format rdb:key=urls urls.dump --to redisbloom
-  seen convert urls.dump urls.chunks/ --to redisbloom:form=chunks`,
+  seen convert urls.dump urls.chunks/ --to redisbloom:form=chunks
+  seen convert visited.bin dump.rdb --format redisson:m=9585058,k=7 --to rdb:key=visited`,
 		Args:              arguments(2, 2, "IN OUT"),
 		ValidArgsFunction: filesUpTo(2),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.convert(cmd, &c, args[0], args[1]) },

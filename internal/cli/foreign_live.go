@@ -56,11 +56,11 @@ type liveStrings struct {
 	client cluster.Engine
 }
 
-// read appends a string to b.
-func (l liveStrings) read(b []byte, key string) ([]byte, error) {
+// read returns a string.
+func (l liveStrings) read(key string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, liveTimeout)
 	defer cancel()
-	return cluster.AppendString(ctx, l.client, b, key)
+	return cluster.AppendString(ctx, l.client, nil, key)
 }
 
 // complete adds to a format what the engine knows of it: Redisson keeps the size and
@@ -81,44 +81,13 @@ func (l liveStrings) complete(spec interop.Spec, name string) (interop.Spec, err
 	return spec, nil
 }
 
-// content returns the filter as a file has it. The recipe md5 has a string for each of
-// its blocks, which stand one after the other at their full length.
+// content returns the filter as a file has it.
 func (l liveStrings) content(spec interop.Spec, name string) ([]byte, error) {
-	if spec.Name != "redis-recipe" || spec.Params["type"] == "scrapy" {
-		return l.read(nil, name)
-	}
-	blocks, width := 1, 31
-	for param, to := range map[string]*int{"blocks": &blocks, "bits": &width} {
-		text, given := spec.Params[param]
-		if !given {
-			continue
+	return interop.ReadStrings(spec, name, func(key string) ([]byte, bool, error) {
+		b, err := l.read(key)
+		if errors.Is(err, cluster.ErrNotFound) {
+			return nil, false, nil
 		}
-		// What is no number is refused when the filter is opened, as in a file; here
-		// it is only not to ask for anything.
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > 256 {
-			return nil, fmt.Errorf("--format %s: %s=%s is no number from 1 on that is small enough", spec, param, text)
-		}
-		*to = n
-	}
-	var all []byte
-	missing := 0
-	for i := range blocks {
-		before := len(all)
-		var err error
-		if all, err = l.read(all, name+strconv.Itoa(i)); err != nil {
-			// A block that no key has come to is not there.
-			if missing++; !errors.Is(err, cluster.ErrNotFound) || missing == blocks {
-				return nil, err
-			}
-		}
-		full := 1 << max(0, min(width, 32)-3)
-		switch n := len(all) - before; {
-		case n > full:
-			return nil, fmt.Errorf("%s%d has %d bytes, and with bits=%d it has at most %d; give the width of the offsets", name, i, n, width, full)
-		case i < blocks-1:
-			all = append(all, make([]byte, full-n)...)
-		}
-	}
-	return all, nil
+		return b, err == nil, err
+	})
 }

@@ -1,0 +1,149 @@
+package interop
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// stringParams are the parameters of formats of which a filter may be a string of Redis
+// and so lie in an RDB file.
+var stringParams = []param{
+	{name: "rdb", meaning: "the key of the string, if the file is an RDB file of Redis; of several strings their keys without the number", place: true},
+	{name: "db", meaning: "with rdb, the number of the database, if the key is in several", place: true},
+}
+
+// ReadStrings returns what a file of a filter holds that lies in strings of Redis under
+// name. Most formats have one string, of that name. The md5 recipe has one for each of
+// its blocks, which stand one after another at their full length. read returns a string,
+// and false if there is none.
+func ReadStrings(s Spec, name string, read func(key string) ([]byte, bool, error)) ([]byte, error) {
+	keys, full, err := stringKeys(s, name)
+	if err != nil {
+		return nil, err
+	}
+	parts, found := make([][]byte, len(keys)), false
+	for i, key := range keys {
+		b, ok, err := read(key)
+		if err != nil {
+			return nil, err
+		}
+		// A block that no key has come to is not there.
+		if parts[i], found = b, found || ok; uint64(len(b)) > full {
+			return nil, fmt.Errorf("interop: %s: %w: string %q has %d bytes, and has at most %d; give the width of the offsets", s.Name, ErrBadData, key, len(b), full)
+		}
+	}
+	last := len(keys) - 1
+	switch {
+	case !found:
+		return nil, fmt.Errorf("interop: %s: %w: there is no string %q", s.Name, ErrSpec, strings.Join(keys[:min(len(keys), 3)], `", "`))
+	case last == 0:
+		return parts[0], nil
+	}
+	// Neither factor has more than 32 bits.
+	size := uint64(last)*full + uint64(len(parts[last]))
+	if size > foreignMaxBytes {
+		return nil, fmt.Errorf("interop: %s: %d strings take %d bytes, more than the limit of %d", s.Name, len(keys), size, uint64(foreignMaxBytes))
+	}
+	all := make([]byte, size)
+	for i, b := range parts {
+		copy(all[uint64(i)*full:], b)
+	}
+	return all, nil
+}
+
+// stringKeys returns the keys of the strings in which a filter called name lies in Redis,
+// and the most bytes that each may have, which are those that all but the last have in a
+// file.
+func stringKeys(s Spec, name string) (keys []string, full uint64, err error) {
+	f, err := findFormat(s.Name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if s, err = f.complete(s, true, false); err != nil {
+		return nil, 0, err
+	}
+	if f.name != redisRecipeFormat.name || s.Params["type"] != "md5" {
+		return []string{name}, math.MaxUint64, nil
+	}
+	r, err := redisRecipeOf(s)
+	if err != nil {
+		return nil, 0, err
+	}
+	blocks, err := recipeOf(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range blocks.blocks {
+		keys = append(keys, name+strconv.Itoa(i))
+	}
+	return keys, bytesOf(1 << blocks.bits), nil
+}
+
+// rdbValue is what an RDB file has under a key.
+type rdbValue struct {
+	db   uint64
+	kind byte
+	text rdbText // of a string
+}
+
+// openInRDB opens the strings that s names in the RDB file b, with open.
+func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (Foreign, error) {
+	name := s.Params["rdb"]
+	keys, _, err := stringKeys(s, name)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string][]rdbValue)
+	for _, key := range keys {
+		values[key] = nil
+	}
+	err = walkRDB(b, func(r *rdbReader, kind byte, db uint64) error {
+		text := r.plainText()
+		key, err := text.bytes()
+		if err != nil || r.err != nil {
+			return err
+		}
+		all, wanted := values[string(key)]
+		v := rdbValue{db: db, kind: kind}
+		if kind == rdbPlainValue {
+			v.text = r.plainText()
+		} else {
+			r.skipValue(kind)
+		}
+		if wanted && (s.Params["db"] == "" || s.Params["db"] == strconv.FormatUint(db, 10)) {
+			values[string(key)] = append(all, v)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRDB(b); err != nil {
+		return nil, err
+	}
+	content, err := ReadStrings(s, name, func(key string) ([]byte, bool, error) {
+		switch all := values[key]; {
+		case len(all) == 0:
+			return nil, false, nil
+		case len(all) > 1:
+			return nil, false, fmt.Errorf("interop: %s: %w: key %q is in several databases; give --format %s", s.Name, ErrSpec, key, s.with("db", "N"))
+		case all[0].kind != rdbPlainValue:
+			return nil, false, fmt.Errorf("interop: %s: %w: key %q holds a value of kind %d, no string", s.Name, ErrSpec, key, all[0].kind)
+		}
+		content, err := values[key][0].text.bytes()
+		return content, true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f, err := open(content, s)
+	if err != nil {
+		return nil, err
+	}
+	if g, ok := f.(*Bitmap); ok {
+		g.place = s
+	}
+	return f, nil
+}

@@ -1,0 +1,111 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"math"
+	"runtime"
+)
+
+// rdbStringMost is the longest string of which Redis reads and sets bits.
+const rdbStringMost = 512 << 20
+
+// rdbKey is a key of an RDB file that is to be written, and what is under it: the byte
+// before the key, and the parts of the value behind it.
+type rdbKey struct {
+	kind  byte
+	key   string
+	parts [][]byte
+}
+
+// rdbFile is an RDB file to write: one filter, as a string, as several, or as a value of
+// the module.
+type rdbFile struct {
+	db   uint64
+	keys []rdbKey
+	from Foreign // to whose memory the parts refer
+}
+
+// rewrapRDB writes a filter that Redis holds as an RDB file with nothing else in it.
+func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
+	key, given := s.Params["key"]
+	if !given {
+		return nil, fmt.Errorf("interop: rdb: %w: give the key that the filter is to have, as --to rdb:key=KEY", ErrSpec)
+	}
+	db, err := s.number("db", 0, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	file := &rdbFile{db: db, from: f}
+	if g, ok := f.(*Bitmap); ok {
+		file.keys, err = g.rdbKeys(key)
+		return file, err
+	}
+	w, err := rewrapRedisBloom(f, Spec{})
+	if err != nil {
+		return nil, errConvert(f, "rdb")
+	}
+	var b bytes.Buffer
+	if _, err := w.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	payload := b.Bytes()
+	file.keys = []rdbKey{{payload[0], key, [][]byte{payload[1 : len(payload)-rdbTailSize]}}}
+	return file, nil
+}
+
+// rdbKeys returns the strings of the filter, the first of which is there even if it is
+// empty.
+func (f *Bitmap) rdbKeys(name string) (all []rdbKey, err error) {
+	spec, err := ParseSpec(f.system.describe().Format)
+	if err != nil {
+		return nil, err
+	}
+	keys, full, err := stringKeys(spec, name)
+	if err != nil {
+		return nil, err
+	}
+	rest := f.content()
+	for i, key := range keys {
+		one := rest[:min(full, uint64(len(rest)))]
+		rest = rest[len(one):]
+		if len(keys) > 1 {
+			one = trimZeros(one)
+		}
+		if len(one) > rdbStringMost {
+			return nil, fmt.Errorf("interop: rdb: a string of %d bytes, and Redis has at most %d", len(one), rdbStringMost)
+		}
+		if i == 0 || len(one) > 0 {
+			all = append(all, rdbKey{rdbPlainValue, key, [][]byte{appendRDBLength(nil, uint64(len(one))), one}})
+		}
+	}
+	return all, nil
+}
+
+// WriteTo writes the file: its version, the database, the keys, and a checksum.
+func (f *rdbFile) WriteTo(w io.Writer) (int64, error) {
+	defer runtime.KeepAlive(f)
+	c := &countingWriter{w: w}
+	sum := ^uint64(0)
+	var err error
+	write := func(b []byte) {
+		if err == nil {
+			sum = crc64.Update(sum, rdbTable, b)
+			_, err = c.Write(b)
+		}
+	}
+	write(fmt.Appendf(nil, "REDIS%04d", rdbVersion))
+	write(appendRDBLength([]byte{rdbDatabase}, f.db))
+	for _, k := range f.keys {
+		write(append(appendRDBLength([]byte{k.kind}, uint64(len(k.key))), k.key...))
+		for _, part := range k.parts {
+			write(part)
+		}
+	}
+	write([]byte{rdbFinish})
+	write(binary.LittleEndian.AppendUint64(nil, ^sum))
+	return c.done(err)
+}
