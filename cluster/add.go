@@ -68,7 +68,7 @@ func (c *core) addBatch(ctx context.Context, b *batch) {
 			case it.found == inPresent, it.found == inOlder && !refresh:
 				return false // seen
 			case it.doubt == failed:
-				b.failures.keys = append(b.failures.keys, b.base+int(it.at))
+				b.undecide(it)
 				return false
 			}
 			return true
@@ -284,14 +284,10 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 // undecided deals with a part whose BITFIELD has failed.
 func (b *batch) undecided(p written, err error) {
 	if passing(err) {
-		b.passing = fmt.Errorf("key %q: %w", p.key, err)
+		b.passing = about(p.key, err)
 		return
 	}
-	if refused(err) {
-		err = explain(p.key, err)
-	} else {
-		err = noAnswer(p.key, err)
-	}
+	err = b.failures.ofWrite(p.key, err, explain)
 	for i := p.from; i < p.to; i++ {
 		it := b.item(i)
 		b.fail(it, err)

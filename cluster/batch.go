@@ -107,17 +107,41 @@ func (b *batch) beginRound() {
 type failures struct {
 	keys []int
 	errs []error
+	// named are the keys of the engine in errs, each with its reason.
+	named map[[2]string]bool
+	// maybe says that one of the keys may have been recorded.
+	maybe bool
 }
 
 // mostReasons is how many reasons an error names.
 const mostReasons = 4
 
 func (f *failures) because(err error) {
+	k, isKey := err.(*KeyError)
+	if isKey {
+		reason := k.Err.Error()
+		if f.named == nil {
+			f.named = map[[2]string]bool{}
+		}
+		if name := [2]string{k.Keys[0], reason}; f.named[name] {
+			return
+		} else {
+			f.named[name] = true
+		}
+		for _, e := range f.errs {
+			if have, ok := e.(*KeyError); ok && have.Err.Error() == reason {
+				have.Keys = append(have.Keys, k.Keys...)
+				return
+			}
+		}
+		// Others may hold the error, too.
+		err = &KeyError{Keys: slices.Clone(k.Keys), Err: k.Err}
+	}
 	if len(f.errs) == mostReasons {
 		return
 	}
 	for _, e := range f.errs {
-		if e == err || e.Error() == err.Error() {
+		if !isKey && (e == err || e.Error() == err.Error()) {
 			return
 		}
 	}
@@ -131,7 +155,7 @@ func (f *failures) err() error {
 	slices.Sort(f.keys)
 	// A key can fail for two reasons.
 	f.keys = slices.Compact(f.keys)
-	return &UndecidedError{Keys: f.keys, Err: errors.Join(f.errs...)}
+	return &UndecidedError{Keys: f.keys, Err: errors.Join(f.errs...), NotAdded: !f.maybe}
 }
 
 // headerEnd is the last byte of what is read of a header.
@@ -139,8 +163,15 @@ const headerEnd = "15"
 
 // fail makes an item undecided.
 func (b *batch) fail(it *item, err error) {
-	b.failures.keys = append(b.failures.keys, b.base+int(it.at))
+	b.undecide(it)
 	b.failures.because(err)
+}
+
+// undecide makes an item undecided for a reason that is told already. Others may take
+// the bits that it has left in a sealed layer for the key.
+func (b *batch) undecide(it *item) {
+	b.failures.keys = append(b.failures.keys, b.base+int(it.at))
+	b.failures.maybe = b.failures.maybe || it.late
 }
 
 // failAll makes all items undecided that are left.

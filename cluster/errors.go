@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/redis/rueidis"
 )
@@ -23,6 +24,9 @@ var (
 	// ErrFull is matched when a filter that is Fixed has reached its capacity, or
 	// when growth has come to its end. The key is certainly not in the filter.
 	ErrFull = errors.New("filter is full")
+	// ErrNoBloom is matched when a [ServerFilter] is opened in an engine without the BF
+	// commands.
+	ErrNoBloom = errors.New("the server has no BF commands")
 	// ErrReplicas is matched when fewer replicas than [Wait] asks for have confirmed
 	// a write in time.
 	ErrReplicas = errors.New("not enough replicas have confirmed")
@@ -41,6 +45,9 @@ type UndecidedError struct {
 	Keys []int
 	// Err is why: one reason, or several joined.
 	Err error
+	// NotAdded says that this call has recorded none of Keys: nothing was sent for
+	// them, or the engine has refused it. Of a call of Has it says nothing.
+	NotAdded bool
 }
 
 // Error names the number of keys and the reason.
@@ -50,6 +57,36 @@ func (e *UndecidedError) Error() string {
 
 // Unwrap returns the reason.
 func (e *UndecidedError) Unwrap() error { return e.Err }
+
+// KeyError is an error about keys of the engine, such as slices. A reason that many
+// slices share is told once.
+type KeyError struct {
+	// Keys are what it is about, at least one.
+	Keys []string
+	// Err is what is wrong with each of them.
+	Err error
+}
+
+// Error names the first key and the number of the others.
+func (e *KeyError) Error() string {
+	if others := len(e.Keys) - 1; others > 0 {
+		return fmt.Sprintf("key %q and %d others: %v", e.Keys[0], others, e.Err)
+	}
+	return fmt.Sprintf("key %q: %v", e.Keys[0], e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// about returns err as one about a key of the engine.
+func about(key string, err error) error { return &KeyError{Keys: []string{key}, Err: err} }
+
+// unsent reports whether a command has failed before it was sent, since nobody was
+// there to send it to.
+func unsent(err error) bool {
+	var e *net.OpError
+	return errors.As(err, &e) && e.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot)
+}
 
 // refused reports whether the engine has answered a command with an error: then it
 // was not executed.
@@ -84,11 +121,11 @@ func hasPrefix(e *rueidis.RedisError, prefixes ...string) bool {
 // explain gives an answer of the engine the words that callers branch on.
 func explain(key string, err error) error {
 	if e, ok := rueidis.IsRedisErr(err); ok && hasPrefix(e, "WRONGTYPE") {
-		return fmt.Errorf("key %q: %w: %w; choose another name or delete it", key, ErrWrongType, err)
+		return about(key, fmt.Errorf("%w: %w; choose another name or delete it", ErrWrongType, err))
 	}
-	return fmt.Errorf("key %q: %w", key, err)
+	return about(key, err)
 }
 
 func missingSlice(key string) error {
-	return fmt.Errorf("key %q: %w: evicted, deleted or lost with a node; Clear or Drop the filter", key, ErrMissingSlice)
+	return about(key, fmt.Errorf("%w: evicted, deleted or lost with a node; clear the filter or drop it", ErrMissingSlice))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -204,7 +205,11 @@ func TestEmptyRestart(t *testing.T) {
 	f := open(t, client, Config{Capacity: 10000, ErrorRate: 0.001, SliceBytes: 4096})
 	ks := keys(0, 2000)
 	mustAdd(t, f, ks...)
-	if err := errors.Join(server.Kill(), server.Restart()); err != nil {
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	nobodyThere(t, f, ks)
+	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	for what, ask := range map[string]func(context.Context, ...[]byte) ([]bool, error){"Has": f.Has, "Add": f.Add} {
@@ -220,5 +225,22 @@ func TestEmptyRestart(t *testing.T) {
 		if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrMissingSlice) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// nobodyThere adds keys to an engine that does not run: nothing was sent, which is said,
+// once for all slices.
+func nobodyThere(t *testing.T, f *Filter, ks [][]byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := f.Add(ctx, ks...)
+	var u *UndecidedError
+	var of *KeyError
+	if !errors.As(err, &u) || len(u.Keys) != len(ks) || !u.NotAdded {
+		t.Errorf("without an engine: %v, none added: %v", err, u != nil && u.NotAdded)
+	}
+	if !errors.As(err, &of) || len(of.Keys) < 2 || strings.Count(err.Error(), "\n") > 1 {
+		t.Errorf("without an engine: %v", err)
 	}
 }

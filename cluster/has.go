@@ -44,7 +44,7 @@ func (c *core) hasBatch(ctx context.Context, b *batch) {
 			case it.found != nowhere:
 				b.answers[it.at] = true
 			case it.doubt == failed:
-				b.failures.keys = append(b.failures.keys, b.base+int(it.at))
+				b.undecide(it)
 			case it.doubt == lost, it.doubt == sealed && !s.record.Fixed:
 				return true
 			}

@@ -41,8 +41,8 @@ func exchange(ctx context.Context, client rueidis.Client, parts []*part, writes 
 			case err == nil:
 			case passing(err):
 				again, refusal = append(again, p), err
-			case writes && !refused(err):
-				f.undecided(p.keys, noAnswer(p.key, err))
+			case writes:
+				f.undecided(p.keys, f.ofWrite(p.key, err, say))
 			default:
 				f.undecided(p.keys, say(p.key, err))
 			}
@@ -65,7 +65,15 @@ func (f *failures) undecided(keys []int, err error) {
 	}
 }
 
-// noAnswer is the error of a write that was sent and not answered.
-func noAnswer(key string, err error) error {
-	return fmt.Errorf("key %q: no answer came, the keys may have been added: %w", key, err)
+// ofWrite says what has become of a write that has failed; say puts an engine's
+// refusal into words.
+func (f *failures) ofWrite(key string, err error, say func(key string, err error) error) error {
+	switch {
+	case refused(err):
+		return say(key, err)
+	case unsent(err):
+		return about(key, fmt.Errorf("nothing was sent: %w", err))
+	}
+	f.maybe = true
+	return about(key, fmt.Errorf("no answer came, the keys may have been added: %w", err))
 }

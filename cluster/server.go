@@ -155,7 +155,7 @@ func serverError(name string, err error) error {
 	case ok && strings.Contains(e.Error(), "filter is full"):
 		return fmt.Errorf("%q: %w: %w; make a larger one", name, ErrFull, err)
 	case ok && strings.Contains(e.Error(), "unknown command"):
-		return fmt.Errorf("the server has no BF commands; use \"seen serve\", or Open for an engine without modules: %w", err)
+		return fmt.Errorf("%w: %w; use Open, or \"seen serve\"", ErrNoBloom, err)
 	}
 	return explain(name, err)
 }

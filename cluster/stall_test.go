@@ -134,12 +134,16 @@ func networkFaults(t *testing.T, engine *redistest.Server, cut int, open func(ct
 				}
 			}
 			// What was told before the fault ended is what the engine has.
+			var u *UndecidedError
+			notAdded := errors.As(err, &u) && u.NotAdded
 			there, err := sure.Has(t.Context(), ks...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i, isNew := range added {
 				switch {
+				case open[i] && notAdded && there[i]:
+					t.Errorf("key %d is said not to be added, and is there", i)
 				case open[i] && !fault.lands && there[i]:
 					t.Errorf("key %d cannot have been added", i)
 				case !open[i] && (!isNew || !there[i]):

@@ -38,6 +38,7 @@ func (c *core) confirm(ctx context.Context, b *batch) {
 				it.at = ^it.at
 				b.answers[it.at] = false
 				b.fail(it, err)
+				b.failures.maybe = true
 				it.at = ^it.at
 			}
 		}
@@ -96,12 +97,12 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 		case err == nil && have >= int64(replicas):
 			return nil
 		case err == nil:
-			return fmt.Errorf("key %q: %w: %d of %d within %v; the write is on the primary", key, ErrReplicas, have, replicas, timeout)
+			return about(key, fmt.Errorf("%w: %d of %d within %v; the write is on the primary", ErrReplicas, have, replicas, timeout))
 		case attempt >= maxAttempts || !passing(err):
-			return fmt.Errorf("key %q: %w: %w", key, ErrReplicas, err)
+			return about(key, fmt.Errorf("%w: %w", ErrReplicas, err))
 		}
 		if err := c.learn(ctx, key, attempt); err != nil {
-			return fmt.Errorf("key %q: %w: %w", key, ErrReplicas, err)
+			return about(key, fmt.Errorf("%w: %w", ErrReplicas, err))
 		}
 	}
 }

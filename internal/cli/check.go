@@ -145,7 +145,7 @@ func argumentRecords(r *recordFlags) recordFlags {
 func (a *app) withArguments(args []string) *app {
 	env := a.env
 	env.Stdin = strings.NewReader(strings.Join(args, "\x00") + "\x00")
-	return &app{env: env, ctx: a.ctx}
+	return &app{env: env, ctx: a.ctx, stdinName: "the arguments"}
 }
 
 // asker passes every record of standard input with its answer to each.

@@ -110,6 +110,8 @@ type app struct {
 	env Env
 	ctx context.Context // ended by signals
 
+	stdinName string // what messages call standard input, if it is something else
+
 	// For a command with a meaning of its own for signals.
 	caller         context.Context // that of Run
 	releaseSignals func()          // ends ctx
@@ -145,7 +147,7 @@ builds, merges and inspects Bloom filters.`,
 	root.SetIn(a.env.Stdin)
 	root.SetOut(a.env.Stdout)
 	root.SetErr(a.env.Stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{sayFlagError(err)} })
 	root.SetUsageFunc(usage)
 	root.AddCommand(a.subcommands()...)
 	return root

@@ -27,6 +27,7 @@ type fleetFlags struct {
 	timeout      durationValue
 	wait         int
 	slice        sizeValue
+	adds         bool       // the command adds keys
 	hashing      *hashFlags // of the command
 	needRedis    []string   // flags without a meaning of their own
 }
@@ -44,6 +45,7 @@ func (f *fleetFlags) register(cmd *cobra.Command, h *hashFlags, adds bool) {
 	flags.StringVar(&f.server, "server", "", "use the filter --name of a \"seen serve\" or of RedisBloom, by BF.MADD and BF.MEXISTS: `HOST`[:PORT] (default port 6380), or as --redis has it")
 	flags.StringVar(&f.name, "name", "", "with --redis and --server: the `NAME` of the filter")
 	f.needRedis = append(f.needRedis, "name")
+	f.adds = adds
 	if adds {
 		flags.IntVar(&f.wait, "wait", 0, "with --redis: go on when `N` replicas have what was added")
 		flags.Var(&f.slice, "slice", "with --redis and -n: parts of at most this size (default 16 MiB - 4 KiB)")
@@ -115,11 +117,7 @@ func (f *fleetFlags) address(a *app) (redisurl.Address, error) {
 	if f.server != "" {
 		text, flag = f.server, "--server"
 		if !redisurl.Is(text) {
-			// Where "seen serve" is unless somebody moves it.
-			if _, _, err := net.SplitHostPort(text); err != nil {
-				text = net.JoinHostPort(text, serverPort)
-			}
-			text = "redis://" + text
+			text = "redis://" + withServerPort(text)
 		}
 	}
 	at, err := redisurl.Parse(text)
@@ -140,6 +138,20 @@ func (f *fleetFlags) address(a *app) (redisurl.Address, error) {
 		return at, usagef("--name is missing: the name of the filter")
 	}
 	return at, f.login(a, &at)
+}
+
+// withServerPort gives HOST[:PORT][/NAME] the port where "seen serve" is unless
+// somebody moves it.
+func withServerPort(text string) string {
+	end := strings.IndexAny(text, "/?")
+	if end < 0 {
+		end = len(text)
+	}
+	host, rest := text[:end], text[end:]
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(strings.Trim(host, "[]"), serverPort)
+	}
+	return host + rest
 }
 
 func (f *fleetFlags) login(a *app, at *redisurl.Address) error {
@@ -198,7 +210,8 @@ type fleet struct {
 	label   string // what messages call it
 	filter  *cluster.Filter
 	server  *cluster.ServerFilter // in place of filter
-	timeout time.Duration         // of a call
+	flags   *fleetFlags
+	timeout time.Duration // of a call
 	close   func()
 }
 
@@ -222,9 +235,9 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 	}
 	client, err := at.Dial()
 	if err != nil {
-		return nil, err
+		return nil, f.explain(err)
 	}
-	o := &fleet{label: at.String(), timeout: time.Duration(f.timeout), close: client.Close}
+	o := &fleet{label: at.String(), timeout: time.Duration(f.timeout), flags: f, close: client.Close}
 	ctx, cancel := context.WithTimeout(a.ctx, o.timeout)
 	defer cancel()
 	if f.server != "" {
@@ -234,10 +247,13 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 	}
 	if err != nil {
 		client.Close()
-		return nil, err
+		return nil, f.explain(err)
 	}
 	return o, nil
 }
+
+// reasons tells in one line why records are undecided.
+func (f *fleet) reasons(err error) error { return f.flags.reasons(err) }
 
 // checkServer refuses flags that are the business of a server.
 func (f *fleetFlags) checkServer(c cluster.Config) error {
@@ -271,7 +287,7 @@ func (f *fleet) ask(adds bool) func(ctx context.Context, q flight.Batch) ([]bool
 		answers, err := f.call(ctx, q, adds)
 		var undecided *cluster.UndecidedError
 		if errors.As(err, &undecided) {
-			return answers, undecided.Keys, undecided.Err
+			return answers, undecided.Keys, undecided
 		}
 		return answers, nil, err
 	}

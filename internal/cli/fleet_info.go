@@ -53,7 +53,7 @@ func (a *app) inspectFleet(flags *infoFlags, address string, another bool) error
 	defer cancel()
 	st, err := f.filter.Stats(ctx)
 	if err != nil {
-		return err
+		return at.explain(err)
 	}
 	r := newFleetInfo(f, st)
 	if flags.json {

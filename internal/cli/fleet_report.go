@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 )
 
 // fleetReport is what --stats reports with --redis; its JSON names are an interface
@@ -54,8 +55,7 @@ func (u *fleetUniq) report() error {
 		w.row("without key", humanize.Comma(int64(r.Missing)))
 	}
 	w.row("filter", "%s, %s new keys", r.Filter, humanize.Comma(int64(r.New)))
-	w.row("network", "%s keys asked about in %s calls of %v", humanize.Comma(int64(r.Asked)), humanize.Comma(int64(r.Calls)),
-		meanCall(t).Round(10*time.Microsecond))
+	w.row("network", "%s keys asked about in %s, %s on average", humanize.Comma(int64(r.Asked)), english.Plural(int(r.Calls), "call", ""), shortTime(meanCall(t)))
 	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, humanize.Comma(int64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
 	return w.flush()
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"seen/cluster"
 	"seen/internal/flight"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
@@ -38,6 +36,7 @@ type fleetRun struct {
 	undecided recordList
 	reason    error  // why the first of them are
 	full      bool   // the filter is
+	maybe     bool   // some of them may be in the filter
 	lines     uint64 // delivered
 	bytes     uint64 // of these
 }
@@ -90,9 +89,10 @@ func (r *fleetRun) deliver(b *stream.Block, v *flight.Verdicts, next func(b *str
 	}
 	if len(v.Undecided) > 0 {
 		if r.reason == nil {
-			r.reason = oneLine{strings.ReplaceAll(v.Err.Error(), "\n", "; ")}
+			r.reason = r.fleet.reasons(v.Err)
 		}
 		r.full = r.full || isFull(v.Err)
+		r.maybe = r.maybe || !notAdded(v.Err)
 	}
 	if err := next(b, v); err != nil {
 		return err
@@ -102,12 +102,6 @@ func (r *fleetRun) deliver(b *stream.Block, v *flight.Verdicts, next func(b *str
 	}
 	return nil
 }
-
-// oneLine is an error whose text has no line ends, as joined errors have. What it is
-// made of stays inside: a connection that broke is not the output that somebody closed.
-type oneLine struct{ text string }
-
-func (e oneLine) Error() string { return e.text }
 
 // explain gives the end of a run its words and its exit code.
 func (r *fleetRun) explain(err error) error {
@@ -138,27 +132,14 @@ func (r *fleetRun) consequence() string {
 	switch {
 	case !r.adds:
 		return ", nothing was changed"
+	case !r.maybe && r.prints && r.keep:
+		return ", and were not added; they were printed, and another machine may print them too"
+	case !r.maybe:
+		return ", and were not added"
 	case !r.prints:
 		return ", in the filter or not; adding them again does no harm"
 	}
 	return ", in the filter or not; they were printed, and another machine may print them too"
-}
-
-// isFull reports whether nothing but a full filter keeps keys from being decided:
-// they are certainly not in it then.
-func isFull(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		if slices.Contains(joined.Unwrap(), cluster.ErrFull) {
-			return true // one error, whose other parts say how it was noticed
-		}
-		for _, e := range joined.Unwrap() {
-			if !isFull(e) {
-				return false
-			}
-		}
-		return true
-	}
-	return errors.Is(err, cluster.ErrFull)
 }
 
 // status is the part of the progress line about the network.
@@ -167,7 +148,7 @@ func (r *fleetRun) status() string {
 	if t.Calls == uint64(t.Inflight) {
 		return "waiting for the first answer"
 	}
-	return fmt.Sprintf("%d batches under way, %v each", t.Inflight, meanCall(t).Round(10*time.Microsecond))
+	return fmt.Sprintf("%d batches under way, %s each", t.Inflight, shortTime(meanCall(t)))
 }
 
 // meanCall is how long a call takes on average.
@@ -176,6 +157,19 @@ func meanCall(t flight.Totals) time.Duration {
 		return 0
 	}
 	return t.Waited / time.Duration(t.Calls-uint64(t.Inflight))
+}
+
+// shortTime writes how long something takes with two or three digits.
+func shortTime(d time.Duration) string {
+	switch {
+	case d >= 100*time.Second:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= 10*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
 }
 
 // recordList names records by file and number, runs of them by the first and the

@@ -241,8 +241,9 @@ func TestFleetEndsWhileItWaits(t *testing.T) {
 		if code := p.exit(t); code != ExitError || !strings.Contains(p.err.String(), "stopped: ") {
 			t.Errorf("%s: exit code %d: %s", command, code, &p.err)
 		}
-		if want := map[string]int{"uniq": 2}[command]; len(rest) != want {
-			t.Errorf("%s printed %q", command, rest)
+		// There is nothing that they could have been added to.
+		if len(rest) != 0 || command == "uniq" && !strings.Contains(p.err.String(), "were not added") {
+			t.Errorf("%s printed %q: %s", command, rest, &p.err)
 		}
 	}
 }
@@ -375,5 +376,69 @@ func TestFleetPasswords(t *testing.T) {
 		if said := out.String() + errs.String(); strings.Contains(said, "s3cret") || strings.Contains(said, "wr0ng") || said == "" {
 			t.Errorf("%s: said %q", name, said)
 		}
+	}
+}
+
+// A filter that cannot be reached has not been given the lines: they are not printed,
+// so that nothing is lost and nothing printed twice when they are given again.
+func TestFleetRefused(t *testing.T) {
+	server := redistest.NewServer(t)
+	p := startFleet(t, "uniq", "--redis", "redis://"+server.Addr()+"/gone", "-n", "10000", "--slice", "4096", "--timeout", "400ms")
+	io.WriteString(p.in, "one\n")
+	if line, err := p.out.ReadString('\n'); err != nil || line != "one\n" {
+		t.Fatalf("%q, %v: %s", line, err, &p.err)
+	}
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.feed(50)
+	if rest := p.lines(t); len(rest) != 0 {
+		t.Errorf("printed %q", rest)
+	}
+	code, said := p.exit(t), p.err.String()
+	if code != ExitError || !strings.Contains(said, "50 lines are undecided: 2 to 51 of standard input, and were not added: key ") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if strings.Count(said, "refused") != 1 || !strings.Contains(said, " others: ") {
+		t.Errorf("the reason is not told once: %s", said)
+	}
+}
+
+// What can be mended is said with what a user of the command can type.
+func TestFleetAdvice(t *testing.T) {
+	seen, redis := startServed(t, t.TempDir()), redistest.NewServer(t)
+	if _, err := redis.Do("CONFIG", "SET", "maxmemory", "4mb"); err != nil {
+		t.Fatal(err)
+	}
+	run := func(input string, args ...string) string {
+		var errs bytes.Buffer
+		Run(t.Context(), Env{Args: args, Stdin: strings.NewReader(input), Stdout: io.Discard, Stderr: &errs})
+		return errs.String()
+	}
+	url := "redis://" + redis.Addr()
+	run("a\nb\nc\n", "add", "--redis", url+"/lost", "-n", "100")
+	all, err := redis.Do("KEYS", "lost:*")
+	if err != nil || len(all.Elems) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if _, err := redis.Do("DEL", all.Elems[0].Text); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ said, want string }{
+		{run("", "check", "--redis", url+"/lost", "a", "b"), `2 lines are undecided: 1 to 2 of the arguments, nothing was changed: key "lost:`},
+		{run("a\n", "add", "--redis", url+"/lost"), `; "seen clear --redis URL --name NAME" makes the filter whole, and empty`},
+		{run("", "info", url+"/lost"), `; "seen clear --redis URL --name NAME" makes`},
+		{run("a\n", "add", "--redis", url+"/large", "-n", "1G"), "; raise the maxmemory of the engine or make a smaller filter"},
+		{run("a\n", "uniq", "--redis", "redis://"+seen.addr+"/x", "-n", "10"), `; this is no Redis or Valkey: for a "seen serve" or`},
+	} {
+		if !strings.Contains(test.said, test.want) {
+			t.Errorf("%q is not in %s", test.want, test.said)
+		}
+	}
+	if _, err := redis.Do("CONFIG", "SET", "requirepass", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if said := run("", "check", "--redis", url+"/x", "a"); !strings.Contains(said, "NOAUTH: a password is wanted; give it with --password-file or in REDISCLI_AUTH") {
+		t.Errorf("without a password: %s", said)
 	}
 }

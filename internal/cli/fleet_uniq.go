@@ -80,8 +80,8 @@ func (u *fleetUniq) deliver(b *stream.Block, v *flight.Verdicts) error {
 		return nil
 	}
 	// Nobody else may be told that an undecided line is new; so it must not be lost.
-	// Where the filter is full the next run will be told.
-	inDoubt := !isFull(v.Err)
+	// Of one that is not in the filter the next run will be told, unless this one goes on.
+	inDoubt := !isFull(v.Err) && (u.run.keep || !notAdded(v.Err))
 	for _, i := range v.Undecided {
 		v.Yes[i] = inDoubt
 	}

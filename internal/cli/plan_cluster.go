@@ -73,7 +73,14 @@ func (a *app) planCluster(p *planFlags, sample *sampleReport, w planner.Wish) er
 	t.row("keys", "%s at an error rate of %g", humanize.Comma(int64(r.N)), r.Asked)
 	t.row("slices", "%s of %s bytes", humanize.Comma(int64(r.Slices)), humanize.Comma(int64(r.SliceBytes)))
 	t.row("memory", "%s, %.2f bits a key (a classic filter: %.2f)", humanize.IBytes(r.Bytes), r.BitsPerKey, r.ClassicBits)
-	t.row("per node", "%s in %.1f slices, the mean of %d; a replica takes as much again", humanize.IBytes(r.BytesPerNode), r.SlicesPerNode, r.Nodes)
+	switch {
+	case r.Slices == 1 && r.Nodes > 1:
+		t.row("per node", "%s on one of %d; a replica takes as much again", humanize.IBytes(r.Bytes), r.Nodes)
+	case r.Slices < uint64(r.Nodes):
+		t.row("per node", "%s in one slice, on up to %d of %d; a replica takes as much again", humanize.IBytes(r.Bytes/r.Slices), r.Slices, r.Nodes)
+	default:
+		t.row("per node", "%s in %.1f slices, the mean of %d; a replica takes as much again", humanize.IBytes(r.BytesPerNode), r.SlicesPerNode, r.Nodes)
+	}
 	t.row("error rate", "%.3g at capacity, %d probes", r.ErrorRate, r.Probes)
 	t.row("add", "%d commands for a new key, %d for a seen one; a batch shares one of them by slice", r.CommandsNew, r.CommandsSeen)
 	t.row("round trips", "%d for a batch with new keys, %d for one without", r.TripsNew, r.TripsSeen)

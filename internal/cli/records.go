@@ -96,7 +96,7 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	}
 	c.Key = key
 	c.Counters = new(stream.Counters)
-	in, err := input.Open(files, input.Options{Stdin: a.env.Stdin, Plain: r.plain, Jobs: c.Jobs})
+	in, err := input.Open(files, input.Options{Stdin: a.env.Stdin, StdinName: a.stdinName, Plain: r.plain, Jobs: c.Jobs})
 	return in, c, err
 }
 

@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("VECTORS", vectors) // filters that other systems have written
 			e.Setenv("REDIS", "redis://"+lab.Server(t).Addr())
+			e.Setenv("HOST", lab.Server(t).Addr())
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/spf13/pflag"
 
 	"seen/internal/figure"
 )
@@ -137,6 +139,24 @@ func (v *spanValue) String() string {
 }
 func (v *spanValue) Type() string { return "SPAN" }
 func (v *spanValue) isSet() bool  { return *v != spanValue{} }
+
+// sayFlagError says of a flag whose value is no number what it wants, in place of
+// how that was found out.
+func sayFlagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &wrong) || !errors.As(err, &number) {
+		return err
+	}
+	what := "is no whole number"
+	switch {
+	case strings.HasPrefix(wrong.GetFlag().Value.Type(), "float"):
+		what = "is no number"
+	case errors.Is(err, strconv.ErrRange):
+		what = "is too large"
+	}
+	return fmt.Errorf("--%s: %q %s", wrong.GetFlag().Name, wrong.GetValue(), what)
+}
 
 // choiceValue is one of a few words.
 type choiceValue struct {

@@ -14,6 +14,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type Options struct {
 	// Stdin is what "-" and an empty list of names read. Nil is os.Stdin. It is
 	// never closed.
 	Stdin io.Reader
+	// StdinName is what errors and reports call it; "" is StdinName.
+	StdinName string
 	// Plain takes every file as it is stored: nothing is decompressed.
 	Plain bool
 	// Jobs bounds the goroutines that a decompressor may use; 0 and 1 let it
@@ -92,7 +95,7 @@ func Open(names []string, o Options) (*Files, error) {
 	}
 	f := &Files{opts: o, sources: make([]source, 0, len(names))}
 	for _, name := range names {
-		s, err := look(name, o.Stdin)
+		s, err := look(name, o)
 		if err != nil {
 			return nil, wrap(s.name, err)
 		}
@@ -106,14 +109,14 @@ func Open(names []string, o Options) (*Files, error) {
 	return f, nil
 }
 
-func look(name string, stdin io.Reader) (source, error) {
+func look(name string, o Options) (source, error) {
 	s := source{name: name, size: -1, live: true}
 	var info fs.FileInfo
 	var err error
 	var offset int64
 	if name == "-" {
-		s.name, s.std = StdinName, true
-		file, ok := stdin.(*os.File)
+		s.name, s.std = cmp.Or(o.StdinName, StdinName), true
+		file, ok := o.Stdin.(*os.File)
 		if !ok {
 			return s, nil
 		}
