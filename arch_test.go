@@ -153,6 +153,7 @@ var mayPanic = map[string]string{
 	"bloomfile.File.touch":           "thrown to guard, which every method defers: reading memory has no other way to fail",
 	"bloomfile.caught":               "passes on what is not a failure of the mapping",
 	"bloom.checkAnswers":             "the caller passed slices of unequal length, as where copy or an index would panic",
+	"internal/web.site.open":         "http.ErrAbortHandler, by which a handler cuts an answer off that it cannot end",
 	"sketch.newDense":                "the precision was checked before, so that the library cannot refuse it",
 	"sketch.HyperLogLog.Cardinality": "the bytes given to the library are ours, so that it cannot refuse them",
 }

@@ -44,10 +44,10 @@ func (c *serveConfig) openListeners(ctx context.Context) (_ *listeners, err erro
 			return nil, fmt.Errorf("--http: %w", err)
 		}
 		last := &l.http[len(l.http)-1]
-		if config := l.tlsConfig(); config != nil {
-			*last = tls.NewListener(*last, config)
-		}
 		*last = newFewListener(*last, maxHTTPConnections)
+		if config := l.tlsConfig(); config != nil {
+			*last = tls.NewListener(*last, config) // outermost: HTTP looks at what is accepted to tell that it is TLS
+		}
 	}
 	if c.unix != "" {
 		socket, err := listenUnix(ctx, string(c.unix), c.socketMode())

@@ -184,10 +184,13 @@ func TestServeTLS(t *testing.T) {
 	}
 
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: known}}
-	if reply, err := web.Get("https://" + s.http + "/readyz"); err != nil || reply.StatusCode != http.StatusOK {
+	if reply, err := web.Get("https://" + s.http + "/how"); err != nil || reply.StatusCode != http.StatusOK {
 		t.Errorf("HTTP over TLS: %v, %v", reply, err)
 	} else {
 		_ = reply.Body.Close()
+		if c := reply.Cookies(); len(c) != 1 || !c[0].Secure || !strings.HasPrefix(c[0].Name, "__Host-") {
+			t.Errorf("over TLS the cookie is not bound to it: %v", c)
+		}
 	}
 	web.CloseIdleConnections()
 	s.stop()

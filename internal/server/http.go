@@ -94,7 +94,11 @@ func (w *httpSide) handler() http.Handler {
 	}
 	mux.Handle("/", w.pages)
 	// Web pages of other sites are kept from changing anything here.
-	return http.NewCrossOriginProtection().Handler(mux)
+	guarded := http.NewCrossOriginProtection().Handler(mux)
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		web.Protect(out.Header()) // also of what is refused or led elsewhere
+		guarded.ServeHTTP(out, r)
+	})
 }
 
 // request is a request of somebody who was let in.

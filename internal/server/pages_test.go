@@ -192,3 +192,34 @@ func BenchmarkBoard(b *testing.B) {
 		s.board.show(s.store, s.clock.Now())
 	}
 }
+
+// Every answer of HTTP forbids browsers what the pages do not need: also one that is
+// refused before anybody looks at it, or is led elsewhere, or is for programs.
+func TestAllOfHTTPIsProtected(t *testing.T) {
+	s := start(t)
+	s.run(t, "BF.ADD", "a", "x")
+	site := s.HTTP(HTTPConfig{})
+	for _, c := range []struct {
+		method, path, origin string
+		status               int
+	}{
+		{"GET", "/", "", 200}, {"GET", "/healthz", "", 200}, {"GET", "/v1/filters", "", 200}, {"GET", "/v1/filters/none", "", 404}, {"GET", "/metrics", "", 200},
+		{"GET", "/filter/download?name=a&format=dump", "", 200}, {"GET", "/filter/bits.png?name=a", "", 200}, {"GET", "/filter/chart.svg?name=a&show=keys", "", 200},
+		{"POST", "/filter/delete?name=a", "https://evil.example", 403}, {"POST", "/filter/delete?name=a", "", 403}, {"PUT", "/filter", "", 403},
+		{"GET", "//evil.example/..", "", 307}, {"GET", "/x/../y", "", 307}, {"GET", "/nowhere", "", 404},
+	} {
+		r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, nil)
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		out := httptest.NewRecorder()
+		site.ServeHTTP(out, r)
+		h := out.Header()
+		if out.Code != c.status || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s %s: %d %v", c.method, c.path, out.Code, h)
+		}
+		if to := h.Get("Location"); strings.HasPrefix(to, "//") || strings.Contains(to, ":") {
+			t.Errorf("%s leads to %s", c.path, to)
+		}
+	}
+}

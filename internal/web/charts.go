@@ -50,7 +50,7 @@ type history struct {
 }
 
 func filterChart(r *request) error {
-	name, span := r.FormValue("name"), spanOf(r.FormValue("span"))
+	name, span := r.name(), spanOf(r.FormValue("span"))
 	d, err := r.visitor.Filter(name)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func drawTraffic(h *history) *chart.Panel {
 }
 
 func filterBits(r *request) error {
-	layers, err := r.visitor.Bits(r.FormValue("name"))
+	layers, err := r.visitor.Bits(r.name())
 	if err != nil {
 		return err
 	}

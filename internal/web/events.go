@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -14,6 +15,7 @@ const patience = 20 * time.Second
 // and whenever they change, until the browser or the server ends. They go out as
 // server-sent events.
 func (r *request) follow(parts func() (map[string]string, error)) error {
+	key := r.visitor.User() + "\x00" + r.URL.RequestURI()
 	select {
 	case r.watchers <- struct{}{}:
 		defer func() { <-r.watchers }()
@@ -21,8 +23,8 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 		r.out.Header().Set("Retry-After", "60")
 		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being kept up to date already.", maxWatchers)}
 	}
-	<-r.working // it waits most of the time
-	defer func() { r.working <- struct{}{} }()
+	<-r.slots // it waits most of the time
+	defer func() { r.slots <- struct{}{} }()
 	control := http.NewResponseController(r.out)
 	_ = control.SetReadDeadline(time.Time{}) // a recorder in a test has none
 	r.out.Header().Set("Content-Type", "text/event-stream")
@@ -30,19 +32,15 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 	defer tick.Stop()
 	last, sent := "", time.Time{}
 	for {
-		state, err := parts()
-		if err != nil {
-			return r.broken(last == "", err)
-		}
-		text, err := json.Marshal(state)
+		text, err := r.shared.text(key, r.Every*3/4, parts)
 		if err != nil {
 			return r.broken(last == "", err)
 		}
 		message := ": nothing new\n\n" // tells whether anybody is still there
-		if string(text) != last {
-			message = "event: parts\ndata: " + string(text) + "\n\n"
+		if text != last {
+			message = "event: parts\ndata: " + text + "\n\n"
 		}
-		if string(text) != last || time.Since(sent) > patience {
+		if text != last || time.Since(sent) > patience {
 			_ = control.SetWriteDeadline(time.Now().Add(patience)) // a recorder in a test has none
 			if _, err := r.out.Write([]byte(message)); err != nil {
 				return errAnswered
@@ -50,7 +48,7 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 			if err := control.Flush(); err != nil {
 				return errAnswered
 			}
-			last, sent = string(text), time.Now()
+			last, sent = text, time.Now()
 		}
 		select {
 		case <-tick.C:
@@ -71,4 +69,46 @@ func (r *request) broken(first bool, err error) error {
 		return err
 	}
 	return errAnswered
+}
+
+// shared makes parts of pages once for all who look at the same page as the same user:
+// with ten thousand filters that takes a while.
+type shared struct {
+	mu   sync.Mutex
+	made map[string]*sharedText
+}
+
+type sharedText struct {
+	mu   sync.Mutex
+	at   time.Time // zero: not made yet
+	text string
+}
+
+// text returns the parts as JSON, made at most so long ago.
+func (s *shared) text(key string, age time.Duration, parts func() (map[string]string, error)) (string, error) {
+	s.mu.Lock()
+	one := s.made[key]
+	if one == nil {
+		if s.made == nil || len(s.made) >= 2*maxWatchers {
+			s.made = map[string]*sharedText{} // of pages that nobody looks at any more, mostly
+		}
+		one = new(sharedText)
+		s.made[key] = one
+	}
+	s.mu.Unlock()
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if !one.at.IsZero() && time.Since(one.at) < age {
+		return one.text, nil
+	}
+	state, err := parts()
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(state)
+	if err != nil {
+		return "", err
+	}
+	one.text, one.at = string(text), time.Now()
+	return one.text, nil
 }

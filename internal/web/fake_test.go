@@ -2,6 +2,8 @@ package web
 
 import (
 	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -21,7 +23,9 @@ type fake struct {
 	overview Overview
 	samples  []Sample
 	keys     map[string]bool // of the filter a
+	name     string          // of it, if it is not a
 	expires  time.Duration
+	cut      bool // downloads fail in the middle
 	done     chan struct{}
 }
 
@@ -63,7 +67,7 @@ func (v *fakeVisitor) Overview() (Overview, error) {
 
 // There is one filter, a, while it has a set of keys.
 func (v *fakeVisitor) there(name string) error {
-	if name != "a" || v.keys == nil {
+	if name != cmp.Or(v.fake.name, "a") || v.keys == nil {
 		return &Refused{http.StatusNotFound, fmt.Sprintf("There is no filter %q.", name)}
 	}
 	return nil
@@ -147,5 +151,8 @@ func (v *fakeVisitor) Download(name, format string, begin func() io.Writer) erro
 		return &Refused{http.StatusConflict, "It is empty."}
 	}
 	_, err := io.WriteString(begin(), "bytes of "+name)
+	if v.cut {
+		err = errors.New("the disk is gone")
+	}
 	return err
 }

