@@ -10,24 +10,33 @@ SERVERFLAGS ?=
 # What --version prints: the tag, or the commit where there is none.
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Packages whose callers or innards run in several goroutines.
-CONCURRENT = ./bloom ./bloomfile ./once ./interop ./internal/stream/... ./internal/store ./internal/server ./internal/cli
+# What the race detector watches: packages whose callers or innards run in several
+# goroutines, and of packages in which little does, the tests that do so.
+CONCURRENT = ./once ./internal/stream/... ./internal/store ./internal/server ./internal/cli
+FILTERS = ./bloom ./bloomfile ./interop ./sketch
+TESTS_OF_FILTERS = Concurrent|Shared|Snapshot|Readers|CuckooMoves|Outlives|Release|Many|Pipe|Truncation|Mapped
+TESTS_OF_CLUSTER = Concurrent|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain
 
 # Modules of their own beside the product, which it does not inherit from.
 BESIDE = $(patsubst %/go.mod,%,$(wildcard bench/go.mod integration/*/go.mod examples/*/go.mod))
 
-# Built, not run: other word sizes, byte orders and systems.
+# Type-checked, not run: other word sizes, byte orders and systems.
 PLATFORMS = linux/arm64 linux/386 linux/s390x darwin/arm64 windows/amd64
+
+# As the product is built, so it is tested; two ways would be compiled twice.
+export CGO_ENABLED = 0
+export GOFLAGS := $(GOFLAGS) -trimpath
 
 # Where scripts/deps unpacks what it may not install.
 export PATH := $(PATH):$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seen/programs/bin
 
+RACE = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
 .PHONY: build demo deps test race fuzz soak bench gen check portable emulated cover clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X seen/internal/cli.stamp=$(VERSION)' -o bin/seen ./cmd/seen
+	$(GO) build -ldflags '-X seen/internal/cli.stamp=$(VERSION)' -o bin/seen ./cmd/seen
 
 # De-duplicates the two sample inputs; examples/README.md says what they are.
 demo: build
@@ -51,9 +60,9 @@ test: deps
 # The race detector has every process wait for a second before it ends; the tests
 # of the command start hundreds.
 race: deps
-	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m $(CONCURRENT)
-	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m -run Concurrent ./sketch
-	GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m -run 'Concurrent|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain' ./cluster
+	$(RACE) $(CONCURRENT)
+	$(RACE) -run '$(TESTS_OF_FILTERS)' $(FILTERS)
+	$(RACE) -run '$(TESTS_OF_CLUSTER)' ./cluster
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)
@@ -93,10 +102,7 @@ check:
 	@bin/seen --version | grep -qF '$(VERSION)' || { echo 'bin/seen does not know its version'; exit 1; }
 
 portable:
-	@set -e; for platform in $(PLATFORMS); do \
-		echo "build for $$platform"; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build ./...; \
-	done
+	$(GO) run -C tools ./portable .. $(PLATFORMS)
 	$(GO) vet -tags noasm ./...
 
 # The reference code where it is the only one, on a processor without assembly of
@@ -106,8 +112,8 @@ emulated:
 	@scripts/deps emulated
 	@set -e; for arch in arm64:aarch64 s390x:s390x; do \
 		echo "tests on $${arch%:*}"; \
-		CGO_ENABLED=0 GOARCH=$${arch%:*} $(GO) test -exec qemu-$${arch#*:}-static ./internal/kernel ./internal/keyhash; \
-		CGO_ENABLED=0 GOARCH=$${arch%:*} $(GO) test -exec qemu-$${arch#*:}-static -run 'Conform|Golden|Codec|Model|Union' ./bloom ./bloomfile ./sketch; \
+		GOARCH=$${arch%:*} $(GO) test -exec qemu-$${arch#*:}-static ./internal/kernel ./internal/keyhash; \
+		GOARCH=$${arch%:*} $(GO) test -exec qemu-$${arch#*:}-static -run 'Conform|Golden|Codec|Model|Union' ./bloom ./bloomfile ./sketch; \
 	done
 
 cover:

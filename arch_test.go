@@ -141,11 +141,11 @@ var testModules = []string{
 
 // edge are the packages that talk to a terminal, a shell or a person: they may
 // print and exit. All others are libraries, which return what they have to say.
-var edge = []string{"cmd/", "internal/cli", "bench/", "examples/"}
+var edge = []string{"cmd/", "internal/cli", "bench/", "examples/", "tools/"}
 
 // outside are the folders of programs and modules that stand beside the product:
 // nothing of it imports them, and what they import is their own business.
-var outside = []string{"bench/", "examples/", "integration/"}
+var outside = []string{"bench/", "examples/", "integration/", "tools/"}
 
 // mayPanic lists the functions of libraries that panic, and why no input of a
 // user makes a caller see it: a panic is for a bug of the calling code or of ours.
