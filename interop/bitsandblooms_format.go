@@ -13,9 +13,9 @@ var bitsAndBloomsFormat = format{
 	system: "github.com/bits-and-blooms/bloom (Go), versions 2.0.3 to 3",
 	params: []param{
 		{name: "form", meaning: "what is written: the binary form, JSON, or JSON in the other alphabet of base64",
-			values: []string{string(BitsAndBloomsBinary), string(BitsAndBloomsJSON), string(BitsAndBloomsJSONStd)}, preset: string(BitsAndBloomsBinary), forWrite: true},
+			values: []string{string(BitsAndBloomsBinary), string(BitsAndBloomsJSON), string(BitsAndBloomsJSONStd)}, preset: string(BitsAndBloomsBinary), forWrite: true, form: true},
 		{name: "order", meaning: "of the bytes of the array: little is what the module writes after bitset.LittleEndian()",
-			values: []string{"big", "little"}, preset: "big", forWrite: true},
+			values: []string{"big", "little"}, preset: "big", forWrite: true, form: true},
 		{name: "m", meaning: "the length in bits, where it is not to follow from capacity and error rate; with k", forWrite: true},
 		{name: "k", meaning: "the probes of a key; with m", forWrite: true},
 		{name: "length", meaning: "the length of the array in bits, if it is to be longer than m; with m", forWrite: true},

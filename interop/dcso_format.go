@@ -15,7 +15,7 @@ var dcsoFormat = format{
 	name:   "dcso",
 	system: "DCSO .bloom files of threat intelligence (github.com/DCSO/bloom, flor, fleur, poppy version 1)",
 	params: []param{
-		{name: "form", meaning: "what is written: the plain file, or that in gzip", values: []string{"plain", "gzip"}, preset: "plain", forWrite: true},
+		{name: "form", meaning: "what is written: the plain file, or that in gzip", values: []string{"plain", "gzip"}, preset: "plain", forWrite: true, form: true},
 		{name: "data", meaning: "text that is to stand behind the bits", forWrite: true},
 	},
 	caps: capability{

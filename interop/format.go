@@ -191,6 +191,7 @@ type param struct {
 	required bool     // neither content nor a preset can tell it
 	forWrite bool     // only for making a filter
 	place    bool     // says where the filter lies, and nothing of its bits
+	form     bool     // the same bits can be written with each of its values
 }
 
 // capability says what can be done with a format.

@@ -15,7 +15,7 @@ var pyFormat = format{
 		{name: "type", meaning: "the class", values: []string{"bloom", "counting", "expanding", "countmin"}},
 		{name: "hash", meaning: "the hash, if one was chosen", values: []string{"fnv", "md5", "sha256"}, preset: "fnv"},
 		{name: "keys", meaning: "the type of the keys, which matters beyond ASCII", values: []string{"str", "bytes"}, preset: "str"},
-		{name: "form", meaning: "what is written: as export, or as export_hex", values: []string{"binary", "hex"}, preset: "binary", forWrite: true},
+		{name: "form", meaning: "what is written: as export, or as export_hex", values: []string{"binary", "hex"}, preset: "binary", forWrite: true, form: true},
 		{name: "width", meaning: "counters in a row of a count-min sketch", forWrite: true},
 		{name: "depth", meaning: "rows of a count-min sketch", forWrite: true},
 		{name: "confidence", meaning: "of a count-min sketch without width and depth", preset: "0.99", forWrite: true},

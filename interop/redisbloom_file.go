@@ -29,7 +29,7 @@ var redisBloomFormat = format{
 	system: "RedisBloom (BF.* of Redis)",
 	params: []param{{
 		name: "form", meaning: "what is written: the payload of DUMP and RESTORE, or the chunks of BF.SCANDUMP one after another",
-		values: []string{redisPayload, redisChunks}, preset: redisPayload, forWrite: true,
+		values: []string{redisPayload, redisChunks}, preset: redisPayload, forWrite: true, form: true,
 	}, {
 		name: "expansion", meaning: "how many times larger each further sub-filter is; 0: the filter does not grow", preset: "2", forWrite: true,
 	}},

@@ -133,7 +133,7 @@ func describe(v store.Value) web.Filter {
 		switch {
 		case i.Span != 0:
 			f.Kind = kindWindow
-		case i.Layout == store.LayoutRedisBloom:
+		case i.Layout != store.LayoutSeen:
 			f.Kind = i.Layout.String()
 		}
 	case *store.Cuckoo:

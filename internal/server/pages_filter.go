@@ -102,10 +102,14 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 		Check: v.may(questions[kind.name], name, "x"), Add: v.may(c.add, name, "x", "x"),
 		Clear: c.clear != "" && v.may(c.clear, name), Expire: v.may("PEXPIRE", name, "1"), Delete: v.may("DEL", name),
 	}
+	if f, ok := value.(*store.Foreign); ok { // which nothing changes
+		d.May.Add, d.May.Clear = false, false
+		d.Facts = append(d.Facts, web.Fact{Name: "format", Value: f.Format()})
+	}
 	d.Facts = append(d.Facts, web.Fact{Name: "made", Value: d.Created.UTC().Format(time.DateTime) + " UTC"})
 	v.explain(d, value)
 	if v.may("DUMP", name) {
-		d.Formats = formats(value)
+		d.Formats, d.NoFormat = formats(value, name)
 	}
 	return d, nil
 }
@@ -175,20 +179,6 @@ const (
 	// mostComparedBytes bounds what a page reads to compare two filters, of each.
 	mostComparedBytes = 1 << 30
 )
-
-// formats are the forms in which a value can be downloaded.
-func formats(value store.Value) []web.Format {
-	all := []web.Format{{Name: "dump", Title: "dump", Extension: ".dump", Use: "for RESTORE of this server: redis-cli -x RESTORE NAME 0 < FILE"}}
-	switch value := value.(type) {
-	case *store.RedisBloom:
-		all[0].Use = "for RESTORE of this server, and of Redis with a Bloom module: redis-cli -x RESTORE NAME 0 < FILE"
-	case *store.Bloom:
-		if i := value.Info(); len(i.Layers) == 1 && i.Span == 0 {
-			all = append(all, web.Format{Name: "file", Title: "file of seen", Extension: ".seen", Use: "for seen info; seen check asks it with the secret of the data folder"})
-		}
-	}
-	return all
-}
 
 // spans are those of the store by those of the pages.
 var spans = map[web.Span]store.Span{web.Hour: store.Hour, web.Day: store.Day, web.Month: store.Month}
@@ -377,25 +367,5 @@ func (v *visitor) changed(name string, words []string) error {
 	if err == nil && reply.Int == 0 && v.store.Get([]byte(name)) == nil {
 		err = &web.Refused{Status: http.StatusNotFound, Text: fmt.Sprintf("There is no filter %q.", name)}
 	}
-	return err
-}
-
-// Download writes a filter.
-func (v *visitor) Download(name, format string, begin func() io.Writer) error {
-	value, _, err := v.value(name)
-	if err != nil {
-		return err
-	}
-	if !v.may("DUMP", name) {
-		return &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.name + " may not DUMP " + name + "."}
-	}
-	if b, ok := value.(*store.Bloom); ok && format == "file" {
-		return b.WriteFile(begin())
-	}
-	reply, err := v.do("DUMP", name)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(begin(), reply.Text)
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"seen/bloom"
 	"seen/internal/store"
 	"seen/internal/web"
+	"seen/interop"
 )
 
 func visitorOf(t *testing.T, s *testServer) *visitor {
@@ -38,7 +39,7 @@ func TestVisitorChanges(t *testing.T) {
 		formats string
 		clear   bool
 	}{
-		{"fixed", 2, 1, "dump file", true}, {"theirs", 2, 1, "dump", true}, {"window", 2, 1, "dump", true},
+		{"fixed", 2, 1, "dump file", true}, {"theirs", 2, 1, "dump redisbloom:form=chunks rdb:key=theirs", true}, {"window", 2, 1, "dump", true},
 		{"cuckoo", 2, 0, "dump", false}, {"counts", 0, 0, "dump", false}, {"best", 0, 0, "dump", false},
 	} {
 		added, all, err := v.Add(c.name, strings.NewReader("a\nb\r\n\na"))
@@ -63,6 +64,15 @@ func TestVisitorChanges(t *testing.T) {
 				t.Errorf("%s as %s: %d bytes, %v", c.name, f.Name, b.Len(), err)
 			}
 			switch f.Name {
+			case "redisbloom:form=chunks", "rdb:key=theirs":
+				s, err := interop.ParseSpec(f.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := interop.Open(b.Bytes(), s)
+				if err != nil || !again.Has([]byte("b")) || again.Has([]byte("absent")) {
+					t.Errorf("as %s it is not what it was: %v", f.Name, err)
+				}
 			case "dump":
 				s.run(t, "RESTORE", "again "+c.name, "0", b.String())
 				if answers, err := v.Check("again "+c.name, [][]byte{[]byte("a")}); err != nil || !answers[0].Found {
@@ -74,6 +84,9 @@ func TestVisitorChanges(t *testing.T) {
 					t.Errorf("the file: %v", err)
 				}
 			}
+		}
+		if d.NoFormat == "" {
+			t.Errorf("%s: nothing says why there are no other formats", c.name)
 		}
 		if len(d.Layers) != c.layers || strings.Join(formats, " ") != c.formats || d.May != (web.May{Check: true, Add: true, Clear: c.clear, Expire: true, Delete: true}) {
 			t.Errorf("%s: %d layers, formats %v, may %+v", c.name, len(d.Layers), formats, d.May)
@@ -115,6 +128,51 @@ func TestVisitorChanges(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A filter of another system is had as it came, and as whatever has the same bits.
+func TestVisitorDownloadsForeign(t *testing.T) {
+	for spec, want := range map[string]string{
+		"guava:funnel=string": "dump original", "dcso": "dump original dcso dcso:form=gzip", "redisson:m=729,k=5": "dump original rdb:key=theirs",
+	} {
+		s, parsed := start(t), must(interop.ParseSpec(spec))
+		made := must(interop.Create(parsed, 100, 0.01))
+		if _, err := made.(interop.Adder).Add([]byte("in")); err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if _, err := made.WriteTo(&file); err != nil {
+			t.Fatal(err)
+		}
+		s.run(t, "RESTORE", "theirs", "0", string(store.AppendForeign(nil, parsed, file.Bytes())))
+		v := visitorOf(t, s)
+		d := must(v.Filter("theirs"))
+		var names []string
+		for _, f := range d.Formats {
+			names = append(names, f.Name)
+			var b bytes.Buffer
+			if err := v.Download("theirs", f.Name, func() io.Writer { return &b }); err != nil || b.Len() == 0 || f.Extension == "" || f.Use == "" {
+				t.Errorf("%s as %+v: %d bytes, %v", spec, f, b.Len(), err)
+			}
+			if f.Name == "original" && !bytes.Equal(b.Bytes(), file.Bytes()) {
+				t.Errorf("%s is not as it came", spec)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s can be had as %s, want %s", spec, got, want)
+		}
+		if d.May.Add || d.May.Clear {
+			t.Errorf("%s: there is a button for what such a filter refuses: %+v", spec, d.May)
+		}
+	}
+}
+
+// must returns a value whose error would be a mistake of the test.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -79,6 +79,12 @@ func (f *Foreign) Type() string { return "MBbloom--" }
 // Format returns the specification of package interop that opens the contents.
 func (f *Foreign) Format() string { return f.format }
 
+// Filter returns the filter that Format opens, which is asked and not changed.
+func (f *Foreign) Filter() interop.Foreign { return f.filter }
+
+// Contents returns the bytes that Format opens. They may not be changed.
+func (f *Foreign) Contents() []byte { return f.bytes }
+
 // Has implements [Filter]. It takes no lock.
 func (f *Foreign) Has(found []bool, keys [][]byte) LSN {
 	found = found[:len(keys)]

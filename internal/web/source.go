@@ -130,6 +130,8 @@ type Detail struct {
 	Best    []Counted
 	May     May
 	Formats []Format // in which it can be downloaded
+	// NoFormat says why there are no others.
+	NoFormat string
 }
 
 // Fact is a parameter with its value.

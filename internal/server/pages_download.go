@@ -1,0 +1,138 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"seen/internal/store"
+	"seen/internal/web"
+	"seen/interop"
+)
+
+const (
+	formatDump     = "dump"
+	formatFile     = "file"
+	formatOriginal = "original" // of a filter of another system: the bytes that came
+)
+
+// asRedis is what a filter of the layout of Redis can be had as besides its dump.
+var asRedis = []interop.Spec{{Name: "redisbloom", Params: map[string]string{"form": "chunks"}}, {Name: "rdb"}}
+
+// formats are the forms in which a value can be downloaded, and why there are no others.
+func formats(value store.Value, name string) (all []web.Format, why string) {
+	all = []web.Format{{Name: formatDump, Title: "dump", Extension: ".dump", Use: "for RESTORE of this server: redis-cli -x RESTORE NAME 0 < FILE"}}
+	switch value := value.(type) {
+	case *store.RedisBloom:
+		all[0].Use = "for RESTORE of this server, and of Redis with a Bloom module: redis-cli -x RESTORE NAME 0 < FILE"
+		for _, s := range asRedis {
+			all = append(all, rewrapped(s, name))
+		}
+		return all, "Other systems map a key to other bits, and a filter does not know its keys."
+	case *store.Foreign:
+		all = append(all, web.Format{
+			Name: formatOriginal, Title: value.Format(), Extension: extension(value.Filter().Describe().Format), Use: "the file as it was imported",
+		})
+		for _, s := range interop.Rewraps(value.Filter(), name) {
+			all = append(all, rewrapped(s, name))
+		}
+		return all, "What other systems take has other bits, and a filter does not know its keys."
+	case *store.Bloom:
+		if i := value.Info(); len(i.Layers) == 1 && i.Span == 0 {
+			all = append(all, web.Format{Name: formatFile, Title: "file of seen", Extension: ".seen", Use: "for seen info; seen check asks it with the secret of the data folder"})
+		} else {
+			why = "A file of seen holds no growing layers and no windows. "
+		}
+		return all, why + "Formats of other systems cannot be had: " + interop.OwnBits + "."
+	case *store.Cuckoo:
+		return all, "Formats of other systems cannot be had: no other system has this kind of filter with the same hash."
+	}
+	return all, "Formats of other systems cannot be had: no other system has a sketch with the same hash."
+}
+
+// rewrapped is the form in which another program reads a filter.
+func rewrapped(s interop.Spec, name string) web.Format {
+	if s.Name == "rdb" {
+		s = interop.Spec{Name: "rdb", Params: map[string]string{"key": name}}
+	}
+	f := web.Format{Name: s.String(), Title: s.String(), Extension: extension(s.String())}
+	switch {
+	case s.Name == "rdb":
+		f.Title, f.Use = "rdb", "a file that Redis loads when it starts, with nothing else in it"
+	case s.Params["form"] == "chunks":
+		f.Use = "the chunks of BF.SCANDUMP, one after the other"
+	default:
+		for _, known := range interop.Formats() {
+			if known.Name == s.Name {
+				f.Use = "for " + known.System
+			}
+		}
+	}
+	return f
+}
+
+// extension is that of a file in a format of another system.
+func extension(spec string) string {
+	name, params, _ := strings.Cut(spec, ":")
+	switch {
+	case strings.Contains(params, "form=json"):
+		return ".json"
+	case strings.Contains(params, "form=gzip"):
+		return ".bloom.gz"
+	case strings.Contains(params, "form=chunks"):
+		return ".chunks"
+	}
+	return "." + name
+}
+
+// Download writes a filter.
+func (v *visitor) Download(name, format string, begin func() io.Writer) error {
+	value, _, err := v.value(name)
+	if err != nil {
+		return err
+	}
+	if !v.may("DUMP", name) {
+		return &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.name + " may not DUMP " + name + "."}
+	}
+	switch of := value.(type) {
+	case *store.Bloom:
+		if format == formatFile {
+			return of.WriteFile(begin())
+		}
+	case *store.Foreign:
+		if format == formatOriginal {
+			_, err := begin().Write(of.Contents())
+			return err
+		} else if format != formatDump {
+			return rewrap(of.Filter(), format, begin)
+		}
+	}
+	reply, err := v.do("DUMP", name)
+	if err != nil {
+		return err
+	}
+	if format == formatDump {
+		_, err = io.WriteString(begin(), reply.Text)
+		return err
+	}
+	f, err := interop.Open([]byte(reply.Text), interop.Spec{Name: "redisbloom"})
+	if err != nil {
+		return fmt.Errorf("the dump cannot be read: %w", err)
+	}
+	return rewrap(f, format, begin)
+}
+
+// rewrap writes a filter of another system as the format that a specification names.
+func rewrap(f interop.Foreign, format string, begin func() io.Writer) error {
+	s, err := interop.ParseSpec(format)
+	if err != nil {
+		return err
+	}
+	w, err := interop.Rewrap(f, s)
+	if err != nil {
+		return err
+	}
+	_, err = w.WriteTo(begin())
+	return err
+}
