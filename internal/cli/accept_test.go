@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -83,8 +84,7 @@ func TestUniqAgainstExactSet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n := float64(config.Distinct)
-	for _, c := range []struct {
+	cases := []struct {
 		args string
 		rate float64 // 0: exact
 	}{
@@ -94,20 +94,47 @@ func TestUniqAgainstExactSet(t *testing.T) {
 		{"uniq -n 100k -p 1e-2", 1e-2}, // grows by six layers
 		{"uniq -m 20MiB -p 1e-4", 1e-4},
 		{"uniq -m 20MiB", 1e-6}, // becomes a filter
-	} {
+	}
+	type run struct {
+		out      onceChecker
+		messages strings.Builder
+		code     int
+	}
+	runs := make([]run, len(cases))
+	// To make the lines takes twice as long as to read them, so all runs have the same.
+	in, err := corpus.NewReader(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	var to []io.Writer
+	var ends []*io.PipeWriter
+	for i, c := range cases {
+		r := &runs[i]
+		r.out.config = config
+		stdin, feed := io.Pipe()
+		to, ends = append(to, feed), append(ends, feed)
+		group.Go(func() {
+			r.code = Run(context.Background(), Env{Args: strings.Fields(c.args), Stdin: stdin, Stdout: &r.out, Stderr: &r.messages})
+			// One that has failed must not hold up the others.
+			_, _ = io.Copy(io.Discard, stdin)
+		})
+	}
+	if _, err := io.CopyBuffer(io.MultiWriter(to...), in, make([]byte, 1<<20)); err != nil {
+		t.Error(err)
+	}
+	for _, end := range ends {
+		end.Close()
+	}
+	group.Wait()
+	for i, c := range cases {
 		t.Run(c.args, func(t *testing.T) {
-			in, err := corpus.NewReader(config)
-			if err != nil {
-				t.Fatal(err)
+			r := &runs[i]
+			if r.code != 0 || r.out.err != nil {
+				t.Fatalf("exit code %d, %v\n%s", r.code, r.out.err, &r.messages)
 			}
-			out := &onceChecker{config: config}
-			var messages strings.Builder
-			code := Run(context.Background(), Env{Args: strings.Fields(c.args), Stdin: in, Stdout: out, Stderr: &messages})
-			if code != 0 || out.err != nil {
-				t.Fatalf("exit code %d, %v\n%s", code, out.err, &messages)
-			}
-			wrong := out.end()
-			_, most := filtertest.Limits(int(n), c.rate, 0, 6)
+			wrong := r.out.end()
+			_, most := filtertest.Limits(int(config.Distinct), c.rate, 0, len(cases))
 			if wrong > most || c.rate == 0 && wrong > 0 {
 				t.Errorf("%d of %d distinct lines were dropped wrongly, at most %d are allowed at rate %g", wrong, config.Distinct, most, c.rate)
 			}
