@@ -51,6 +51,7 @@ func TestWrongTypeSlice(t *testing.T) {
 // answers, says of what it did not take that it is undecided, and goes on when it has
 // memory again. Of every key one call is told that it is new.
 func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
 	server := redistest.NewServer(t, "maxmemory 5mb", "maxmemory-policy noeviction")
 	client := dial(t, server.Addr())
 	ctx := t.Context()
@@ -124,6 +125,7 @@ func TestOutOfMemory(t *testing.T) {
 
 // An engine that evicts takes slices away: that is an error, and never a "not seen".
 func TestEviction(t *testing.T) {
+	t.Parallel()
 	server := redistest.NewServer(t, "maxmemory 6mb", "maxmemory-policy allkeys-random")
 	client := dial(t, server.Addr())
 	f := open(t, client, Config{Capacity: 200_000, ErrorRate: 0.001, SliceBytes: 16 << 10})

@@ -22,6 +22,7 @@ import (
 // afterwards, no key is new twice, and undecided ones are named.
 func TestFailover(t *testing.T) {
 	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
 		pair := lab.Pair(t)
 		primary, err := pair.Primary()
 		if err != nil {
@@ -43,6 +44,7 @@ func TestFailover(t *testing.T) {
 		})
 	})
 	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
 		cluster := lab.Cluster(t)
 		if err := cluster.Await(); err != nil {
 			t.Fatal(err)
@@ -95,7 +97,8 @@ func failover(t *testing.T, client rueidis.Client, kill, recovered func() error)
 				for k := range batch / 2 {
 					ks = append(ks, fmt.Appendf(nil, "own-%d-%d-%d", i, round, k))
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				// Shorter than a failover takes, so that there are calls that it ends.
+				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 				added, err := f.Add(ctx, ks...)
 				cancel()
 				undecided := undecidedOf(t, err, len(ks))
@@ -120,7 +123,7 @@ func failover(t *testing.T, client rueidis.Client, kill, recovered func() error)
 					for k := range had {
 						had[k] = own[i][r.IntN(len(own[i]))]
 					}
-					ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 					found, err := f.Has(ctx, had...)
 					cancel()
 					undecided := undecidedOf(t, err, batch)
@@ -200,6 +203,7 @@ func hasUntilKnown(t *testing.T, f *Filter, ks [][]byte) ([]bool, error) {
 // A primary that comes back empty, before anybody has taken its part, has lost what
 // it had: that is an error for the keys of its slices, and not a "not seen".
 func TestEmptyRestart(t *testing.T) {
+	t.Parallel()
 	server := redistest.NewServer(t)
 	client := dial(t, server.Addr())
 	f := open(t, client, Config{Capacity: 10000, ErrorRate: 0.001, SliceBytes: 4096})

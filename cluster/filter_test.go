@@ -108,6 +108,7 @@ func equal(a, b []bool) bool {
 // Of many clients that add the same keys at the same time, exactly one is told of
 // each that it is new, while the filter grows under them.
 func TestExactlyOneNew(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, client rueidis.Client) {
 		const clients, total = 8, 6000
 		c := Config{Capacity: 400, ErrorRate: 1e-6, SliceBytes: 1024}

@@ -130,6 +130,7 @@ func TestLateWrite(t *testing.T) {
 // What a client leaves half done that dies while it creates, grows or clears a
 // filter, the next one finishes, and no key is forgotten by that.
 func TestHalfDone(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, client rueidis.Client) {
 		ctx := t.Context()
 		c := Config{Capacity: 5000, ErrorRate: 1e-4, SliceBytes: 1024}

@@ -54,6 +54,7 @@ var oneKey = porcupine.NondeterministicModel{
 // growths, are those of a set: each answer is one that the set had to give at some
 // time between question and answer.
 func TestLinearizable(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, client rueidis.Client) {
 		const clients, perClient, hot = 6, 150, 40
 		// So few that a false positive, which no set gives, is not to be expected.

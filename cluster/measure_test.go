@@ -13,6 +13,7 @@ import (
 // At capacity the error rate is what the mathematics says, and within what was asked
 // for, whether a key has one line or three, in one slice or in many.
 func TestErrorRate(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		c      Config
 		trials int
@@ -55,6 +56,7 @@ func TestErrorRate(t *testing.T) {
 
 // Growing keeps the error rate of all layers together below what was asked for.
 func TestErrorRateOfLayers(t *testing.T) {
+	t.Parallel()
 	const trials = 40000
 	client := engines[0].dial(t)
 	f := open(t, client, Config{Capacity: 2000, ErrorRate: 0.01})

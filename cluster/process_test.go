@@ -90,6 +90,7 @@ func work(order string, in io.Reader, out io.Writer) error {
 // Separate processes add the same keys at the same time: of each key exactly one is
 // told that it is new, and none is lost, while the filter grows.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	const processes, total = 8, 8000
 	for _, e := range []struct {
 		name  string

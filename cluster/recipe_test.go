@@ -133,6 +133,7 @@ func (v *recipeVector) demand(t *testing.T, client rueidis.Client, f *RecipeFilt
 // Filters of the recipes are made bit for bit as the originals were, and those that
 // the originals made are gone on with.
 func TestRecipeVectors(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		dir     string
 		config  RecipeConfig

@@ -121,6 +121,7 @@ func TestServerFull(t *testing.T) {
 // that it is new; the server is killed meanwhile, and no key is lost that it has
 // answered for.
 func TestServerConcurrent(t *testing.T) {
+	t.Parallel()
 	server, err := redistest.StartSeen(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -47,6 +47,7 @@ func TestStats(t *testing.T) {
 // A union has the keys of all, answers as the filter to which all were added, and
 // grows on.
 func TestUnion(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, client rueidis.Client) {
 		ctx := t.Context()
 		c := Config{Capacity: 2000, ErrorRate: 1e-4, SliceBytes: 1024}

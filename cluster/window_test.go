@@ -94,6 +94,7 @@ func TestWindow(t *testing.T) {
 // While generations change and grow, exactly one of many clients is told that a key
 // is new.
 func TestWindowExactlyOneNew(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, client rueidis.Client) {
 		const clients, total, span = 6, 3000, 1000 * time.Hour
 		c := WindowConfig{Config: Config{Capacity: 1500, ErrorRate: 1e-6, SliceBytes: 1024}, Span: span, Generations: 6}

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -16,11 +17,8 @@ func StartSeen(dir string, options ...string) (*Server, error) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	building.Lock()
-	out, err := exec.Command("go", "build", "-o", program, "seen/cmd/seen").CombinedOutput()
-	building.Unlock()
-	if err != nil {
-		return nil, fmt.Errorf("redistest: building seen: %w\n%s", err, out)
+	if err := buildSeen(program); err != nil {
+		return nil, err
 	}
 	return onFreePort(dir, "seen", func(s *Server, _ int) error {
 		s.program = program
@@ -29,8 +27,26 @@ func StartSeen(dir string, options ...string) (*Server, error) {
 	})
 }
 
-// building keeps tests from building the same program at the same time.
-var building sync.Mutex
+// built is the program that this process has built last; linking it takes seconds.
+var built struct {
+	sync.Mutex
+	program string
+}
+
+// buildSeen puts the command into the file program.
+func buildSeen(program string) error {
+	built.Lock()
+	defer built.Unlock()
+	// The folder of the other may be gone, and its disk another one.
+	if built.program == "" || os.Link(built.program, program) != nil {
+		out, err := exec.Command("go", "build", "-o", program, "seen/cmd/seen").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("redistest: building seen: %w\n%s", err, out)
+		}
+	}
+	built.program = program
+	return nil
+}
 
 // Seen returns the package's server of this project.
 func (l *Lab) Seen(tb testing.TB) *Server {
