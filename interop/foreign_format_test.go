@@ -11,7 +11,7 @@ import (
 )
 
 // openGolden opens the filter of a folder.
-func openGolden(t *testing.T, dir, spec string) Foreign {
+func openGolden(t testing.TB, dir, spec string) Foreign {
 	t.Helper()
 	s := Spec{}
 	if spec != "" {

@@ -311,7 +311,12 @@ func Detect(b []byte) []Candidate {
 			all = append(all, Candidate{spec, confidence, f.system, f.sign, f.refused})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Candidate) int { return int(b.Confidence - a.Confidence) })
+	slices.SortStableFunc(all, func(a, b Candidate) int {
+		if a.Confidence == b.Confidence && (a.Refused == "") != (b.Refused == "") {
+			return strings.Compare(a.Refused, b.Refused) // what can be opened goes first
+		}
+		return int(b.Confidence - a.Confidence)
+	})
 	return all
 }
 

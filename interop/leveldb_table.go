@@ -60,7 +60,8 @@ func (h tableBlock) of(b []byte) (body, trailer []byte, err error) {
 	return body, b[h.at+h.size:][:tableTrailer], nil
 }
 
-// walkBlock calls visit with each entry of a block that is not compressed. An entry is
+// walkBlock calls visit, which must not copy all keys, with each entry of a block that is
+// not compressed. An entry is
 // the number of bytes that its key shares with the one before, those of the rest, those
 // of the value, and both; positions of some entries and their number end the block. The
 // key is valid until the next call.
@@ -107,7 +108,7 @@ func walkBlock(b []byte, visit func(key, value []byte) error) error {
 // looked for in the filter of the block in which it would be; keys are compared by
 // bytes, as LevelDB does unless told otherwise.
 //
-// Parsing reads the metaindex and the index. Any number of goroutines may ask.
+// Parsing reads all three and checks their checksums. Any number of goroutines may ask.
 type LevelDBTable struct {
 	file    []byte
 	index   []tableEntry
@@ -156,19 +157,25 @@ func parseLevelDBTable(file []byte) (*LevelDBTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the metaindex: %w", err)
 	}
-	var names []string
+	entries, found := 0, false
+	var other string
 	var filter tableBlock
 	err = walkBlock(metaindex, func(key, value []byte) (err error) {
-		if names = append(names, string(key)); string(key) == leveldbFilter {
+		// Keys may share their beginning, so that copies of all take far more than the
+		// block.
+		if entries++; string(key) == leveldbFilter {
+			found = true
 			filter, _, err = readBlock(value)
+		} else if entries == 1 {
+			other = string(key[:min(len(key), 100)])
 		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the metaindex: %w", err)
 	}
-	if !slices.Contains(names, leveldbFilter) {
-		return nil, fmt.Errorf("the metaindex has %q and not %s: the table was written without a Bloom filter", names, leveldbFilter)
+	if !found {
+		return nil, fmt.Errorf("the metaindex has %d entries, the first %q, and not %s: the table was written without a Bloom filter", entries, other, leveldbFilter)
 	}
 	if err := t.readFilters(b, filter); err != nil {
 		return nil, fmt.Errorf("the filter block: %w", err)
@@ -206,7 +213,7 @@ func leveldbBlock(b []byte, h tableBlock) ([]byte, error) {
 }
 
 func (t *LevelDBTable) readFilters(b []byte, h tableBlock) error {
-	body, _, err := h.of(b)
+	body, err := leveldbBlock(b, h)
 	if err != nil {
 		return err
 	}

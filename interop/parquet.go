@@ -178,9 +178,13 @@ func ParseParquet(b []byte, typ ParquetType) (*Parquet, error) {
 	return f, nil
 }
 
+// parquetMaxHead is far above the 15 bytes of a header, which may get more fields. In a
+// file any number of columns can point to the same one.
+const parquetMaxHead = 1 << 10
+
 // parseParquet returns the filter that b begins with, and what follows it.
 func parseParquet(b []byte) (*Parquet, []byte, error) {
-	r := &thriftReader{b: b}
+	r := &thriftReader{b: b[:min(len(b), parquetMaxHead)]}
 	size := int64(-1)
 	names := [3]int64{-1, -1, -1} // of the algorithm, the hash and the compression
 	r.fields(func(id int64, typ byte) bool {
@@ -197,6 +201,7 @@ func parseParquet(b []byte) (*Parquet, []byte, error) {
 		}
 		return true
 	})
+	rest := b[min(len(b), parquetMaxHead)-len(r.b):]
 	switch {
 	case r.err != nil:
 		return nil, nil, r.err
@@ -204,11 +209,11 @@ func parseParquet(b []byte) (*Parquet, []byte, error) {
 		return nil, nil, fmt.Errorf("algorithm %d, hash %d, compression %d; only 1, 1, 1 (split blocks, XXH64, none) are known; -1 is none at all", names[0], names[1], names[2])
 	case size <= 0 || size%parquetBlock != 0:
 		return nil, nil, fmt.Errorf("an array of %d bytes, which is no multiple of %d", size, parquetBlock)
-	case size > int64(len(r.b)):
-		return nil, nil, fmt.Errorf("an array of %d bytes announced, and %d there", size, len(r.b))
+	case size > int64(len(rest)):
+		return nil, nil, fmt.Errorf("an array of %d bytes announced, and %d there", size, len(rest))
 	}
-	f := &Parquet{blocks: uint64(size) / parquetBlock, bits: bitArray{order: lsbFirst, b: r.b[:size]}}
-	return f, r.b[size:], nil
+	f := &Parquet{blocks: uint64(size) / parquetBlock, bits: bitArray{order: lsbFirst, b: rest[:size]}}
+	return f, rest[size:], nil
 }
 
 // Bytes returns the length of the array.

@@ -25,10 +25,11 @@ import (
 // Any number of goroutines may ask.
 type ParquetFile struct {
 	raw       []byte
-	filters   []ParquetPart // by row group, then as the columns are in the file
-	columns   []string      // of filters, each once
-	encrypted int           // columns of row groups that cannot be read
-	spec      Spec          // what chose the filters
+	filters   []ParquetPart  // by row group, then as the columns are in the file
+	columns   []string       // of filters, each once
+	lacking   []parquetPlace // what has values of one of the columns, and no filter
+	encrypted int            // columns of row groups that cannot be read
+	spec      Spec           // what chose the filters
 }
 
 // ParquetPart is one of the filters of a [ParquetFile].
@@ -38,6 +39,12 @@ type ParquetPart struct {
 	Physical string // the type in the file, such as BYTE_ARRAY
 	Offset   int64  // of the filter's header in the file
 	Filter   *Parquet
+}
+
+// parquetPlace is a column of a row group.
+type parquetPlace struct {
+	column string
+	group  int
 }
 
 const parquetMark = "PAR1"
@@ -86,10 +93,12 @@ func parseParquetFile(b []byte) (*ParquetFile, error) {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}
 	for _, c := range columns {
-		if c.encrypted {
+		switch {
+		case c.encrypted:
 			f.encrypted++
-		}
-		if !c.hasFilter || c.encrypted {
+			continue
+		case !c.hasFilter:
+			f.lacking = append(f.lacking, parquetPlace{c.name(), c.group})
 			continue
 		}
 		p, err := c.part(b[:end-int(size)])
@@ -108,14 +117,17 @@ func parseParquetFile(b []byte) (*ParquetFile, error) {
 	return f, nil
 }
 
-// index lists the columns of the filters.
+// index lists the columns of the filters, and forgets what others lack.
 func (f *ParquetFile) index() {
 	f.columns = nil
+	has := make(map[string]bool)
 	for _, p := range f.filters {
-		if !slices.Contains(f.columns, p.Column) {
+		if !has[p.Column] {
+			has[p.Column] = true
 			f.columns = append(f.columns, p.Column)
 		}
 	}
+	f.lacking = slices.DeleteFunc(f.lacking, func(p parquetPlace) bool { return !has[p.column] })
 }
 
 // parquetColumn is what the metadata say of a column of a row group.
@@ -125,6 +137,7 @@ type parquetColumn struct {
 	physical  int64
 	offset    int64 // of the filter
 	length    int64 // of the filter with its header; 0: not known
+	values    int64 // nulls included
 	hasFilter bool
 	encrypted bool
 }
@@ -146,7 +159,8 @@ func parquetColumns(b []byte) (columns []parquetColumn, err error) {
 					return false
 				}
 				r.list(func(byte) {
-					if c := r.parquetColumn(); c.hasFilter || c.encrypted {
+					// What has no values needs no filter.
+					if c := r.parquetColumn(); c.hasFilter || c.encrypted || c.values != 0 {
 						c.group = group
 						columns = append(columns, c)
 					}
@@ -174,6 +188,8 @@ func (r *thriftReader) parquetColumn() (c parquetColumn) {
 				c.physical = r.number()
 			case id == 3 && typ == thriftList:
 				r.list(func(byte) { c.path = append(c.path, string(r.binary())) })
+			case id == 5 && typ == thriftI64:
+				c.values = r.number()
 			case id == 14 && typ == thriftI64:
 				c.offset, c.hasFilter = r.number(), true
 			case id == 15 && typ == thriftI32:
@@ -219,6 +235,14 @@ func (f *ParquetFile) Columns() []string { return slices.Clone(f.columns) }
 // has to be one that the column can have.
 func (f *ParquetFile) Select(column string, rowGroup int, typ ParquetType) (*ParquetFile, error) {
 	g := &ParquetFile{raw: f.raw, encrypted: f.encrypted}
+	if column != "" {
+		g.encrypted = 0 // a column is encrypted as a whole, and this one is not
+	}
+	for _, p := range f.lacking {
+		if rowGroup < 0 || p.group == rowGroup {
+			g.lacking = append(g.lacking, p)
+		}
+	}
 	for _, p := range f.filters {
 		if column != "" && p.Column != column || rowGroup >= 0 && p.RowGroup != rowGroup {
 			continue
@@ -274,8 +298,14 @@ func (f *ParquetFile) mixed() bool {
 func (u ParquetType) numeric() bool { return u == ParquetInt32 || u == ParquetInt64 }
 
 // Has reports whether key may be in any of the filters: in any row group, and any
-// column. If some columns are of whole numbers and others are not, keys are text.
+// column. If some columns are of whole numbers and others are not, keys are text. A row
+// group that has values of one of the columns and no filter for it may have any key, and
+// so may columns that are encrypted; programs leave filters out that they think do not
+// pay.
 func (f *ParquetFile) Has(key []byte) bool {
+	if len(f.lacking) > 0 || f.encrypted > 0 {
+		return true
+	}
 	number, isNumber := key, true
 	mixed := f.mixed()
 	if mixed {

@@ -119,21 +119,28 @@ func (f *ParquetFile) Describe() Description {
 	spec.Name = "parquet"
 	groups := make(map[int]bool)
 	d := Description{Format: spec.String(), System: "Parquet split-block Bloom filters in a file", Hash: parquetHash}
+	type total struct {
+		physical string
+		typ      ParquetType
+		bytes    uint64
+		filters  int
+	}
+	totals := make(map[string]total)
+	for _, p := range f.filters {
+		groups[p.RowGroup] = true
+		t := totals[p.Column]
+		totals[p.Column] = total{p.Physical, p.Filter.typ, t.bytes + p.Filter.Bytes(), t.filters + 1}
+	}
 	for _, column := range f.columns {
-		physical, typ, size, n := "", ParquetType(""), uint64(0), 0
-		for _, p := range f.filters {
-			groups[p.RowGroup] = true
-			if p.Column == column {
-				physical, typ = p.Physical, p.Filter.typ
-				size += p.Filter.Bytes()
-				n++
-			}
-		}
-		d.Fields = append(d.Fields, Field{"column " + strconv.Quote(column), fmt.Sprintf("%s, keys of type %s, filters of %d row groups, %d bytes", physical, typ, n, size)})
+		t := totals[column]
+		d.Fields = append(d.Fields, Field{"column " + strconv.Quote(column), fmt.Sprintf("%s, keys of type %s, filters of %d row groups, %d bytes", t.physical, t.typ, t.filters, t.bytes)})
 	}
 	d.Fields = append(d.Fields, Field{"row groups with filters", strconv.Itoa(len(groups))})
 	if f.encrypted > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d columns of row groups are encrypted: their filters are not asked", f.encrypted))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d columns of row groups are encrypted and may have any key; choose another with column=", f.encrypted))
+	}
+	if n := len(f.lacking); n > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("row groups without a filter may have any key: %d, the first is %d for column %q; choose one with a filter by rowgroup=", n, f.lacking[0].group, f.lacking[0].column))
 	}
 	if f.mixed() {
 		d.Notes = append(d.Notes, "columns of numbers and of others are asked together: keys are text, numbers in decimal; choose one with column=")

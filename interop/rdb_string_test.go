@@ -233,3 +233,40 @@ func TestManyInRDB(t *testing.T) {
 		t.Errorf("%d filters, of which 7 is %v", len(parts), parts[7])
 	}
 }
+
+// FuzzRDB opens RDB files, as they are and with their checksum made right.
+func FuzzRDB(f *testing.F) {
+	f.Add(mustRead(f, "redis-rdb", "dump.rdb"))
+	g := openGolden(f, "redisson-bloom-string", "redisson:m=2189,k=5")
+	var b bytes.Buffer
+	if _, err := must(Rewrap(g, Spec{"rdb", map[string]string{"key": "0"}})).WriteTo(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte("REDIS0009\xfe\x01\x00\x010\xc3\x02\x03\x20\x01\x0e\x02\x01a\x01b\x15\x00\x01\x02\x03\x01\x02\x03\x04\x05\x00\xff12345678"))
+	specs := []Spec{{Name: "rdb"}, must(ParseSpec("redisson:rdb=0,m=2189,k=5")), must(ParseSpec("redis-recipe:type=md5,bits=10,blocks=2,rdb="))}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if end := len(b) - 8; end >= 0 {
+			b = binary.LittleEndian.AppendUint64(b[:end:end], rdbChecksum(b[:end]))
+		}
+		for _, s := range specs {
+			before := heapAllocs()
+			g, err := Inspect(b, s)
+			if n := heapAllocs() - before; n > 4<<20+2*lzfMost*uint64(len(b)) {
+				t.Fatalf("%s: opening %d bytes allocated %d", s, len(b), n)
+			}
+			if (g == nil) == (err == nil) {
+				t.Fatalf("%v and %v", g, err)
+			}
+			if err != nil {
+				if !errors.Is(err, ErrBadData) && !errors.Is(err, ErrSpec) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			g.Has([]byte("key"))
+			g.Stats()
+			g.Describe()
+		}
+	})
+}

@@ -330,8 +330,11 @@ func (r *rdbReader) plainText() rdbText {
 	case n == 3:
 		packed, plain := r.length(), r.length()
 		t := rdbText{raw: r.take(packed), size: plain, compressed: true}
-		if plain/lzfMost > uint64(len(t.raw)) {
+		if plain/lzfMost > uint64(len(t.raw)) || plain > math.MaxInt/2 {
 			r.fail("%d compressed bytes that should become %d", packed, plain)
+		}
+		if r.err != nil {
+			return rdbText{} // whose length is not to be believed
 		}
 		return t
 	}

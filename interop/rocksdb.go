@@ -222,30 +222,34 @@ func parseRocksDBTable(file []byte) (*RocksDBTable, error) {
 		return nil, fmt.Errorf("the metaindex: %w", err)
 	}
 	names := make(map[string]tableBlock)
-	err = rocksdbEntries(b, meta, func(name string, value []byte) error {
-		if name != rocksdbFull && name != rocksdbSplit && name != rocksdbNotes {
-			return nil
+	err = rocksdbEntries(b, meta, func(key, value []byte) error {
+		for _, name := range []string{rocksdbFull, rocksdbSplit, rocksdbNotes} {
+			if string(key) == name {
+				h, _, err := readBlock(value)
+				names[name] = h
+				return err
+			}
 		}
-		h, _, err := readBlock(value)
-		names[name] = h
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the metaindex: %w", err)
 	}
-	if h, ok := names[rocksdbNotes]; ok {
-		whole := true
-		err := rocksdbEntries(b, h, func(name string, value []byte) error {
-			whole = whole && (name != rocksdbWhole || string(value) != "0")
-			t.prefix = t.prefix || name == rocksdbPrefix && string(value) == "1"
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("the properties: %w", err)
-		}
-		if !whole {
-			return nil, errors.New("its filter has prefixes of keys and not whole keys")
-		}
+	notes, ok := names[rocksdbNotes]
+	if !ok {
+		return nil, errors.New("the metaindex has no properties, which say whether the filter has whole keys")
+	}
+	whole := true
+	err = rocksdbEntries(b, notes, func(key, value []byte) error {
+		whole = whole && (string(key) != rocksdbWhole || string(value) != "0")
+		t.prefix = t.prefix || string(key) == rocksdbPrefix && string(value) == "1"
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the properties: %w", err)
+	}
+	if !whole {
+		return nil, errors.New("its filter has prefixes of keys and not whole keys")
 	}
 	h, ok := names[rocksdbFull]
 	if _, split := names[rocksdbSplit]; split {
@@ -271,7 +275,7 @@ func parseRocksDBTable(file []byte) (*RocksDBTable, error) {
 
 // rocksdbEntries calls visit with the entries of a block that is not compressed, as the
 // metaindex and the properties never are.
-func rocksdbEntries(b []byte, h tableBlock, visit func(name string, value []byte) error) error {
+func rocksdbEntries(b []byte, h tableBlock, visit func(key, value []byte) error) error {
 	body, trailer, err := h.of(b)
 	if err != nil {
 		return err
@@ -279,7 +283,7 @@ func rocksdbEntries(b []byte, h tableBlock, visit func(name string, value []byte
 	if trailer[0] != 0 {
 		return fmt.Errorf("compression %d, where there is none", trailer[0])
 	}
-	return walkBlock(body, func(key, value []byte) error { return visit(string(key), value) })
+	return walkBlock(body, visit)
 }
 
 // Describe says what the file is.

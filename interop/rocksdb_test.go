@@ -213,6 +213,7 @@ func TestRocksDBHostile(t *testing.T) {
 	expectRefused(t, ParseRocksDBTable, []damaged{
 		{"nothing", nil, "end"}, {"the end alone", good[len(good)-53:], "a block of"}, {"version 6", set(12, 6), "format version 6"}, {"version 0", set(12, 0), "format version 0"},
 		{"another filter", change("fullfilter.rocksdb.Builtin", "fullfilter.rocksdb.bUILTIN"), "no full filter"},
+		{"no properties", change("rocksdb.properties", "rocksdb.propertied"), "no properties"},
 		{"prefixes alone", change("whole.key.filtering1", "whole.key.filtering0"), "not whole keys"},
 		{"a metaindex far away", set(51, 0x7f), "a block of"},
 	})

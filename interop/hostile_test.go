@@ -1,0 +1,99 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+)
+
+// TestTableKeysAreNotCopied has blocks whose keys share a long beginning: copies of all
+// of them would take a thousand times the memory of the file.
+func TestTableKeysAreNotCopied(t *testing.T) {
+	block := tableEntryOf(strings.Repeat("x", 20_000))
+	for range 5000 {
+		block = append(binary.AppendUvarint(block, 20_000), 0, 0)
+	}
+	block = append(block, make([]byte, 4)...)
+	c := goodLevelTable(t)
+	c.meta = block
+	level := c.file()
+	rocks := append(bytes.Clone(block), make([]byte, tableTrailer)...)
+	footer := binary.AppendUvarint([]byte{1, 0}, uint64(len(block)))
+	footer = append(footer, make([]byte, rocksdbFooter-12-len(footer))...)
+	footer = append(footer, rocksdbVersion, 0, 0, 0)
+	rocks = binary.LittleEndian.AppendUint64(append(rocks, footer...), rocksdbMagic)
+	for name, open := range map[string]func() error{
+		"leveldb": func() error { _, err := ParseLevelDBTable(level); return err },
+		"rocksdb": func() error { _, err := ParseRocksDBTable(rocks); return err },
+	} {
+		before := heapAllocs()
+		err := open()
+		if n := heapAllocs() - before; err == nil || !strings.Contains(err.Error(), "metaindex has") || n > 2<<20 {
+			t.Errorf("%s: %d bytes allocated, %v", name, n, err)
+		}
+	}
+}
+
+// TestRefusedGoesLast has the chunks of RedisBloom that begin and end as a pickle does.
+func TestRefusedGoesLast(t *testing.T) {
+	b := encode(t, small(t, 0))
+	for _, at := range []int{0, redisHeadSize + 16} { // keys in the filter, and in its one sub-filter
+		binary.LittleEndian.PutUint64(b[at:], 0x0280)
+	}
+	b[len(b)-1] = '.'
+	all := Detect(b)
+	if len(all) != 2 || all[1].Refused == "" {
+		t.Fatalf("%+v", all)
+	}
+	if f, err := Open(b, Spec{}); err != nil || f.Describe().Format != "redisbloom" {
+		t.Error(f, err)
+	}
+}
+
+// TestParquetLacking has two row groups of which one has a filter, without the only key.
+func TestParquetLacking(t *testing.T) {
+	filter := append(parquetHeader(32, 1, 1, 1), make([]byte, 32)...)
+	file := func(values byte) []byte {
+		column := func(rest ...byte) []byte { return append([]byte{0x19, 0x1c, 0x3c, 0x15, 12}, append(rest, 0, 0, 0)...) }
+		meta := append([]byte{0x49, 0x2c}, column(0x46, 2, 0x96, 8)...) // 5: values, 14: offset of the filter, 4
+		meta = append(append(meta, column(0x46, values)...), 0)
+		b := append(append([]byte("PAR1"), filter...), meta...)
+		return append(binary.LittleEndian.AppendUint32(b, uint32(len(meta))), "PAR1"...)
+	}
+	for values, want := range map[byte]bool{0: false, 2: true} {
+		f, err := ParseParquetFile(file(values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := f.Describe()
+		if got := f.Has([]byte("key")); got != want || (len(d.Notes) > 0) != want {
+			t.Errorf("a row group with %d values and no filter: %v, %q", values/2, got, d.Notes)
+		}
+		one, err := f.Select("", 0, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one.Has([]byte("key")) || len(one.Describe().Notes) != 0 {
+			t.Error("the row group with the filter may have a key that it has not")
+		}
+	}
+	// A column that cannot be read may have any key.
+	f, err := ParseParquetFile(file(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.encrypted = 1
+	if !f.Has([]byte("key")) {
+		t.Error("an encrypted column has no keys")
+	}
+}
+
+// TestParquetLongHeader has a header that any number of columns could point to.
+func TestParquetLongHeader(t *testing.T) {
+	b := append([]byte{0x18, 0x90, 0x4e}, make([]byte, 10_000)...) // 1: a text, to be skipped
+	b = append(b, parquetHeader(32, 1, 1, 1)...)
+	if _, err := parseParquetBinary(append(b, make([]byte, 32)...)); err == nil || !strings.Contains(err.Error(), "10000 bytes of metadata announced") {
+		t.Error(err)
+	}
+}
