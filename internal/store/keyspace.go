@@ -97,7 +97,7 @@ func (s *Store) enter(v value, c *capture, replace bool, first func()) (LSN, err
 	}
 	s.together(func() {
 		if prior := s.names.get([]byte(h.name)); prior != nil {
-			s.remove(prior)
+			s.drop(prior)
 		}
 		s.lastID++
 		h.id = s.lastID
@@ -115,29 +115,25 @@ func (s *Store) enter(v value, c *capture, replace bool, first func()) (LSN, err
 	return c.at, nil
 }
 
-// drop takes a value, whose deletion has the given number, out of the tables and out
-// of the account of memory. The caller holds space and the value's mutex.
-func (s *Store) drop(v value, at LSN) {
-	h := v.head()
-	h.gone = true
-	delete(s.values, h.id)
-	delete(s.expiring, h.id)
-	if s.names.get([]byte(h.name)) == v {
-		s.names.remove(h.name)
-	}
-	s.memory.force(h.Bytes(), 0)
-	s.dead = append(s.dead, dead{h.id, at, h.stored})
+// remove deletes a value; space is held.
+func (s *Store) remove(v value) {
+	s.drop(v)
+	s.names.remove(v.head().name)
 }
 
-// remove deletes a value; space is held.
-func (s *Store) remove(v value) LSN {
+// drop deletes a value whose name is about to get another: until then who looks the
+// name up finds this one, as it was. space is held.
+func (s *Store) drop(v value) {
 	h := v.head()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := s.log.append(opDelete, h.id, nil)
 	s.note(h.name, at)
-	s.drop(v, at)
-	return at
+	h.gone = true
+	delete(s.values, h.id)
+	delete(s.expiring, h.id)
+	s.memory.force(h.Bytes(), 0)
+	s.dead = append(s.dead, dead{h.id, at, h.stored})
 }
 
 // note remembers that a name lost its value at the given position.
@@ -192,7 +188,7 @@ func (s *Store) Rename(from, to []byte, keep bool) (LSN, error) {
 	// Both or none after a crash.
 	s.together(func() {
 		if prior := s.names.get(to); prior != nil {
-			s.remove(prior)
+			s.drop(prior)
 		}
 		s.rename(v, string(to))
 	})
@@ -206,14 +202,15 @@ func (s *Store) rename(v value, to string) {
 	defer h.mu.Unlock()
 	at := s.log.append(opRename, h.id, []byte(to))
 	s.note(h.name, at)
-	s.names.remove(h.name)
 	// Who has looked the value up under its former name must not change it under
 	// the new one, so it stands there as another Value.
 	h.gone = true
 	c := v.renamed()
 	c.head().name = to
 	c.head().changedAll(at) // keys of a former value of that name are absent now
+	// First the new name, so that at no moment the value has none.
 	s.insert(c)
+	s.names.remove(h.name)
 }
 
 // Expire sets when the value of a name will be gone, and reports whether there is

@@ -248,9 +248,7 @@ func TestNamesWhileTheyChange(t *testing.T) {
 			n.remove(name)
 			delete(model, name)
 		}
-		if rng.IntN(100) == 0 {
-			n.put("there", v) // replaced by itself
-		}
+		n.put("there", v) // replaced by itself
 	}
 	close(stop)
 	wg.Wait()
@@ -262,4 +260,41 @@ func TestNamesWhileTheyChange(t *testing.T) {
 	if got := n.table.Load().count; got != len(model)+1 {
 		t.Errorf("%d names counted, want %d", got, len(model)+1)
 	}
+}
+
+// TestReplacedIsNeverAbsent looks a name up whose value is replaced all the time by
+// that of another: there is always one.
+func TestReplacedIsNeverAbsent(t *testing.T) {
+	s := mustOpen(t, Options{FS: vfs.NewMem(), Fsync: Never})
+	a, b := []byte("a"), []byte("b")
+	if _, _, err := s.CreateBloom(a, small); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if s.Get(a) == nil {
+						t.Error("absent while it is replaced")
+						return
+					}
+				}
+			}
+		})
+	}
+	for range 2000 {
+		if _, _, err := s.CreateBloom(b, small); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Rename(b, a, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
 }

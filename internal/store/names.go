@@ -56,7 +56,8 @@ func (n *names) get(name []byte) value {
 	return nil
 }
 
-// put makes v the value of name, in place of another if there is one.
+// put makes v the value of name, in place of another if there is one: who looks
+// meanwhile finds the one or the other.
 func (n *names) put(name string, v value) {
 	hash := maphash.String(n.seed, name)
 	t := n.table.Load()
@@ -64,33 +65,37 @@ func (n *names) put(name string, v value) {
 		t = t.grown()
 		n.table.Store(t)
 	}
-	// The new node comes first: who looks meanwhile finds the one or the other.
-	chain := t.chain(hash)
 	at := &node{hash: hash, name: name, v: v}
-	at.next.Store(chain.Load())
-	chain.Store(at)
-	t.count++
-	t.unlink(&at.next, hash, name)
+	link := t.chain(hash)
+	if former := find(&link, hash, name); former != nil {
+		at.next.Store(former.next.Load())
+	} else {
+		t.count++
+	}
+	link.Store(at) // at the end of the chain, or where the former one was
 }
 
-// remove forgets a name.
+// remove forgets a name. Who stands on its node goes on from there.
 func (n *names) remove(name string) {
 	hash := maphash.String(n.seed, name)
 	t := n.table.Load()
-	t.unlink(t.chain(hash), hash, name)
+	link := t.chain(hash)
+	if at := find(&link, hash, name); at != nil {
+		link.Store(at.next.Load())
+		t.count--
+	}
 }
 
-// unlink takes a name out of the chain that begins at link. Who stands on its node
-// goes on from there.
-func (t *table) unlink(link *atomic.Pointer[node], hash uint64, name string) {
-	for at := link.Load(); at != nil; at = link.Load() {
+// find returns the node of a name in the chain that begins at link, or nil, and moves
+// link to the link that leads to it, or to the last one.
+func find(link **atomic.Pointer[node], hash uint64, name string) *node {
+	for at := (*link).Load(); at != nil; at = (*link).Load() {
 		if at.hash == hash && at.name == name {
-			link.Store(at.next.Load())
-			t.count--
-			return
+			return at
 		}
-		link = &at.next
+		*link = &at.next
 	}
+	return nil
 }
 
 // grown returns a table of twice the chains with the same names. The nodes are
