@@ -11,8 +11,10 @@ SERVERFLAGS ?=
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # What the race detector watches: packages whose callers or innards run in several
-# goroutines, and of packages in which little does, the tests that do so.
+# goroutines, without long tests of what does not; and of packages in which little
+# does, the tests that do so.
 CONCURRENT = ./once ./internal/stream/... ./internal/store ./internal/server ./internal/cli
+ONE_AT_A_TIME = CrashAnywhere|CrashTestCanFail|KilledRuns|DiskFullAnywhere|DamagedDatabase|LongLine|CompareAgainstTruth
 FILTERS = ./bloom ./bloomfile ./interop ./sketch
 TESTS_OF_FILTERS = Concurrent|Shared|Snapshot|Readers|CuckooMoves|Outlives|Release|Many|Pipe|Truncation|Mapped
 TESTS_OF_CLUSTER = Concurrent|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain
@@ -60,7 +62,7 @@ test: deps
 # The race detector has every process wait for a second before it ends; the tests
 # of the command start hundreds.
 race: deps
-	$(RACE) $(CONCURRENT)
+	$(RACE) -skip '$(ONE_AT_A_TIME)' $(CONCURRENT)
 	$(RACE) -run '$(TESTS_OF_FILTERS)' $(FILTERS)
 	$(RACE) -run '$(TESTS_OF_CLUSTER)' ./cluster
 

@@ -399,7 +399,7 @@ func TestFleetRefused(t *testing.T) {
 	if code != ExitError || !strings.Contains(said, "50 lines are undecided: 2 to 51 of standard input, and were not added: key ") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
-	if strings.Count(said, "refused") != 1 || !strings.Contains(said, " others: ") {
+	if strings.Count(said, "dial tcp") != 1 || !strings.Contains(said, " others: ") {
 		t.Errorf("the reason is not told once: %s", said)
 	}
 }
