@@ -1,6 +1,9 @@
 package keys
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 func TestEmail(t *testing.T) {
 	for in, want := range map[string]string{
@@ -44,4 +47,29 @@ func TestEmailInPlace(t *testing.T) {
 			t.Errorf("%q, behind %q", got, dst)
 		}
 	}
+}
+
+// The canonical form of a canonical form is itself, and what is added around an address
+// or to its case changes nothing.
+func FuzzEmail(f *testing.F) {
+	for _, seed := range []string{
+		"Jane Doe <Jane+x@Example.com>", "J.a.n.e+news@GoogleMail.com.", "a@b..", "a@b .", "a <x@b>.", ". a@gmail.com", "a+b@gmail.com..",
+		"<<a@b>>", "< <>", `."a+b"@gmail.com`, "\u0130@\u212a", "a@b\xff.", "@", ".@gmail.com", "<a>.<b>.",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, address []byte) {
+		once := AppendEmail(nil, address)
+		if twice := AppendEmail(nil, once); !bytes.Equal(once, twice) {
+			t.Errorf("%q becomes %q, and that %q", address, once, twice)
+		}
+		around := append(append([]byte(" \t"), address...), '\n')
+		if got := AppendEmail(nil, around); !bytes.Equal(got, once) {
+			t.Errorf("%q becomes %q, and with white space %q", address, once, got)
+		}
+		before := []byte("kept")
+		if got := AppendEmail(before[:4:4], address); !bytes.Equal(got[:4], before) || !bytes.Equal(got[4:], once) {
+			t.Errorf("%q behind %q becomes %q", address, before, got)
+		}
+	})
 }
