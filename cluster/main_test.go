@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"seen/internal/filtertest"
 	"seen/internal/redistest"
 )
 
@@ -51,6 +52,15 @@ func onEngines(t *testing.T, test func(t *testing.T, client rueidis.Client)) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) { test(t, e.dial(t)) })
 	}
+}
+
+// underRace returns how many keys a test has whose size does not matter to the race
+// detector, under which everything takes twenty times as long.
+func underRace(keys int) int {
+	if filtertest.Race {
+		return keys / 3
+	}
+	return keys
 }
 
 var names atomic.Int64

@@ -96,13 +96,13 @@ func TestWindow(t *testing.T) {
 func TestWindowExactlyOneNew(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, client rueidis.Client) {
-		const clients, total, span = 6, 3000, 1000 * time.Hour
-		c := WindowConfig{Config: Config{Capacity: 1500, ErrorRate: 1e-6, SliceBytes: 1024}, Span: span, Generations: 6}
+		const clients, span = 6, 1000 * time.Hour
+		total := underRace(3000)
+		c := WindowConfig{Config: Config{Capacity: uint64(total / 2), ErrorRate: 1e-6, SliceBytes: 1024}, Span: span, Generations: 6}
 		var now atomic.Int64
 		now.Store(int64(400 * span))
 		n := name(t)
-		var told [total]atomic.Int32
-		var undecided [total]atomic.Bool
+		told, undecided := make([]atomic.Int32, total), make([]atomic.Bool, total)
 		var group sync.WaitGroup
 		for i := range clients {
 			w := openAt(t, client, n, c, &now)
@@ -116,7 +116,7 @@ func TestWindowExactlyOneNew(t *testing.T) {
 						ks[j] = fmt.Appendf(nil, "key-%d", k)
 					}
 					// All together stay below a span.
-					now.Add(int64(span) / (clients * (total/50 + 1)))
+					now.Add(int64(span) / (clients * int64(total/50+1)))
 					w.askAgain()
 					added, err := w.Add(t.Context(), ks...)
 					if errors.Is(err, errTurned) {
