@@ -11,6 +11,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -117,6 +118,27 @@ func (p *Panel) Curve(c Curve) {
 		p.Dots(c.Points, draw.GlyphStyle{Color: c.Look.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}})
 	}
 }
+
+// Band fills what lies between two curves of the same places; without points it does
+// nothing.
+func (p *Panel) Band(name string, c color.RGBA, low, high plotter.XYs) {
+	around := slices.Clone(high)
+	for _, q := range slices.Backward(low) {
+		around = append(around, q)
+	}
+	area, err := plotter.NewPolygon(around)
+	if err != nil || len(low) == 0 {
+		return
+	}
+	area.Color, area.LineStyle.Width = color.NRGBA{c.R, c.G, c.B, bandAlpha}, 0
+	p.Add(area)
+	if name != "" {
+		p.Legend.Add(name, area)
+	}
+}
+
+// bandAlpha is how much of what lies under it a band covers.
+const bandAlpha = 0x70
 
 // Dots adds points, and returns what stands for them in a legend, nil if there are
 // none.

@@ -108,6 +108,9 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 	}
 	d.Facts = append(d.Facts, web.Fact{Name: "made", Value: d.Created.UTC().Format(time.DateTime) + " UTC"})
 	v.explain(d, value)
+	if c := counted(value); c != nil {
+		d.Keys = c.Keys(d.Items)
+	}
 	if v.may("DUMP", name) {
 		d.Formats, d.NoFormat = formats(value, name)
 	}
@@ -191,14 +194,38 @@ func (v *visitor) History(name string, span web.Span) ([]web.Sample, error) {
 	}
 	of := spans[span]
 	stored, err := v.store.History(value, of)
+	keys := counted(value)
 	samples := make([]web.Sample, len(stored))
 	for i, s := range stored {
 		samples[i] = web.Sample{
 			Begin: s.Begin, Step: of.Step(), Items: s.Items, Capacity: s.Capacity, Fill: s.Fill, Rate: s.Rate,
 			Adds: s.Adds, Checks: s.Checks, Hits: s.Hits,
 		}
+		if keys != nil {
+			samples[i].Keys = keys.Keys(s.Items)
+		}
 	}
 	return samples, err
+}
+
+// counted returns what the count of a Bloom filter tells of its keys; nil for others and
+// for windows, which forget.
+func counted(value store.Value) *sizing.Counted {
+	f, ok := value.(store.Filter)
+	if !ok {
+		return nil
+	}
+	i := f.Info()
+	shares := make([]uint64, len(i.Layers))
+	for n, l := range i.Layers {
+		if shares[n] = l.Added; l.Params.Validate() != nil {
+			return nil
+		}
+	}
+	if i.Span != 0 {
+		return nil
+	}
+	return sizing.NewCounted(shares, func(layer int, keys uint64) float64 { return i.Layers[layer].Params.ErrorRate(keys) })
 }
 
 // Bits returns shares of ones.

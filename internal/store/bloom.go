@@ -119,7 +119,7 @@ func (b *Bloom) Info() FilterInfo {
 		}
 		i.Layers = append(i.Layers, LayerInfo{
 			Begin: begin, Bytes: l.params.Bytes(), Bits: l.params.M, Probes: l.params.K, Capacity: l.capacity,
-			Added: added, ErrorRate: l.rate, Fill: l.params.FillRatio(added),
+			Added: added, ErrorRate: l.rate, Fill: l.params.FillRatio(added), Params: l.params,
 		})
 		rates = append(rates, l.params.ErrorRate(added))
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"seen/sizing"
 )
 
 // Filter is a Bloom filter of any layout: a *Bloom, a *RedisBloom or a *Foreign.
@@ -116,6 +118,8 @@ type LayerInfo struct {
 	ErrorRate float64 // that it was made for
 	Fill      float64
 	Begin     time.Time // of a window: when its generation began; else zero
+	// Params is the layout; without bits where it is that of another system.
+	Params sizing.Params
 }
 
 // sum fills in what follows from the layers. The rate is that of independent

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"seen/interop"
+	"seen/sizing"
 )
 
 // RedisBloom is a Bloom filter of LayoutRedisBloom. Questions take no lock.
@@ -193,7 +194,7 @@ func (b *RedisBloom) Info() FilterInfo {
 		fill := -math.Expm1(-float64(l.Hashes) * float64(l.Added) / float64(l.Bits))
 		i.Layers = append(i.Layers, LayerInfo{
 			Bytes: l.Bytes, Bits: l.Bits, Probes: int(l.Hashes), Capacity: l.Capacity, Added: l.Added,
-			ErrorRate: l.ErrorRate, Fill: fill,
+			ErrorRate: l.ErrorRate, Fill: fill, Params: sizing.Params{Shape: sizing.Classic, M: l.Bits, K: int(l.Hashes)},
 		})
 		rates = append(rates, math.Pow(fill, float64(l.Hashes)))
 	}

@@ -136,7 +136,7 @@ func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 			add(end, last)
 		}
 	}
-	present := Sample{Items: h.detail.Items, Capacity: h.detail.Capacity, Fill: h.detail.Fill, Rate: h.detail.Rate}
+	present := Sample{Items: h.detail.Items, Capacity: h.detail.Capacity, Fill: h.detail.Fill, Rate: h.detail.Rate, Keys: h.detail.Keys}
 	if len(h.samples) == 0 { // older than any sample, or too young for one
 		add(laterOf(from, h.detail.Created), of(present))
 	}
@@ -211,13 +211,22 @@ func room(p *chart.Panel, curves ...chart.Curve) {
 
 func drawKeys(h *history) *chart.Panel {
 	p := h.panel("keys")
-	curves := []chart.Curve{{Name: "keys", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: h.level(func(s Sample) float64 { return float64(s.Items) })}}
-	if h.detail.Type == "bloom" {
-		// Keys that were taken for seen by mistake are in too, and are not counted.
-		curves = append(curves, chart.Curve{
-			Name: "at most, with those missed", Look: chart.Look{Color: chart.SkyBlue, Width: 1.5, Dashes: []vg.Length{4, 3}},
-			Points: h.level(func(s Sample) float64 { return float64(s.Items) / (1 - min(s.Rate, 0.999)) }),
+	curves := []chart.Curve{{Name: "keys, counted", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: h.level(func(s Sample) float64 { return float64(s.Items) })}}
+	// Keys that were taken for seen by mistake are in too, and are not counted.
+	estimated := func(deviations float64) plotter.XYs {
+		return h.level(func(s Sample) float64 {
+			if s.Keys.Value == 0 {
+				return math.NaN()
+			}
+			return max(float64(s.Items), s.Keys.Value+deviations*s.Keys.StdErr)
 		})
+	}
+	if high := estimated(2); len(high) > 0 {
+		p.Band("with those missed, ± 2 standard errors", chart.SkyBlue, estimated(-2), high)
+		curves = append([]chart.Curve{
+			{Points: high}, // for the axis
+			{Look: chart.Look{Color: chart.SkyBlue, Width: 1.5, Dashes: []vg.Length{4, 3}}, Points: estimated(0)},
+		}, curves...)
 	}
 	if h.detail.Capacity > 0 {
 		curves = append(curves, chart.Curve{Name: "capacity", Look: chart.Mark(4, 3), Points: h.level(func(s Sample) float64 { return float64(s.Capacity) })})

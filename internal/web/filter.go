@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"seen/internal/figure"
+	"seen/sizing"
 )
 
 // filterPage is what the page of a filter shows.
@@ -23,11 +24,11 @@ type filterPage struct {
 	Span     Span
 	Charts   []chartLink
 	Bits     bool
-	Outlook  string   // when it will be full
-	Missed   float64  // keys that were taken for seen by mistake, at most
-	Answers  []Answer // to a question
-	Question string   // that was asked
-	Problem  string   // with a form
+	Outlook  string          // when it will be full
+	Missed   sizing.Estimate // keys that were taken for seen by mistake, and are not in Items
+	Answers  []Answer        // to a question
+	Question string          // that was asked
+	Problem  string          // with a form
 	Now      time.Time
 }
 
@@ -77,8 +78,8 @@ func (r *request) filterPage() (*filterPage, error) {
 		p.Charts = append(p.Charts, chartLink{c.title, "/filter/chart.svg?name=" + url.QueryEscape(name) + "&span=" + string(p.Span) + "&show=" + c.name})
 	}
 	p.Bits = d.Type == "bloom" || d.Type == "cuckoo"
-	if p.Type == "bloom" && p.Rate < 1 {
-		p.Missed = float64(p.Items) * p.Rate / (1 - p.Rate)
+	if p.Keys.Known() {
+		p.Missed = sizing.Estimate{Value: max(0, p.Keys.Value-float64(p.Items)), StdErr: p.Keys.StdErr}
 	}
 	samples, err := r.visitor.History(name, Day)
 	if err != nil {

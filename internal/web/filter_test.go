@@ -15,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"seen/internal/chart"
+	"seen/sizing"
 )
 
 var noon = time.Date(2024, 5, 17, 12, 0, 0, 0, time.UTC)
@@ -277,6 +280,24 @@ func TestOutlook(t *testing.T) {
 	} {
 		if got := outlook(&c.f, c.samples, noon); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%+v: %q, want %q", c.f, got, c.want)
+		}
+	}
+}
+
+// The chart of the keys has a band where their number is an estimate.
+func TestKeysHaveABand(t *testing.T) {
+	h := &history{
+		detail: &Detail{Filter: Filter{Type: "bloom", Items: 900, Capacity: 1000}, Created: noon.Add(-time.Hour), Keys: sizing.Estimate{Value: 950, StdErr: 10}},
+		now:    noon, length: time.Hour, unit: time.Minute,
+	}
+	for _, c := range []struct{ value, want float64 }{{950, 1}, {0, 0}} {
+		h.detail.Keys.Value = c.value
+		b, err := chart.Picture("svg", drawKeys(h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(b), "2 standard errors"); got != int(c.want) {
+			t.Errorf("an estimate of %v has %d bands", c.value, got)
 		}
 	}
 }

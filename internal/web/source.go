@@ -122,6 +122,9 @@ func (f *Filter) Marked() bool { return f.Full() || f.Near() || f.Above() }
 type Detail struct {
 	Filter
 	Created time.Time
+	// Keys is how many were added, with those that were taken for seen by mistake and
+	// are not in Items; without a value where that cannot be told.
+	Keys    sizing.Estimate
 	Fill    float64 // share of ones, or of slots in use, that the keys make expect
 	Facts   []Fact
 	Layers  []Layer // the oldest first
@@ -186,8 +189,9 @@ type Sample struct {
 	Begin              time.Time
 	Step               time.Duration
 	Items, Capacity    uint64
-	Fill, Rate         float64 // Rate is NaN where there is none
-	Adds, Checks, Hits uint64  // during the step
+	Fill, Rate         float64         // Rate is NaN where there is none
+	Adds, Checks, Hits uint64          // during the step
+	Keys               sizing.Estimate // as in Detail
 }
 
 // Comparison is what two filters have in common, estimated.
