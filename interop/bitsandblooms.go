@@ -277,7 +277,21 @@ func (f *BitsAndBlooms) Clone() (*BitsAndBlooms, error) {
 	if g.bits, err = f.bits.clone(8 * wordsOf(f.m)); err != nil {
 		return nil, err
 	}
+	if last, _, inside := g.lastWord(); last != nil {
+		g.bits.order.words().PutUint64(last, inside)
+	}
 	return &g, nil
+}
+
+// lastWord returns the word that the length ends within, if it does, its value, and that
+// without what is set behind the length, which means nothing until the array gets longer.
+func (f *BitsAndBlooms) lastWord() (last []byte, value, inside uint64) {
+	if f.length%64 == 0 {
+		return nil, 0, 0
+	}
+	last = f.bits.b[f.length/64*8:][:8]
+	value = f.bits.order.words().Uint64(last)
+	return last, value, value & (1<<(f.length%64) - 1)
 }
 
 // Union adds the keys of other, which must be a BitsAndBlooms with the same m and k, in any form. Otherwise it
@@ -292,6 +306,11 @@ func (f *BitsAndBlooms) Union(other Reader) error {
 	}
 	if err := checkSame(same{"m", f.m, g.m}, same{"k", f.k, g.k}); err != nil {
 		return err
+	}
+	if _, value, inside := g.lastWord(); value != inside {
+		if g, err = g.Clone(); err != nil {
+			return err
+		}
 	}
 	f.bits.or(&g.bits)
 	f.length = max(f.length, min(g.length, 8*uint64(len(f.bits.b))))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"seen/bloom"
@@ -332,6 +333,32 @@ func FuzzParseBitsAndBlooms(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBitsAndBloomsBehindLength has bits of m that lie behind the length of the array,
+// and are 0 to the module whatever the file has there.
+func TestBitsAndBloomsBehindLength(t *testing.T) {
+	for _, little := range []bool{false, true} {
+		b := append(bitsAndBloomsHeaderOf(64, 2, 1, 0), bytes.Repeat([]byte{0xff}, 8)...)
+		if little {
+			slices.Reverse(b[16:24])
+		}
+		f, err := ParseBitsAndBlooms(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := f.Clone()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Union(f); err != nil {
+			t.Fatal(err)
+		}
+		adds(t, c, [][]byte{[]byte("a"), []byte("b")})
+		if n := c.Stats().Ones; n > 5 {
+			t.Errorf("%d bits are set by two keys", n)
+		}
+	}
 }
 
 func TestBitsAndBloomsNoCopy(t *testing.T) {

@@ -234,7 +234,7 @@ func (f *NPMBloomFilters) Describe() Description {
 func (f *NPMBloomFilters) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	m, k := f.scheme.size()
-	if _, err := fmt.Fprintf(c, `{"type":"BloomFilter","_size":%d,"_nbHashes":%d,"_filter":{"size":%d,"content":"`, m, k, 8*len(f.bits.b)); err != nil {
+	if _, err := fmt.Fprintf(c, `{"type":"BloomFilter","_size":%d,"_nbHashes":%d,"_filter":{"size":%d,"content":"`, m, k, 8*uint64(len(f.bits.b))); err != nil {
 		return c.n, err
 	}
 	text := base64.NewEncoder(base64.StdEncoding, c)

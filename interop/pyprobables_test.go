@@ -370,7 +370,9 @@ func exerciseForeign(t *testing.T, b []byte, s Spec, more ...string) {
 			continue
 		}
 		isNew, err := copied.(Adder).Add([]byte(key))
-		if err == nil && (isNew && has || !copied.Has([]byte(key))) {
+		// The counters of a sketch may be below 0, where more was taken out than went in.
+		_, isSketch := f.(*PyCountMin)
+		if err == nil && (isNew && has || !isSketch && !copied.Has([]byte(key))) {
 			t.Fatalf("%v: key %q is new, and was there, or is not there after it", s, key)
 		}
 		copied, _ = Clone(f)

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -48,22 +49,16 @@ type recipeBitmap struct {
 func recipeOf(r RedisRecipe) (s recipeBitmap, err error) {
 	switch r := r.(type) {
 	case MD5Recipe:
-		s = recipeBitmap{r, "md5", r.Bits, max(1, r.Blocks), len(md5RecipeSeeds)}
-		if s.bits == 0 {
-			s.bits = 31
-		}
+		// Filled in, so that equal recipes are equal values.
+		r.Bits, r.Blocks = cmp.Or(r.Bits, MD5RecipeBits), cmp.Or(r.Blocks, 1)
+		s = recipeBitmap{r, "md5", r.Bits, r.Blocks, len(md5RecipeSeeds)}
 	case ScrapyRecipe:
+		r.Bits, r.Hashes = cmp.Or(r.Bits, ScrapyRecipeBits), cmp.Or(r.Hashes, scrapyRecipeHashes)
 		s = recipeBitmap{r, "scrapy", r.Bits, 1, r.Hashes}
-		if s.bits == 0 {
-			s.bits = 30
-		}
-		if s.k == 0 {
-			s.k = 6
-		}
 	default:
 		return s, errors.New("interop: redis-recipe: give an MD5Recipe or a ScrapyRecipe")
 	}
-	return s, r.Check()
+	return s, s.recipe.Check()
 }
 
 // check refuses strings that are no whole bytes.

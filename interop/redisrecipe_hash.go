@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
@@ -75,6 +76,9 @@ type ScrapyRecipe struct {
 // maxRecipeHashes is far above the seven of any recipe seen in use.
 const maxRecipeHashes = 256
 
+// scrapyRecipeHashes is the number of hashes as it was published.
+const scrapyRecipeHashes = 6
+
 // Check returns an error for parameters that no such filter has.
 func (r ScrapyRecipe) Check() error {
 	if r.Hashes < 0 || r.Hashes > maxRecipeHashes {
@@ -89,10 +93,7 @@ func (r ScrapyRecipe) Check() error {
 // Python's surrogateescape has it, 0xdc00 and the byte. Published versions answer
 // for the empty key that it was never seen, without looking.
 func (r ScrapyRecipe) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
-	hashes := r.Hashes
-	if hashes == 0 {
-		hashes = 6
-	}
+	hashes := cmp.Or(r.Hashes, scrapyRecipeHashes)
 	mask := offsetMask(r.Bits, ScrapyRecipeBits)
 	for seed := range uint64(hashes) {
 		h := uint64(0)
@@ -111,8 +112,5 @@ func (r ScrapyRecipe) Positions(dst []uint64, key []byte) (block int, offsets []
 
 // offsetMask keeps the low bits of a hash; 0 stands for usual.
 func offsetMask(bits, usual int) uint64 {
-	if bits == 0 {
-		bits = usual
-	}
-	return 1<<bits - 1
+	return 1<<cmp.Or(bits, usual) - 1
 }

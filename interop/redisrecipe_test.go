@@ -59,3 +59,19 @@ func TestRedisRecipes(t *testing.T) {
 		v.compareForeign(t, "made", made.Has)
 	}
 }
+
+// TestRecipesAsPublished unites filters of one recipe, whose fields are given or 0.
+func TestRecipesAsPublished(t *testing.T) {
+	for _, c := range [][2]RedisRecipe{
+		{MD5Recipe{}, MD5Recipe{Blocks: 1, Bits: 31}}, {MD5Recipe{Bits: 10}, MD5Recipe{Blocks: 1, Bits: 10}}, {ScrapyRecipe{}, ScrapyRecipe{Bits: 30, Hashes: 6}},
+	} {
+		a, b := must(NewRedisRecipe(c[0])), must(NewRedisRecipe(c[1]))
+		adds(t, b, [][]byte{[]byte("key")})
+		if err := a.Union(b); err != nil || !a.Has([]byte("key")) {
+			t.Errorf("%+v and %+v: %v", c[0], c[1], err)
+		}
+	}
+	if _, err := NewRedisRecipe(MD5Recipe{Blocks: -1}); err == nil {
+		t.Error("-1 blocks")
+	}
+}
