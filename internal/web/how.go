@@ -30,6 +30,7 @@ type howPage struct {
 	Wrong         string // the word of it
 	Removal       *removal
 	Layers        []toyLayer
+	Cascade       *cascade
 	Fill          chartLink
 	Rate          float64 // by the formula
 	Ones          int
@@ -40,6 +41,7 @@ type toy struct {
 	Type, Hash string
 	M, K       int
 	Words      []string // added, in this order
+	Out        []string // words that are known not to be in, for the cascade
 	Ask        string
 	Remove     string
 }
@@ -78,13 +80,21 @@ func newToy(q url.Values) toy {
 		Type: choice("type", toyTypes), Hash: choice("hash", toyHashes), M: number("m", 64, 8, 512), K: number("k", 3, 1, 8),
 		Ask: word(q.Get("ask")), Remove: word(q.Get("remove")),
 	}
-	text := "apple, pear, plum"
-	if q.Has("words") {
-		text = q.Get("words")
+	words := func(name, text string) (all []string) {
+		if q.Has(name) {
+			text = q.Get(name)
+		}
+		for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' }) {
+			if w = word(w); w != "" && !slices.Contains(all, w) && len(all) < mostWords {
+				all = append(all, w)
+			}
+		}
+		return all
 	}
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' }) {
-		if w = word(w); w != "" && !slices.Contains(t.Words, w) && len(t.Words) < mostWords {
-			t.Words = append(t.Words, w)
+	t.Words = words("words", "apple, pear, plum")
+	for _, w := range words("out", "banana, cherry, fig, grape, kiwi, lemon, lime, mango, melon, orange, papaya, peach") {
+		if !slices.Contains(t.Words, w) {
+			t.Out = append(t.Out, w)
 		}
 	}
 	switch t.Type {
@@ -99,10 +109,13 @@ func newToy(q url.Values) toy {
 // Text returns the words as they stand in the form.
 func (t toy) Text() string { return strings.Join(t.Words, ", ") }
 
+// OutText returns the words that are out as they stand in the form.
+func (t toy) OutText() string { return strings.Join(t.Out, ", ") }
+
 // query returns the address of the toy.
 func (t toy) query() string {
 	return url.Values{
-		"type": {t.Type}, "hash": {t.Hash}, "m": {strconv.Itoa(t.M)}, "k": {strconv.Itoa(t.K)}, "words": {t.Text()}, "ask": {t.Ask}, "remove": {t.Remove},
+		"type": {t.Type}, "hash": {t.Hash}, "m": {strconv.Itoa(t.M)}, "k": {strconv.Itoa(t.K)}, "words": {t.Text()}, "out": {t.OutText()}, "ask": {t.Ask}, "remove": {t.Remove},
 	}.Encode()
 }
 
@@ -242,6 +255,9 @@ func newHowPage(t toy) (*howPage, error) {
 	p.Rate = f.Stats().Params.ErrorRate(uint64(len(t.Words)))
 	p.Fill = chartLink{"Error rate, measured and by the formula", "/how/fill.svg?" + t.query()}
 	p.findWrong(f)
+	if p.Cascade, err = newCascade(t.Words, t.Out, t.Ask); err != nil {
+		return nil, err
+	}
 	return p, p.grow()
 }
 

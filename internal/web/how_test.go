@@ -97,3 +97,37 @@ func TestHowError(t *testing.T) {
 		t.Errorf("the picture: %s", a.Status)
 	}
 }
+
+// A cascade knows every word that it was made from, and its second level catches what the
+// first takes for in by mistake.
+func TestHowCascade(t *testing.T) {
+	var in, out []string
+	for i := range mostWords {
+		in, out = append(in, fmt.Sprint("in ", i)), append(out, fmt.Sprint("out ", i))
+	}
+	for n := 1; n <= mostWords; n += 3 {
+		for i, word := range slices.Concat(in[:n], out) {
+			c, err := newCascade(in[:n], out, word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.Known || c.In != (i < n) || len(c.Path) == 0 || len(c.Levels) == mostLevels {
+				t.Fatalf("with %d words in, the cascade of %d levels says of %q: in is %v", n, len(c.Levels), word, c.In)
+			}
+		}
+	}
+	b := newBrowser(t, New(Config{}))
+	caught := played(t, url.Values{}).Cascade.Caught
+	if len(caught) == 0 {
+		t.Fatal("the words that the page begins with show no mistake")
+	}
+	page, _ := b.get("/how?ask=" + url.QueryEscape(caught[0]))
+	for _, want := range []string{`id="caught"`, caught[0] + ` is <strong>out</strong>`, `maybe: go on`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %s", want)
+		}
+	}
+	for _, query := range []string{"words=&out=", "words=a&out=a", "out=", "words=&out=a&ask=a"} {
+		b.get("/how?" + query)
+	}
+}

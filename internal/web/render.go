@@ -50,6 +50,7 @@ var functions = template.FuncMap{
 	"filterURL": filterURL,
 	"rowKey":    rowKey,
 	"shown":     shown,
+	"list":      list,
 	"estimate":  figure.Estimate,
 	"fraction": func(e sizing.Estimate) string {
 		if !e.Known() {

@@ -1,0 +1,118 @@
+package web
+
+import (
+	"slices"
+	"strings"
+
+	"seen/bloom"
+	"seen/sizing"
+)
+
+// A cascade answers without errors where all words are known that are ever asked for, those
+// that are in and those that are not: each level holds the words that the level before
+// takes for its own by mistake. Lists of revoked certificates are sent so: Larisch and
+// others, "CRLite: A Scalable System for Pushing All TLS Revocations to All Browsers", 2017.
+
+const (
+	// mostLevels bounds a cascade. Each level leaves a fraction of the words.
+	mostLevels = 16
+	// cascadeBits are the bits of a level for each of its words: few, so that there are
+	// errors to see.
+	cascadeBits   = 4
+	cascadeProbes = 2
+)
+
+// cascade is a cascade for the words of a toy.
+type cascade struct {
+	Levels []cascadeLevel
+	Caught []string // words that are out, that the first level takes for in
+	Ask    string
+	Known  bool // it is one of the words, so that the answer is right for certain
+	In     bool // the answer
+	Path   []cascadeStep
+}
+
+// cascadeLevel is a level: a filter of words of one of the sets.
+type cascadeLevel struct {
+	Number     int
+	Of         string // the set whose words it holds: in or out
+	Words      []string
+	Bits, Ones uint64
+	Wrong      []string // words of the other set that it takes for its own
+	filter     *bloom.Filter
+}
+
+// cascadeStep is what a level says of a word.
+type cascadeStep struct {
+	Number int
+	Of     string
+	Has    bool
+}
+
+// newCascade makes the levels for two sets of words without a word in common.
+func newCascade(in, out []string, ask string) (*cascade, error) {
+	c := &cascade{Ask: ask, Known: slices.Contains(in, ask) || slices.Contains(out, ask)}
+	mine, others, of := in, out, [2]string{"in", "out"}
+	for number := 1; len(mine) > 0 && number <= mostLevels; number++ {
+		l, err := newCascadeLevel(number, of[(number+1)%2], mine)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range others {
+			if l.has(w) {
+				l.Wrong = append(l.Wrong, w)
+			}
+		}
+		c.Levels = append(c.Levels, *l)
+		// The next level needs only tell apart what gets so far.
+		mine, others = l.Wrong, mine
+	}
+	if len(c.Levels) > 0 {
+		c.Caught = c.Levels[0].Wrong
+	}
+	c.Known = c.Known && len(mine) == 0 // but for as good as impossible accidents all are told apart
+	c.answer()
+	return c, nil
+}
+
+// newCascadeLevel makes the filter of a level, with a hash of its own: with the same one it
+// would err on the same words.
+func newCascadeLevel(number int, of string, words []string) (*cascadeLevel, error) {
+	m := uint64(max(8, cascadeBits*len(words)))
+	f, err := bloom.New(bloom.Config{Params: sizing.Params{Shape: sizing.Classic, M: m, K: cascadeProbes}, Hash: bloom.Hash{Seed: uint64(number)}})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range words {
+		f.AddString(w)
+	}
+	s := f.Stats()
+	return &cascadeLevel{Number: number, Of: of, Words: words, Bits: s.Bits, Ones: s.Ones, filter: f}, nil
+}
+
+func (l *cascadeLevel) has(word string) bool { return l.filter.HasString(word) }
+
+// answer goes down the levels as long as they have the word.
+func (c *cascade) answer() {
+	if c.Ask == "" {
+		return
+	}
+	for i := range c.Levels {
+		l := &c.Levels[i]
+		has := l.has(c.Ask)
+		c.Path = append(c.Path, cascadeStep{l.Number, l.Of, has})
+		c.In = has == (l.Of == "in")
+		if !has {
+			return
+		}
+	}
+}
+
+// list writes words with commas between them.
+func list(words []string) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = shown(w)
+	}
+	return strings.Join(all, ", ")
+}
