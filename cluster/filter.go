@@ -262,6 +262,16 @@ func (c *core) clear(ctx context.Context) error {
 	})
 }
 
+// Clear removes all keys of the filter or window of the given name as [Filter.Clear]
+// does, whatever its parameters and its hash and whether or not it can be opened:
+// also that of a union that was broken off.
+func Clear(ctx context.Context, client rueidis.Client, name string) error {
+	if err := (Config{}).check(name); err != nil {
+		return err
+	}
+	return (&core{client: client, name: name}).clear(ctx)
+}
+
 // Drop deletes the filter or window of the given name, whatever its parameters and
 // however unfinished it is; if there is none it does nothing.
 func Drop(ctx context.Context, client rueidis.Client, name string) error {

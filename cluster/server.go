@@ -150,6 +150,8 @@ func (f *ServerFilter) info() rueidis.Completed {
 func serverError(name string, err error) error {
 	e, ok := rueidis.IsRedisErr(err)
 	switch {
+	case err == nil:
+		return nil
 	case ok && strings.Contains(e.Error(), "not found"):
 		return fmt.Errorf("%q: %w: %w", name, ErrNotFound, err)
 	case ok && strings.Contains(e.Error(), "filter is full"):
@@ -257,4 +259,50 @@ func (f *ServerFilter) part(keys [][]byte, from, to int, write bool, answers []b
 		return nil
 	}
 	return p
+}
+
+// ServerInfo is what a server says of a filter.
+type ServerInfo struct {
+	// Capacity is the number of keys that all layers together are for, and Added the
+	// number of those that were new.
+	Capacity, Added uint64
+	// Bytes is the memory of the filter.
+	Bytes  uint64
+	Layers int
+	// Fixed says that the filter does not grow.
+	Fixed bool
+}
+
+// Info asks the server about the filter.
+func (f *ServerFilter) Info(ctx context.Context) (ServerInfo, error) {
+	info, err := f.client.Do(ctx, f.info()).AsMap()
+	if err != nil {
+		return ServerInfo{}, fmt.Errorf("cluster: %w", serverError(f.name, err))
+	}
+	var i ServerInfo
+	var layers uint64
+	for field, to := range map[string]*uint64{
+		"Capacity": &i.Capacity, "Size": &i.Bytes, "Number of filters": &layers, "Number of items inserted": &i.Added,
+	} {
+		value := info[field]
+		if *to, err = value.AsUint64(); err != nil {
+			return ServerInfo{}, fmt.Errorf("cluster: BF.INFO of %q: %s: %w", f.name, field, err)
+		}
+	}
+	expansion := info["Expansion rate"]
+	i.Layers, i.Fixed = int(layers), expansion.IsNil()
+	return i, nil
+}
+
+// Drop deletes the filter. One that is gone already is no error.
+func (f *ServerFilter) Drop(ctx context.Context) error {
+	// What has taken its place since it was opened is nobody's to delete.
+	err := f.client.Do(ctx, f.info()).Error()
+	if err == nil {
+		err = f.client.Do(ctx, f.client.B().Del().Key(f.name).Build()).Error()
+	}
+	if err = serverError(f.name, err); err == nil || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("cluster: %w", err)
 }

@@ -113,6 +113,20 @@ func TestUnionBrokenOff(t *testing.T) {
 	if _, _, err := u.claim(ctx, s.record.parameters, s.record.last().Layers); err != nil {
 		t.Fatal(err)
 	}
+	if err := Clear(ctx, client, into); err != nil {
+		t.Fatal(err)
+	}
+	if g, err = Open(ctx, client, into, Config{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := trues(mustHas(t, g, keys(0, 1000)...)); n > 10 {
+		t.Errorf("%d of 1000 keys after Clear", n)
+	}
+	into = name(t)
+	u.target.name = into
+	if _, _, err := u.claim(ctx, s.record.parameters, s.record.last().Layers); err != nil {
+		t.Fatal(err)
+	}
 	if err := Drop(ctx, client, into); err != nil {
 		t.Fatal(err)
 	}

@@ -202,30 +202,6 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 	return nil
 }
 
-func (a *app) clearCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "clear SET...",
-		Short:   "forget all keys of a filter file, keeping its type and size",
-		Example: `  seen clear crawl.seen`,
-		Args:    arguments(1, anyMore, "SET"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			for _, name := range args {
-				err := changeSet(name, bloom.LoadOptions{Inspect: true}, func(v bloom.View) error {
-					set, err := asSet(name, v)
-					if err == nil {
-						set.Clear()
-					}
-					return err
-				})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-}
-
 // verifyReport is what verify reports of one file as JSON.
 type verifyReport struct {
 	Set    string   `json:"set"`

@@ -41,10 +41,7 @@ const passwordVariable = "REDISCLI_AUTH"
 // register gives cmd the flags. A command that adds may create the filter.
 func (f *fleetFlags) register(cmd *cobra.Command, h *hashFlags, adds bool) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.redis, "redis", "", "use the filter --name in Redis or Valkey, which many machines share; `URL` is redis://[USER:PASSWORD@]HOST[:PORT][,HOST...], rediss:// with TLS, ?sentinel=PRIMARY")
-	flags.StringVar(&f.server, "server", "", "use the filter --name of a \"seen serve\" or of RedisBloom, by BF.MADD and BF.MEXISTS: `HOST`[:PORT] (default port 6380), or as --redis has it")
-	flags.StringVar(&f.name, "name", "", "with --redis and --server: the `NAME` of the filter")
-	f.needRedis = append(f.needRedis, "name")
+	f.registerPlace(cmd)
 	f.adds = adds
 	if adds {
 		flags.IntVar(&f.wait, "wait", 0, "with --redis: go on when `N` replicas have what was added")
@@ -54,6 +51,21 @@ func (f *fleetFlags) register(cmd *cobra.Command, h *hashFlags, adds bool) {
 	f.registerAccess(cmd, h)
 }
 
+// registerPlace gives cmd the flags that name a filter.
+func (f *fleetFlags) registerPlace(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.redis, "redis", "", "use the filter --name in Redis or Valkey, which many machines share; `URL` is redis://[USER:PASSWORD@]HOST[:PORT][,HOST...], rediss:// with TLS, ?sentinel=PRIMARY")
+	flags.StringVar(&f.server, "server", "", "use the filter --name of a \"seen serve\" or of RedisBloom, by BF.MADD and BF.MEXISTS: `HOST`[:PORT] (default port 6380), or as --redis has it")
+	flags.StringVar(&f.name, "name", "", "with --redis and --server: the `NAME` of the filter")
+	f.needRedis = append(f.needRedis, "name")
+}
+
+// registerReach gives cmd the flags that name a filter and reach it, whatever its hash.
+func (f *fleetFlags) registerReach(cmd *cobra.Command) {
+	f.registerPlace(cmd)
+	f.registerLogin(cmd)
+}
+
 // registerAccess gives cmd the flags that it takes to reach a filter, and those of
 // h that it does not have yet.
 func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
@@ -61,11 +73,7 @@ func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
 	has := func(name string) bool { return cmd.Flags().Lookup(name) != nil }
 	hasSeed, hasSecret := has("seed"), has("secret")
 	flags := cmd.Flags()
-	flags.StringVar(&f.user, "user", "", "in Redis: log in as `USER`")
-	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password in `FILE` (default: that in the environment, "+passwordVariable+")")
-	f.timeout = durationValue(30 * time.Second)
-	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, through reconnections and failovers")
-	f.needRedis = append(f.needRedis, "user", "password-file", "timeout")
+	f.registerLogin(cmd)
 	if !hasSeed {
 		flags.Uint64Var(&h.seed, "seed", 0, "in Redis: the filter has the key hash with seed `S`")
 		f.needRedis = append(f.needRedis, "seed")
@@ -74,6 +82,16 @@ func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
 		flags.StringVar(&h.secret, "secret", "", "in Redis: the filter has the secret in `FILE`")
 		f.needRedis = append(f.needRedis, "secret")
 	}
+}
+
+// registerLogin gives cmd the flags about the connection.
+func (f *fleetFlags) registerLogin(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.user, "user", "", "in Redis: log in as `USER`")
+	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password in `FILE` (default: that in the environment, "+passwordVariable+")")
+	f.timeout = durationValue(30 * time.Second)
+	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, through reconnections and failovers")
+	f.needRedis = append(f.needRedis, "user", "password-file", "timeout")
 }
 
 // registerCreation gives a command that adds the flags that create a filter.
@@ -229,15 +247,11 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 	if err := f.checkServer(c); err != nil {
 		return nil, err
 	}
-	at, err := f.address(a)
+	at, client, err := f.dial(a)
 	if err != nil {
 		return nil, err
 	}
-	client, err := at.Dial()
-	if err != nil {
-		return nil, f.explain(err)
-	}
-	o := &fleet{label: at.String(), timeout: time.Duration(f.timeout), flags: f, close: client.Close}
+	o := &fleet{label: at.String(), timeout: f.limit(), flags: f, close: client.Close}
 	ctx, cancel := context.WithTimeout(a.ctx, o.timeout)
 	defer cancel()
 	if f.server != "" {
@@ -254,6 +268,19 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 
 // reasons tells in one line why records are undecided.
 func (f *fleet) reasons(err error) error { return f.flags.reasons(err) }
+
+// dial connects to where the filter is.
+func (f *fleetFlags) dial(a *app) (redisurl.Address, cluster.Engine, error) {
+	at, err := f.address(a)
+	if err != nil {
+		return at, nil, err
+	}
+	client, err := at.Dial()
+	return at, client, f.explain(err)
+}
+
+// limit is how long a call may take.
+func (f *fleetFlags) limit() time.Duration { return time.Duration(f.timeout) }
 
 // checkServer refuses flags that are the business of a server.
 func (f *fleetFlags) checkServer(c cluster.Config) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"seen/cluster"
 )
@@ -39,11 +40,9 @@ func newFleetInfo(f *fleet, st cluster.Stats) fleetInfo {
 	}
 }
 
-// inspectFleet describes a filter in Redis; another says that something was
-// described before.
-func (a *app) inspectFleet(flags *infoFlags, address string, another bool) error {
-	at := flags.fleet
-	at.redis = address
+// inspectFleet describes the filter at the given place; another says that something
+// was described before.
+func (a *app) inspectFleet(flags *infoFlags, at fleetFlags, another bool) error {
 	f, err := at.toAsk(a)
 	if err != nil {
 		return err
@@ -51,6 +50,13 @@ func (a *app) inspectFleet(flags *infoFlags, address string, another bool) error
 	defer f.close()
 	ctx, cancel := context.WithTimeout(a.ctx, f.timeout)
 	defer cancel()
+	if f.server != nil {
+		i, err := f.server.Info(ctx)
+		if err != nil {
+			return at.explain(err)
+		}
+		return newServerInfo(f, i).print(a, flags.json)
+	}
 	st, err := f.filter.Stats(ctx)
 	if err != nil {
 		return at.explain(err)
@@ -85,5 +91,36 @@ func (r fleetInfo) print(a *app, another bool) error {
 	t.row("  fill", "%.1f %%%s", 100*r.Fill, sampled)
 	t.row("  error rate", "%.2g now, %.2g at capacity, %g asked for", r.ErrorRate, r.AtCapacity, r.Asked)
 	t.row("  hash", "%s", r.Hash)
+	return t.flush()
+}
+
+// serverInfo is what info reports of a filter in a server; its JSON names are an
+// interface to scripts, and those that fleetInfo has mean the same.
+type serverInfo struct {
+	Set        string `json:"set"`
+	Filter     string `json:"filter"`
+	Layers     int    `json:"layers"`
+	LayersHold uint64 `json:"capacity_of_layers"`
+	Fixed      bool   `json:"fixed"`
+	Bytes      uint64 `json:"bytes"`
+	Added      uint64 `json:"added"`
+}
+
+func newServerInfo(f *fleet, i cluster.ServerInfo) serverInfo {
+	return serverInfo{Set: f.label, Filter: "server", Layers: i.Layers, LayersHold: i.Capacity, Fixed: i.Fixed, Bytes: i.Bytes, Added: i.Added}
+}
+
+func (r serverInfo) print(a *app, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.env.Stdout, r)
+	}
+	t := newTable(a.env.Stdout)
+	fmt.Fprintln(t.w, r.Set)
+	grows := "grows"
+	if r.Fixed {
+		grows = "does not grow"
+	}
+	t.row("  type", "filter of a server, %s, %s, %s", english.Plural(r.Layers, "layer", ""), humanize.IBytes(r.Bytes), grows)
+	t.row("  keys", "%s were new; its layers are for %s", humanize.Comma(int64(r.Added)), humanize.Comma(int64(r.LayersHold)))
 	return t.flush()
 }

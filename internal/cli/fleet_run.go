@@ -133,9 +133,9 @@ func (r *fleetRun) consequence() string {
 	case !r.adds:
 		return ", nothing was changed"
 	case !r.maybe && r.prints && r.keep:
-		return ", and were not added; they were printed, and another machine may print them too"
+		return ", and not added; they were printed, and another machine may print them too"
 	case !r.maybe:
-		return ", and were not added"
+		return ", and not added"
 	case !r.prints:
 		return ", in the filter or not; adding them again does no harm"
 	}

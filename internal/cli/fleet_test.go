@@ -242,7 +242,7 @@ func TestFleetEndsWhileItWaits(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", command, code, &p.err)
 		}
 		// There is nothing that they could have been added to.
-		if len(rest) != 0 || command == "uniq" && !strings.Contains(p.err.String(), "were not added") {
+		if len(rest) != 0 || command == "uniq" && !strings.Contains(p.err.String(), "and not added") {
 			t.Errorf("%s printed %q: %s", command, rest, &p.err)
 		}
 	}
@@ -334,6 +334,11 @@ func TestFleetServer(t *testing.T) {
 	if len(times) != 4998 {
 		t.Errorf("%d lines", len(times))
 	}
+	described := startFleet(t, append([]string{"info", "--json"}, args...)...)
+	if said := strings.Join(described.lines(t), ""); !strings.Contains(said, `"added":5000}`) {
+		t.Errorf("info: %s%s", said, &described.err)
+	}
+	described.exit(t)
 	asked := startFleet(t, append([]string{"filter", "-v"}, args...)...)
 	asked.feed(5003)
 	if rest := asked.lines(t); !slices.Equal(rest, []string{"5001", "5002", "5003"}) {
@@ -341,6 +346,12 @@ func TestFleetServer(t *testing.T) {
 	}
 	if code := asked.exit(t); code != ExitOK {
 		t.Errorf("exit code %d: %s", code, &asked.err)
+	}
+	for _, want := range []int{ExitOK, ExitError} {
+		dropped := startFleet(t, append([]string{"clear", "--drop"}, args...)...)
+		if code := dropped.exit(t); code != want {
+			t.Errorf("exit code %d, want %d: %s", code, want, &dropped.err)
+		}
 	}
 }
 
@@ -396,7 +407,7 @@ func TestFleetRefused(t *testing.T) {
 		t.Errorf("printed %q", rest)
 	}
 	code, said := p.exit(t), p.err.String()
-	if code != ExitError || !strings.Contains(said, "50 lines are undecided: 2 to 51 of standard input, and were not added: key ") {
+	if code != ExitError || !strings.Contains(said, "50 lines are undecided: 2 to 51 of standard input, and not added: key ") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	if strings.Count(said, "dial tcp") != 1 || !strings.Contains(said, " others: ") {
@@ -416,6 +427,7 @@ func TestFleetAdvice(t *testing.T) {
 		return errs.String()
 	}
 	url := "redis://" + redis.Addr()
+	lost := func(args ...string) string { return run("a\n", append(args, "--redis", url+"/lost")...) }
 	run("a\nb\nc\n", "add", "--redis", url+"/lost", "-n", "100")
 	all, err := redis.Do("KEYS", "lost:*")
 	if err != nil || len(all.Elems) != 1 {
@@ -428,12 +440,22 @@ func TestFleetAdvice(t *testing.T) {
 		{run("", "check", "--redis", url+"/lost", "a", "b"), `2 lines are undecided: 1 to 2 of the arguments, nothing was changed: key "lost:`},
 		{run("a\n", "add", "--redis", url+"/lost"), `; "seen clear --redis URL --name NAME" makes the filter whole, and empty`},
 		{run("", "info", url+"/lost"), `; "seen clear --redis URL --name NAME" makes`},
-		{run("a\n", "add", "--redis", url+"/large", "-n", "1G"), "; raise the maxmemory of the engine or make a smaller filter"},
+		{run("a\n", "add", "--redis", url+"/large", "-n", "20M"), "; raise the maxmemory of the engine or make a smaller filter"},
 		{run("a\n", "uniq", "--redis", "redis://"+seen.addr+"/x", "-n", "10"), `; this is no Redis or Valkey: for a "seen serve" or`},
 	} {
 		if !strings.Contains(test.said, test.want) {
 			t.Errorf("%q is not in %s", test.want, test.said)
 		}
+	}
+	if _, err := redis.Do("CONFIG", "SET", "maxmemory", "0"); err != nil {
+		t.Fatal(err)
+	}
+	// The advice about the part that is lost helps.
+	if said := lost("clear"); said != "" {
+		t.Errorf("clear: %s", said)
+	}
+	if said := lost("add"); !strings.Contains(said, "1 new of 1 keys") {
+		t.Errorf("add after clear: %s", said)
 	}
 	if _, err := redis.Do("CONFIG", "SET", "requirepass", "x"); err != nil {
 		t.Fatal(err)

@@ -25,10 +25,20 @@ func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
 		if !cmd.Flags().Changed(name) {
 			continue
 		}
-		if name == "output" {
+		why := ""
+		switch name {
+		case "output":
 			return usagef("-o does not go with --redis and --server: it appears at the end, and lines that the filter has recorded by then would be lost with a run that fails; use > FILE")
+		case "nth":
+			why = ": a shared filter knows whether a line came before, not how often; use -d for lines that did, or count on one machine, without it"
+		case "window", "no-refresh", "time-key":
+			why = ": a shared filter of the command forgets nothing; use a filter for each period, as with --name crawl-$(date +%F), or remember on one machine, without it"
+		case "memory", "exact", "on-full":
+			why = ": the filter is not in the memory of this machine; -n and -p say how large it is when it is created"
+		case "state", "checkpoint":
+			why = ": the filter is the state, and keeps what every run adds"
 		}
-		return usagef("--%s does not go with --redis and --server", name)
+		return usagef("--%s does not go with --redis and --server%s", name, why)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type infoFlags struct {
 func (a *app) infoCommand() *cobra.Command {
 	var i infoFlags
 	cmd := &cobra.Command{
-		Use:   "info SET...",
+		Use:   "info {SET... | --redis URL --name NAME}",
 		Short: "describe filter files: layout, keys, fill, error rate, checksums",
 		Long: `Describe filter files: type and layout, how many keys they hold, how full they
 are, the error rate now and at capacity, the hash, and whether the checksums
@@ -42,18 +42,32 @@ file is, and fill and estimates are left out.
 Filters of other systems are described too, see "seen formats": whose they are, what
 they hold, and where a file holds several, each with the --format that opens it.
 
-A SET may be a filter that many machines share: redis://HOST/NAME, as --redis and
---name of the other commands have it.`,
+A SET may be a filter that many machines share: redis://HOST/NAME is the same as
+--redis redis://HOST --name NAME. With --server it is one of a "seen serve".`,
 		Example: `  seen info known.seen
   seen info --no-verify huge.seen
   seen info --json *.seen | jq -r 'select(.warnings) | .set'     those that are too full
-  seen info redis://db1/crawl`,
-		Args: arguments(1, anyMore, "SET"),
-		RunE: func(cmd *cobra.Command, names []string) error { return a.info(cmd, &i, names) },
+  seen info redis://db1/crawl
+  seen info --server db2 --name crawl`,
+		Args: func(cmd *cobra.Command, names []string) error {
+			switch {
+			case i.fleet.isSet():
+				return arguments(0, 0, "")(cmd, names)
+			case cmd.Flags().Changed("name"):
+				return usagef("--name needs --redis or --server")
+			}
+			return arguments(1, anyMore, "SET")(cmd, names)
+		},
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if i.fleet.isSet() {
+				return a.inspectFleet(&i, i.fleet, false)
+			}
+			return a.info(cmd, &i, names)
+		},
 	}
 	cmd.Flags().BoolVar(&i.noVerify, "no-verify", false, "read the header only; no checksums, no fill, no estimates")
 	cmd.Flags().BoolVar(&i.json, "json", false, "report as JSON, one object for each SET")
-	i.fleet.registerAccess(cmd, &i.hashing)
+	i.fleet.register(cmd, &i.hashing, false)
 	i.foreign.registerFormat(cmd)
 	return cmd
 }
@@ -62,7 +76,9 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 	failed := 0
 	for i, name := range names {
 		if redisurl.Is(name) && !flags.foreign.format.isSet() {
-			if err := a.inspectFleet(flags, name, i > 0); err != nil {
+			at := flags.fleet
+			at.redis = name
+			if err := a.inspectFleet(flags, at, i > 0); err != nil {
 				failed++
 				a.sayError(cmd, err)
 			}
