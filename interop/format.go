@@ -460,6 +460,32 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	return nil, fmt.Errorf("interop: %w: %s; build it from the keys: seen build --format %s -o OUT KEYS", ErrNotConvertible, reason, to)
 }
 
+// Alone returns a filter that lies in a larger file without that: what writes it, and
+// the specification that opens what is written. in is false if there is nothing around
+// the filter, or if the file is several of them.
+func Alone(f Foreign) (s Spec, w io.WriterTo, in bool) {
+	described := ""
+	switch f := f.(type) {
+	case *Bitmap:
+		if f.place.Name == "" {
+			return Spec{}, nil, false
+		}
+		w, described = f, f.system.describe().Format
+	case *ParquetFile:
+		one, err := f.one()
+		if err != nil {
+			return Spec{}, nil, false
+		}
+		w, described = one, one.Describe().Format
+	case *RocksDBTable:
+		w, described = &f.RocksDB, f.RocksDB.Describe().Format
+	default:
+		return Spec{}, nil, false
+	}
+	s, err := ParseSpec(described)
+	return s, w, err == nil
+}
+
 // agrees refuses a wish for bits of the same system that mean other keys than those
 // described do.
 func (f *format) agrees(to Spec, described string) error {

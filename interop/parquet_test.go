@@ -553,6 +553,7 @@ func FuzzParseParquetFile(f *testing.F) {
 			}
 			any = any || one.Has(key)
 		}
+		any = any || len(g.lacking) > 0 || g.encrypted > 0
 		if !g.mixed() && any != g.Has(key) {
 			t.Fatal("one of the filters has the key, and all together have not, or the reverse")
 		}

@@ -76,40 +76,51 @@ func (a *app) backup(f *backupFlags, dir string) error {
 
 // order sends a command to the server, which answers that it is done.
 func (a *app) order(f *backupFlags, command ...[]byte) error {
+	return a.orders(f, func(send func(command ...[]byte) (resp.Value, error)) error {
+		_, err := send(command...)
+		return err
+	})
+}
+
+// orders has talk send commands over one connection, each of which the server answers
+// before the next is sent. An error reply is an error.
+func (a *app) orders(f *backupFlags, talk func(send func(command ...[]byte) (resp.Value, error)) error) error {
 	conn, err := f.dial(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	// An interrupted wait ends; the backup itself goes on in the server.
+	// An interrupted wait ends; what was asked for goes on in the server.
 	defer context.AfterFunc(a.ctx, func() { _ = conn.Close() })()
-	var commands [][][]byte
-	if f.passwordFile != "" {
-		password, err := readPassword(f.passwordFile)
-		if err != nil {
-			return err
-		}
-		commands = append(commands, [][]byte{[]byte("AUTH"), []byte(f.user), []byte(password)})
-	}
 	replies := replyReader{conn: conn}
-	for _, command := range append(commands, command) {
+	send := func(command ...[]byte) (resp.Value, error) {
 		// Piece by piece, since one may be long.
 		parts := net.Buffers{fmt.Appendf(nil, "*%d\r\n", len(command))}
 		for _, word := range command {
 			parts = append(parts, fmt.Appendf(nil, "$%d\r\n", len(word)), word, []byte("\r\n"))
 		}
 		if _, err := parts.WriteTo(conn); err != nil {
-			return a.ended(err)
+			return resp.Value{}, a.ended(err)
 		}
 		v, err := replies.next()
 		if err != nil {
-			return a.ended(err)
+			return resp.Value{}, a.ended(err)
 		}
 		if v.Kind == resp.Error {
-			return fmt.Errorf("the server answers: %s", v.Text)
+			return resp.Value{}, fmt.Errorf("the server answers: %s", v.Text)
+		}
+		return v, nil
+	}
+	if f.passwordFile != "" {
+		password, err := readPassword(f.passwordFile)
+		if err != nil {
+			return err
+		}
+		if _, err := send([]byte("AUTH"), []byte(f.user), []byte(password)); err != nil {
+			return err
 		}
 	}
-	return nil
+	return talk(send)
 }
 
 // ended returns the signal that closed the connection rather than what closing it

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +35,9 @@ BF.MEXISTS, BF.INFO, DUMP, DEL and the like serve, BF.ADD is an error. Keys are 
 as they are; for a filter of numbers they are decimal digits. A filter of RedisBloom
 becomes one of the server's own, which takes keys too.
 
-SET is at most 512 MiB. seen's own filter files cannot be imported: a server hashes
+A filter of RedisBloom may have any size, and appears in the server when all of it is
+there. Others take at most 512 MiB, the longest that one command may be; of a file
+with several filters, such as a Parquet file, only the one is sent. seen's own filter files cannot be imported: a server hashes
 keys with a secret of its own.`,
 		Example: `  seen import guava.bloom --format guava:funnel=string --name users --must-contain alice
   seen import dump.rdb --format rdb:key=urls --server 10.0.0.7:6380 --password-file pass`,
@@ -72,27 +77,21 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	if as == "" {
 		as = filepath.Base(filepath.Clean(name))
 	}
-	var payload []byte
 	state := "read-only"
 	err = f.read(func() error {
-		var native bool
-		payload, native, err = restorable(f)
-		if native {
-			state = "a filter of the server's own"
+		if w, err := interop.Rewrap(f.filter, interop.Spec{Name: "redisbloom"}); err == nil {
+			if chunker, ok := w.(interop.Chunker); ok {
+				state = "a filter of the server's own"
+				return a.sendOwn(flags, chunker, as)
+			}
 		}
-		return err
+		payload, err := restorable(f)
+		if err != nil {
+			return err
+		}
+		return a.sendWhole(flags, name, as, payload)
 	})
 	if err != nil {
-		return err
-	}
-	if limit := resp.DefaultLimits.Bulk; len(payload) > limit {
-		return fmt.Errorf("%s takes %s, and a server takes at most %s in one command", name, formatBytes(uint64(len(payload))), formatBytes(uint64(limit)))
-	}
-	command := [][]byte{[]byte("RESTORE"), []byte(as), []byte("0"), payload}
-	if flags.replace {
-		command = append(command, []byte("REPLACE"))
-	}
-	if err := a.order(&flags.server, command...); err != nil {
 		return err
 	}
 	if !flags.records.quiet {
@@ -101,17 +100,90 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	return nil
 }
 
-// restorable returns what RESTORE takes: the payload of RedisBloom's own, native, where
-// the filter can be one, and otherwise its bytes with the format that opens them.
-func restorable(f *foreignFile) (payload []byte, native bool, err error) {
-	if w, err := interop.Rewrap(f.filter, interop.Spec{Name: "redisbloom"}); err == nil {
+// sendWhole sends a filter in one command.
+func (a *app) sendWhole(flags *importFlags, name, as string, payload []byte) error {
+	if limit := resp.DefaultLimits.Bulk; len(payload) > limit {
+		return fmt.Errorf("%s takes %s, and a command of Redis at most %s; ask the file itself with seen check and seen filter, or send its keys to the server",
+			name, formatBytes(uint64(len(payload))), formatBytes(uint64(limit)))
+	}
+	command := [][]byte{[]byte("RESTORE"), []byte(as), []byte("0"), payload}
+	if flags.replace {
+		command = append(command, []byte("REPLACE"))
+	}
+	return a.order(&flags.server, command...)
+}
+
+// sendOwn sends a filter of RedisBloom, in chunks, so that it may have any size; under
+// another name, since a filter that is there in part says no to keys that it will have.
+func (a *app) sendOwn(flags *importFlags, chunker interop.Chunker, as string) error {
+	name, part := []byte(as), []byte(as+":import-"+rand.Text())
+	return a.orders(&flags.server, func(send func(command ...[]byte) (resp.Value, error)) error {
+		if !flags.replace {
+			if v, err := send([]byte("EXISTS"), name); err != nil || v.Int != 0 {
+				return cmp.Or(err, errBusy(as))
+			}
+		}
+		err := sendChunks(chunker, part, send)
+		if err == nil {
+			err = takeName(flags.replace, part, name, send)
+		}
+		if err != nil {
+			_, _ = send([]byte("DEL"), part) // the first error is the one to tell
+		}
+		return err
+	})
+}
+
+func errBusy(name string) error {
+	return fmt.Errorf("the server has a value %q already; give --replace to take its place", name)
+}
+
+// sendChunks loads the pieces of a filter. The number of the first, the header, is 1, and
+// that of each other the byte behind it, from 1.
+func sendChunks(chunker interop.Chunker, name []byte, send func(command ...[]byte) (resp.Value, error)) error {
+	iterator := 1
+	first := true
+	for chunk, err := range chunker.Chunks() {
+		if err != nil {
+			return err
+		}
+		if !first {
+			iterator += len(chunk)
+		}
+		first = false
+		if _, err := send([]byte("BF.LOADCHUNK"), name, strconv.AppendInt(nil, int64(iterator), 10), chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeName gives a filter its name, in the place of another one only if that is wanted.
+func takeName(replace bool, from, to []byte, send func(command ...[]byte) (resp.Value, error)) error {
+	if replace {
+		_, err := send([]byte("RENAME"), from, to)
+		return err
+	}
+	v, err := send([]byte("RENAMENX"), from, to)
+	if err == nil && v.Int == 0 {
+		err = errBusy(string(to))
+	}
+	return err
+}
+
+// restorable returns what RESTORE takes: the bytes of the filter with the format that
+// opens them, without the file around it.
+func restorable(f *foreignFile) (payload []byte, err error) {
+	contents := f.bytes
+	spec, w, in := interop.Alone(f.filter)
+	if in {
 		var b bytes.Buffer
-		_, err := w.WriteTo(&b)
-		return b.Bytes(), true, err
+		if _, err := w.WriteTo(&b); err != nil {
+			return nil, err
+		}
+		contents = b.Bytes()
+	} else if spec, err = interop.ParseSpec(f.filter.Describe().Format); err != nil {
+		return nil, err
 	}
-	spec, err := interop.ParseSpec(f.filter.Describe().Format)
-	if err != nil {
-		return nil, false, err
-	}
-	return store.AppendForeign(nil, spec, f.bytes), false, nil
+	return store.AppendForeign(nil, spec, contents), nil
 }

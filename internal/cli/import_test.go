@@ -34,6 +34,34 @@ func TestImport(t *testing.T) {
 	must("", "-q", "--name", "chunks", vectorFolder+"redisbloom-scaling")
 	big := bigForeign(t, dir)
 	must("", "-q", "--name", "big", big)
+	// Of a file around the filter only that is sent.
+	rdb := filepath.Join(dir, "dump.rdb")
+	if text, code := seenOutput(t, "convert", "--format", "redisson:m=2189,k=5", "--to", "rdb:key=visited", vectorFolder+"redisson-bloom-string/filter.bin", rdb); code != ExitOK {
+		t.Fatal(text)
+	}
+	must("", "-q", "--name", "visited", "--format", "redisson:m=2189,k=5,rdb=visited", rdb)
+	must("", "-q", "--name", "column", "--format", "parquet:column=k,rowgroup=0", vectorFolder+"parquet-multi-rowgroup/table.parquet")
+	must("", "-q", "--name", "sst", vectorFolder+"rocksdb-fastlocal10/table.sst")
+	for name, format := range map[string]string{"visited": "redisson:codec=string,k=5,m=2189", "column": "parquet:type=string", "sst": "rocksdb"} {
+		s.expect(":1", "BF.EXISTS", name, "a")
+		s.expect("-ERR store: the filter is of another system and can only be asked: format "+format, "BF.ADD", name, "x")
+	}
+	// One of RedisBloom comes in chunks, and has its name when all of it is there.
+	links := vectorFolder + "redisbloom-many-links"
+	must("a filter of the server's own", "--name", "links", links)
+	if text, code := seenOutput(t, "import", "--server", s.addr, "--name", "links", links); code != ExitError || !strings.Contains(text, "give --replace") {
+		t.Errorf("a second time: exit code %d\n%s", code, text)
+	}
+	must("", "-q", "--replace", "--name", "links", links)
+	keys, err := os.ReadFile(links + "/keys.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := strings.Split(strings.TrimSuffix(string(keys), "\n"), "\n")
+	s.expect("["+strings.Repeat(":1, ", len(added)-1)+":1]", append([]string{"BF.MEXISTS", "links"}, added...)...)
+	if v := s.must("KEYS", "*import*"); v.String() != "[]" {
+		t.Errorf("parts are left over: %v", v)
+	}
 	check := func() {
 		t.Helper()
 		s.expect(":1", "BF.EXISTS", "ids", "1")
@@ -85,7 +113,13 @@ func TestImport(t *testing.T) {
 // bigForeign writes a filter that is large enough to get a file of its own in a server.
 func bigForeign(t *testing.T, dir string) string {
 	t.Helper()
-	f, err := interop.Create(interop.Spec{Name: "bits-and-blooms"}, 200_000, 0.001)
+	return writeForeign(t, filepath.Join(dir, "big.bloom"), "bits-and-blooms", 200_000, 0.001)
+}
+
+// writeForeign writes a filter with one key.
+func writeForeign(t *testing.T, name, format string, capacity uint64, errorRate float64) string {
+	t.Helper()
+	f, err := interop.Create(interop.Spec{Name: format}, capacity, errorRate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +130,6 @@ func bigForeign(t *testing.T, dir string) string {
 	if _, err := f.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(dir, "big.bloom")
 	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
