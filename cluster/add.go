@@ -52,6 +52,7 @@ func (c *core) add(ctx context.Context, hs []uint64, before func(context.Context
 func (c *core) addBatch(ctx context.Context, b *batch) {
 	s := c.current.Load()
 	attempts := 0
+	looked := false // in the round before
 	for round := 0; len(b.items) > 0; round++ {
 		if err := ctx.Err(); err != nil {
 			b.failAll(err)
@@ -73,8 +74,12 @@ func (c *core) addBatch(ctx context.Context, b *batch) {
 			}
 			return true
 		})
-		c.write(ctx, b, s)
-		if len(b.items) == 0 && !b.full {
+		if looked = !looked && b.mayBeFull(s.newest()); looked {
+			b.full = true
+		} else {
+			c.write(ctx, b, s)
+		}
+		if len(b.items) == 0 {
 			return
 		}
 		if b.passing != nil {
@@ -239,8 +244,7 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 		return false
 	}
 	head, err := answers[0].ToInt64()
-	count, err2 := answers[1].ToInt64()
-	if err := errors.Join(err, err2); err != nil {
+	if err != nil {
 		b.undecided(p, err)
 		return false
 	}
@@ -251,8 +255,6 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 		b.litter = append(b.litter, p.key)
 	case !open:
 		b.closed = true
-	case uint64(count) >= l.checkAt.Load():
-		b.full = true
 	}
 	for i := p.from; i < p.to; i++ {
 		it := b.item(i)

@@ -63,7 +63,7 @@ type batch struct {
 	missing  error  // about the first missing slice
 	reopened *layer // an older layer with an open slice
 	closed   bool   // the newest layer is sealed
-	full     bool   // the newest layer may be full
+	full     bool   // the newest layer may be full, and nothing was written
 	passing  error  // a refusal that goes away by itself
 	litter   []string
 	confirm  []written

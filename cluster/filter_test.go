@@ -311,3 +311,35 @@ func TestFull(t *testing.T) {
 		}
 	}
 }
+
+// A filter with exactly its capacity has not grown, however the keys came; the next
+// ones make it grow, or are too many for one that is fixed.
+func TestExactlyFull(t *testing.T) {
+	client := engines[0].dial(t)
+	for _, c := range []Config{
+		{Capacity: 3000, ErrorRate: 1e-6},
+		{Capacity: 30_000, ErrorRate: 1e-6, SliceBytes: 8192},
+		{Capacity: 3000, ErrorRate: 1e-6, Fixed: true},
+	} {
+		for _, step := range []int{50, 3000} {
+			f := open(t, client, c)
+			n := int(c.Capacity)
+			for from := 0; from < n; from += step {
+				mustAdd(t, f, keys(from, step)...)
+			}
+			if s, err := f.Stats(t.Context()); err != nil || s.Layers != 1 || s.Written > c.Capacity {
+				t.Errorf("%+v, filled by %d: %d layers, %d keys, %v", c, step, s.Layers, s.Written, err)
+			}
+			// Those of the first that the filter took for seen have left room.
+			added, err := f.Add(t.Context(), keys(n, n/10)...)
+			switch s, _ := f.Stats(t.Context()); {
+			case c.Fixed:
+				if !errors.Is(err, ErrFull) || trues(added) > 5 {
+					t.Errorf("%+v: %d of %d more, %v", c, trues(added), n/10, err)
+				}
+			case err != nil || s.Layers != 2:
+				t.Errorf("%+v, filled by %d, and more: %d layers, %v", c, step, s.Layers, err)
+			}
+		}
+	}
+}

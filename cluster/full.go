@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
+	"math"
+	"slices"
 
 	"github.com/redis/rueidis"
 )
@@ -11,13 +13,25 @@ const (
 	// countedSlices is the most slices whose bits are counted to see whether a layer is
 	// full.
 	countedSlices = 16
-	// fullShare is the part of its capacity, as a divisor, by which a layer may be
-	// short of keys when it is taken for full: what an estimate leaves open.
+	// fullShare is the part of its capacity, as a divisor, by which the estimate for a
+	// layer may be short of it when the layer is taken for full.
 	fullShare = 512
 	// sureOf is how many standard errors below the counts an estimate of distinct keys
 	// must lie to be believed instead.
 	sureOf = 3
 )
+
+// mayBeFull reports whether keys are to be written to layer l of which a slice that
+// was read has had its share: then it is to be seen whether the layer is full, before
+// they are. So a layer that has just its capacity is not followed by another until
+// a key comes that needs it.
+func (b *batch) mayBeFull(l *layer) bool {
+	if !slices.ContainsFunc(b.items, func(it item) bool { return it.doubt == certain }) {
+		return false
+	}
+	at := int64(min(l.checkAt.Load(), math.MaxInt64))
+	return slices.ContainsFunc(b.spans, func(sp span) bool { return sp.layer == l && sp.count >= at })
+}
 
 // checkFull sees whether layer l, of which a slice has had its share of keys, is
 // full, and if so makes the next one. The counts in the headers are of the keys that
@@ -39,17 +53,16 @@ func (c *core) checkFull(ctx context.Context, l *layer) {
 		most = max(most, n)
 	}
 	keys := float64(sum)
-	limit := float64(l.Capacity - l.Capacity/fullShare)
-	if keys >= limit {
+	if sum >= l.Capacity {
 		ratio, err := c.trueShare(ctx, l, counts)
 		if err != nil {
 			return
 		}
 		keys *= min(1, ratio)
-	}
-	if keys >= limit {
-		_ = c.closeLayer(ctx, l)
-		return
+		if keys >= float64(l.Capacity-l.Capacity/fullShare) {
+			_ = c.closeLayer(ctx, l)
+			return
+		}
 	}
 	// Each slice will get its part of what is missing; look again when one has got half
 	// of it.
