@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -11,31 +12,50 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/figure"
+	"seen/internal/redisurl"
+	"seen/internal/stream"
 )
 
 // explainFlags are the flags of "seen explain".
 type explainFlags struct {
+	records recordFlags
 	hashing hashFlags
+	fleet   fleetFlags
 	json    bool
 }
 
 func (a *app) explainCommand() *cobra.Command {
 	var e explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain SET KEY...",
+		Use:   "explain {SET | --redis URL --name NAME} KEY...",
 		Short: "tell why a filter says maybe or no: the hash of a key and the bits it names",
 		Long: `Tell for each KEY what a filter file looks at: its hash, the bits, counters or
 slots that follow from it in each array, with the line of 64 bytes that each stands
 in, which of them are set, and the verdict. Of a "maybe" it says how often a key that
-was never added gets that answer. Keys are taken as they are written. The exit code
-is that of check: 0 if all keys may be there, 1 if one is certainly not.`,
+was never added gets that answer. The options about keys are those of uniq, so that
+a key is prepared just as it was there. The exit code is that of check: 0 if all
+keys may be there, 1 if one is certainly not.
+
+SET may be redis://HOST/NAME, a filter that a fleet shares: then it is told in which
+string of Redis the bits stand, for GETBIT. A filter of --server hashes with a secret
+of its own, and only its answer is told.`,
 		Example: `  seen explain known.seen https://example.org/
-  seen explain known.seen --json "$url" | jq .arrays`,
-		Args: arguments(2, anyMore, "SET and KEY"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.explain(&e, args[0], args[1:]) },
+  seen explain known.seen --json "$url" | jq .arrays
+  seen explain known.seen --url HTTP://Example.org:80/
+  seen explain redis://db1/crawl "$url"
+  seen explain --server 127.0.0.1 --name crawl "$url"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if e.fleet.isSet() {
+				return arguments(1, anyMore, "KEY")(cmd, args)
+			}
+			return arguments(2, anyMore, "SET and KEY")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd, &e, args) },
 	}
 	cmd.Flags().BoolVar(&e.json, "json", false, "one JSON object a line for each key")
+	e.records.register(cmd)
 	e.hashing.registerSecret(cmd)
+	e.fleet.register(cmd, &e.hashing, false)
 	return cmd
 }
 
@@ -44,10 +64,11 @@ is that of check: 0 if all keys may be there, 1 if one is certainly not.`,
 type explanation struct {
 	Key       string           `json:"key"`
 	Base64    []byte           `json:"key_base64,omitempty"` // where the key is not UTF-8
+	TakenAs   string           `json:"taken_as,omitempty"`   // what is hashed, where options make another key of it
 	Hash      string           `json:"hash"`
 	Algorithm string           `json:"hash_algorithm"`
 	Seen      bool             `json:"seen"`
-	ErrorRate float64          `json:"error_rate"` // that a key which was never added is taken for seen
+	ErrorRate *float64         `json:"error_rate"` // null if it is not known: that a key which was never added is taken for seen
 	Arrays    []explainedArray `json:"arrays"`
 }
 
@@ -55,6 +76,7 @@ type explanation struct {
 type explainedArray struct {
 	Type      string           `json:"type"`
 	Part      int              `json:"part"`
+	Slice     string           `json:"slice,omitempty"` // the string of Redis that it is
 	Positions uint64           `json:"positions"`
 	Found     bool             `json:"found"`
 	ErrorRate float64          `json:"error_rate"`
@@ -68,7 +90,38 @@ type explainedProbe struct {
 	Value    uint64 `json:"value"`
 }
 
-func (a *app) explain(e *explainFlags, name string, keys []string) error {
+// explainer tells of a key, with its hash, why it gets the answer that it gets.
+type explainer func(key []byte, h uint64) (*explanation, error)
+
+func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error {
+	if !e.fleet.isSet() {
+		name := args[0]
+		args = args[1:]
+		if !redisurl.Is(name) {
+			if err := e.fleet.check(cmd); err != nil {
+				return err
+			}
+			return a.explainFile(e, name, args)
+		}
+		e.fleet.redis = name
+	}
+	fleet, err := e.fleet.toAsk(a)
+	if err != nil {
+		return err
+	}
+	defer fleet.close()
+	return a.explainAll(e, fleet.hash(), args, func(key []byte, h uint64) (*explanation, error) {
+		ctx, cancel := context.WithTimeout(a.ctx, fleet.timeout)
+		defer cancel()
+		x, err := fleet.explainKey(ctx, key, h)
+		if err != nil {
+			return nil, e.fleet.explain(err)
+		}
+		return x, nil
+	})
+}
+
+func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	isFilter, err := isFilterFile(name)
 	if err != nil {
 		return err
@@ -85,51 +138,108 @@ func (a *app) explain(e *explainFlags, name string, keys []string) error {
 		return err
 	}
 	defer f.Close()
-	found := make([]bool, len(keys))
-	if _, err := f.HasStrings(found, keys); err != nil {
+	if _, err := f.HasStrings(make([]bool, 1), []string{""}); err != nil {
 		return err // the secret is missing, say
 	}
-	w := bufio.NewWriter(a.env.Stdout)
-	absent := false
-	for i, key := range keys {
-		x, err := explainKey(f, key, found[i])
-		if err != nil {
-			return err
-		}
-		absent = absent || !x.Seen
-		if e.json {
-			err = printLine(w, x)
-		} else {
-			_, err = w.WriteString(x.text())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if absent {
-		return errNo
-	}
-	return nil
+	return a.explainAll(e, f.Info().Hash, keys, func(key []byte, h uint64) (*explanation, error) { return explainKey(f, key, h) })
 }
 
-// explainKey says why the file gives the answer found for a key.
-func explainKey(f *bloomfile.File, key string, found bool) (*explanation, error) {
+// explainAll explains keys that are arguments. They go the way of input records, so that
+// the options about keys mean what they mean in uniq.
+func (a *app) explainAll(e *explainFlags, hash bloom.Hash, keys []string, explain explainer) error {
+	records := argumentRecords(&e.records)
+	inside := a.withArguments(keys)
+	in, config, err := records.open(inside, nil)
+	if err != nil {
+		return err
+	}
+	config.Hash = hash
+	w := bufio.NewWriter(a.env.Stdout)
+	absent := false
+	err = records.run(a.ctx, inside, in, config, nil, func(b *stream.Block) error {
+		if b.Header {
+			return nil
+		}
+		for lo, hi := range b.Keyed() {
+			for i := lo; i < hi; i++ {
+				x, err := explain(b.Key(i), b.Hashes[i])
+				if err != nil {
+					return err
+				}
+				x.Key = string(b.Record(i))
+				if !utf8.ValidString(x.Key) {
+					x.Base64 = []byte(x.Key)
+				}
+				if taken := string(b.Key(i)); taken != x.Key {
+					x.TakenAs = taken
+				}
+				absent = absent || !x.Seen
+				if e.json {
+					err = printLine(w, x)
+				} else {
+					_, err = w.WriteString(x.text())
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if flushErr := w.Flush(); err == nil {
+		err = flushErr
+	}
+	if err == nil && absent {
+		err = errNo
+	}
+	return err
+}
+
+// explainKey says why the file gives its answer for a key.
+func explainKey(f *bloomfile.File, key []byte, h uint64) (*explanation, error) {
 	info := f.Info()
-	h := info.Hash.SumString(key)
+	found := []bool{false}
+	if _, err := f.HasStrings(found, []string{string(key)}); err != nil {
+		return nil, err
+	}
 	traces, err := f.Trace(h)
 	if err != nil {
 		return nil, err
 	}
-	x := &explanation{
-		Key: key, Hash: fmt.Sprintf("%016x", h), Algorithm: fmt.Sprint(info.Hash.Algorithm), Seen: found,
-		ErrorRate: figure.SixDigits(bloom.TracedErrorRate(traces, info.Type == "cascade")), Arrays: []explainedArray{},
+	x := newExplanation(info.Hash, h, traces, info.Type == "cascade")
+	x.Seen = found[0]
+	return x, nil
+}
+
+// explainKey says why the filter in Redis or in a server gives its answer.
+func (f *fleet) explainKey(ctx context.Context, key []byte, h uint64) (*explanation, error) {
+	if f.server != nil {
+		found, err := f.server.Has(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		return &explanation{Seen: found[0], Arrays: []explainedArray{}}, nil
 	}
-	if !utf8.ValidString(key) {
-		x.Base64 = []byte(key)
+	all, err := f.filter.Trace(ctx, h)
+	if err != nil {
+		return nil, err
 	}
+	var traces []bloom.Trace
+	for _, t := range all {
+		traces = append(traces, t.Trace)
+	}
+	x := newExplanation(f.filter.Hash(), h, traces, false)
+	for i, t := range all {
+		x.Arrays[i].Slice = t.Slice
+		x.Seen = x.Seen || t.Found
+	}
+	return x, nil
+}
+
+// newExplanation puts down what was looked at.
+func newExplanation(hash bloom.Hash, h uint64, traces []bloom.Trace, all bool) *explanation {
+	rate := figure.SixDigits(bloom.TracedErrorRate(traces, all))
+	x := &explanation{Hash: fmt.Sprintf("%016x", h), Algorithm: fmt.Sprint(hash.Algorithm), ErrorRate: &rate, Arrays: []explainedArray{}}
 	for _, t := range traces {
 		array := explainedArray{Type: t.Array, Part: t.Part, Positions: t.Positions, Found: t.Found, ErrorRate: figure.SixDigits(t.ErrorRate)}
 		for _, p := range t.Probes {
@@ -137,7 +247,7 @@ func explainKey(f *bloomfile.File, key string, found bool) (*explanation, error)
 		}
 		x.Arrays = append(x.Arrays, array)
 	}
-	return x, nil
+	return x
 }
 
 // places are what the positions of an array are called.
@@ -146,7 +256,15 @@ var places = map[string]string{"counting": "counters", "static": "slots", "cucko
 // text is the explanation for people.
 func (x *explanation) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n  hash %s, by %s\n", x.Key, x.Hash, x.Algorithm)
+	b.WriteString(x.Key + "\n")
+	if x.TakenAs != "" {
+		fmt.Fprintf(&b, "  taken as %q\n", x.TakenAs)
+	}
+	if x.Hash != "" {
+		fmt.Fprintf(&b, "  hash %s, by %s\n", x.Hash, x.Algorithm)
+	} else {
+		b.WriteString("  the server hashes with a secret of its own, and does not tell the bits\n")
+	}
 	for _, a := range x.Arrays {
 		what := places[a.Type]
 		if what == "" {
@@ -156,7 +274,11 @@ func (x *explanation) text() string {
 		if a.Found {
 			answer = "yes"
 		}
-		fmt.Fprintf(&b, "  array %d, %s of %s %s: %s\n", a.Part, a.Type, figure.Comma(a.Positions), what, answer)
+		where := fmt.Sprintf("array %d", a.Part)
+		if a.Slice != "" {
+			where = fmt.Sprintf("layer %d, in the string %s of Redis", a.Part, a.Slice)
+		}
+		fmt.Fprintf(&b, "  %s, %s of %s %s: %s\n", where, a.Type, figure.Comma(a.Positions), what, answer)
 		for from := 0; from < len(a.Probes); {
 			line := a.Probes[from].Line
 			fmt.Fprintf(&b, "    line %s:", figure.Comma(line))
@@ -179,9 +301,12 @@ func (x *explanation) text() string {
 			b.WriteByte('\n')
 		}
 	}
-	if x.Seen {
-		fmt.Fprintf(&b, "  maybe: of keys that were never added, %s get this answer\n", figure.Rate(figure.ThreeDigits(x.ErrorRate)))
-	} else {
+	switch {
+	case x.Seen && x.ErrorRate != nil:
+		fmt.Fprintf(&b, "  maybe: of keys that were never added, %s get this answer\n", figure.Rate(figure.ThreeDigits(*x.ErrorRate)))
+	case x.Seen:
+		b.WriteString("  maybe\n")
+	default:
 		b.WriteString("  no, certainly\n")
 	}
 	return b.String()

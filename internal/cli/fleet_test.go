@@ -299,6 +299,14 @@ func TestFleetServerFull(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, &p.err)
 		}
 	}
+	// Why it answers so is the server's secret, but for the answer.
+	p := startFleet(t, "explain", "--server", server.addr, "--name", "full", "3", "nothing")
+	if text := strings.Join(p.lines(t), "\n"); !strings.Contains(text, "tell\nthe\nbits\nmaybe") || !strings.Contains(text, "no,\ncertainly") {
+		t.Errorf("it explains %q", text)
+	}
+	if code := p.exit(t); code != ExitNo {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
 }
 
 // One "seen serve" can be the memory of several runs as well.

@@ -30,6 +30,9 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Serve Bloom, cuckoo, count-min and top-k filters to Redis clients (BF.ADD and the
 like, see docs/COMMANDS.md), and to others by HTTP. What was acknowledged is on disk.
 
+http://127.0.0.1:6390/ in a browser shows the filters, fills and asks them, and plans
+new ones, for who has a user and a password of the server; --http gives another address.
+
 Each option without the two dashes is also a key of the file that --config names
 (TOML: addr = "127.0.0.1:6380"), and with SEEN_ before it, in capitals and with
 underscores, a variable of the environment: SEEN_MAX_MEMORY=4GiB. An option

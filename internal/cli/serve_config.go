@@ -67,7 +67,7 @@ func newServeSettings() (*serveSettings, settings) {
 		{name: "addr", value: &s.addr, preset: "127.0.0.1:6380", usage: "listen for Redis clients on `ADDR`, several separated by commas; off: on none"},
 		{name: "unix", value: &s.unix, usage: "listen on a Unix socket `SOCKET` too"},
 		{name: "unix-mode", value: &s.unixMode, preset: "600", usage: "permissions `MODE` of the Unix socket"},
-		{name: "http", value: &s.http, preset: "127.0.0.1:6390", usage: "listen on `ADDR` for HTTP: metrics, health, JSON; off: on none"},
+		{name: "http", value: &s.http, preset: "127.0.0.1:6390", usage: "listen on `ADDR` for HTTP: the pages for browsers, JSON, metrics, health; off: on none"},
 		{name: "http-host", value: &s.httpHosts, usage: "`NAMES` under which HTTP may be asked without a password, besides localhost and IP addresses"},
 		{name: "http-debug", value: &s.httpDebug, preset: "false", usage: "serve profiles of the running server under /debug/pprof"},
 		{name: "layout", value: &s.layout, preset: "seen", usage: "`WORD` for new Bloom filters: seen, faster and with a secret hash, or redisbloom, whose dumps load there"},

@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"seen/bloom"
+	"seen/internal/kernel"
+	"seen/sizing"
+)
+
+// Trace tells what a question looks at in one layer: in one slice, a string of Redis of the
+// given key. Positions are those of GETBIT, and lines count from the beginning of the
+// string.
+type Trace struct {
+	Slice string
+	bloom.Trace
+}
+
+// Trace tells where the bits of the key with hash h are, layer after layer, the oldest
+// first. The error rate of a layer follows from the number of keys in the slice. It takes
+// two round trips, and reads what it tells of one layer at one moment.
+func (f *Filter) Trace(ctx context.Context, h uint64) ([]Trace, error) {
+	s, err := f.refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var commands rueidis.Commands
+	var slices []string
+	for _, l := range s.layers {
+		slices = append(slices, l.prefix+strconv.FormatUint(uint64(l.sliceOf(h)), 10))
+		line := h
+		key := slices[len(slices)-1]
+		get := func(from, to uint64) {
+			commands = append(commands, f.client.B().Getrange().Key(key).Start(int64(from)).End(int64(to)).Build())
+		}
+		get(0, headerRead-1)
+		for j := range l.Lines {
+			at := lineAt(l.layout(), j, line)
+			get(at, at+lineBytes-1)
+			line = kernel.Next(line)
+		}
+	}
+	results := f.client.DoMulti(ctx, commands...)
+	var all []Trace
+	for i, l := range s.layers {
+		t, err := l.trace(slices[i], h, results[:1+l.Lines])
+		if err != nil {
+			return nil, err
+		}
+		t.Part = i
+		all = append(all, t)
+		results = results[1+l.Lines:]
+	}
+	return all, nil
+}
+
+// trace reads the answers of one slice: its header, and its lines for h.
+func (l *layer) trace(slice string, h uint64, results []rueidis.RedisResult) (Trace, error) {
+	t := Trace{slice, bloom.Trace{Array: "blocked", Positions: l.sliceBytes() * 8, Found: true}}
+	header, err := results[0].AsBytes()
+	if err != nil {
+		return t, fmt.Errorf("cluster: %w", explain(slice, err))
+	}
+	if len(header) != headerRead || !l.owns(int64(binary.BigEndian.Uint64(header))) {
+		return t, fmt.Errorf("cluster: %w", missingSlice(slice))
+	}
+	t.ErrorRate = l.paramsOf(1).ErrorRate(binary.BigEndian.Uint64(header[8:]))
+	for j, r := range results[1:] {
+		line, err := r.AsBytes()
+		if err != nil {
+			return t, fmt.Errorf("cluster: %w", explain(slice, err))
+		}
+		if len(line) != lineBytes {
+			return t, fmt.Errorf("cluster: %w", missingSlice(slice))
+		}
+		at := lineAt(l.layout(), j, h)
+		for i, word := range l.layout().LaneBits(h) {
+			have := binary.LittleEndian.Uint64(line[i*8:])
+			for ; word != 0; word &= word - 1 {
+				b := bits.TrailingZeros64(word)
+				p := bloom.TraceProbe{Line: at * 8 / sizing.LineBits, Position: bitAt(at, i, b), Set: have>>b&1 == 1, Value: have >> b & 1}
+				t.Probes = append(t.Probes, p)
+				t.Found = t.Found && p.Set
+			}
+		}
+		h = kernel.Next(h)
+	}
+	return t, nil
+}
