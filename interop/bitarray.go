@@ -157,6 +157,7 @@ func (a Bitarray) params() []Field {
 func (Bitarray) name() string    { return "bitarray" }
 func (Bitarray) order() bitOrder { return msbFirst }
 func (Bitarray) trims() bool     { return false }
+func (Bitarray) spreads() bool   { return false }
 
 func (a Bitarray) describe() Description {
 	spec := Spec{Name: "bitarray"}

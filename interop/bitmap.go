@@ -31,6 +31,8 @@ type bitmapSystem interface {
 	order() bitOrder
 	// trims reports whether the system leaves zero bytes at the end out.
 	trims() bool
+	// spreads reports whether keys, whatever they are, set bits everywhere alike.
+	spreads() bool
 	check() error
 	describe() Description
 }
@@ -76,7 +78,32 @@ func parseBitmap(b []byte, s bitmapSystem) (*Bitmap, error) {
 	if want := bytesOf(m); !s.trims() && uint64(len(b)) != want || uint64(len(b)) > want+8 {
 		return nil, fmt.Errorf("interop: %s: %w: %d bytes, where m = %d bits take %d", s.name(), ErrBadData, len(b), m, want)
 	}
+	if s.spreads() {
+		if err := checkSpread(bytesOf(m), b); err != nil {
+			return nil, fmt.Errorf("interop: %s: %w; m = %d bits is too many", s.name(), err, m)
+		}
+	}
 	return &Bitmap{plain: plain{bits: bitArray{order: s.order(), b: b}, scheme: s}, system: s, least: len(b)}, nil
+}
+
+// checkSpread refuses arrays that could have so many bytes each, and with many bits of
+// which not one is in the second half: that happens in one of 2^64 filters of this size,
+// and always in one of less than half of it, which would say no to its keys.
+func checkSpread(bytes uint64, arrays ...[]byte) error {
+	ones := uint64(0)
+	for _, b := range arrays {
+		if uint64(len(b)) > bytes/2 {
+			return nil
+		}
+		const piece = 1 << 16
+		for ; len(b) > 0 && ones < 64; b = b[min(len(b), piece):] {
+			ones += onesOf(b[:min(len(b), piece)])
+		}
+	}
+	if ones < 64 {
+		return nil
+	}
+	return fmt.Errorf("%w: of up to %d bytes not one bit of the second half is set", ErrBadData, bytes)
 }
 
 // Union makes f the OR of f and other, which must be a Bitmap of the same system and

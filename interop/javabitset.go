@@ -59,6 +59,7 @@ func (s JavaBitSet) params() []Field     { return []Field{{"bits", strconv.Forma
 func (JavaBitSet) name() string    { return "java-bitset" }
 func (JavaBitSet) order() bitOrder { return lsbFirst }
 func (JavaBitSet) trims() bool     { return true }
+func (JavaBitSet) spreads() bool   { return false }
 
 func (s JavaBitSet) describe() Description {
 	return Description{

@@ -41,6 +41,9 @@ func ReadStrings(s Spec, name string, read func(key string) ([]byte, bool, error
 	case last == 0:
 		return parts[0], nil
 	}
+	if err := checkSpread(full, parts...); err != nil {
+		return nil, fmt.Errorf("interop: %s: %w; give the width of the offsets", s.Name, err)
+	}
 	// Neither factor has more than 32 bits.
 	size := uint64(last)*full + uint64(len(parts[last]))
 	if size > foreignMaxBytes {

@@ -98,6 +98,10 @@ func (recipeBitmap) name() string    { return "redis-recipe" }
 func (recipeBitmap) order() bitOrder { return msbFirst }
 func (recipeBitmap) trims() bool     { return true }
 
+// spreads is false for several strings, which ReadStrings looks at, and for the scrapy
+// recipe, whose short keys have low bits.
+func (s recipeBitmap) spreads() bool { return s.kind == "md5" && s.blocks == 1 }
+
 func (s recipeBitmap) describe() Description {
 	spec := Spec{Name: "redis-recipe"}
 	for _, p := range s.params() {

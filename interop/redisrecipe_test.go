@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,5 +74,31 @@ func TestRecipesAsPublished(t *testing.T) {
 	}
 	if _, err := NewRedisRecipe(MD5Recipe{Blocks: -1}); err == nil {
 		t.Error("-1 blocks")
+	}
+}
+
+// TestTooManyBits opens filters as larger ones than they are, whose keys would not be
+// found.
+func TestTooManyBits(t *testing.T) {
+	keys := numberedKeys(0, 100)
+	for _, c := range []struct{ build, right, wrong string }{
+		{"redisson:m=20000,k=5", "redisson:m=20100,k=5", "redisson:m=50000,k=5"},
+		{"redis-recipe:type=md5,bits=14", "redis-recipe:type=md5,bits=14", "redis-recipe:type=md5"},
+		{"redis-recipe:type=md5,bits=14,blocks=2", "redis-recipe:type=md5,bits=14,blocks=2,rdb=k", "redis-recipe:type=md5,bits=16,blocks=2,rdb=k"},
+	} {
+		f := must(Create(must(ParseSpec(c.build)), 1, 0.5))
+		for _, key := range keys {
+			must(f.(Adder).Add(key))
+		}
+		b := written(t, f)
+		if strings.Contains(c.right, "rdb=") {
+			b = rewrapped(t, f, "rdb:key=k")
+		}
+		if _, err := Open(b, must(ParseSpec(c.right))); err != nil {
+			t.Error(err)
+		}
+		if _, err := Open(b, must(ParseSpec(c.wrong))); !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), "second half") {
+			t.Errorf("%s as %s: %v", c.build, c.wrong, err)
+		}
 	}
 }

@@ -124,6 +124,7 @@ func (r Redisson) params() []Field {
 func (Redisson) name() string    { return "redisson" }
 func (Redisson) order() bitOrder { return msbFirst }
 func (Redisson) trims() bool     { return true }
+func (Redisson) spreads() bool   { return true }
 
 func (r Redisson) describe() Description {
 	d := Description{
