@@ -97,9 +97,26 @@ func (c *core) addBatch(ctx context.Context, b *batch) {
 			err = errors.New("the filter changes faster than keys can be added")
 			fallthrough
 		default:
+			if errors.Is(err, ErrFull) {
+				b.failLate()
+			}
 			b.failAll(err)
 		}
 	}
+}
+
+// errLate is about a key whose bits came late to a part that was sealed, in a window
+// that takes no more keys: it is not certainly absent, as other keys are then.
+var errLate = errors.New("its part of the window was sealed at the same time, and there is no room in the next")
+
+// failLate makes undecided what may be taken for seen for the sake of late bits.
+func (b *batch) failLate() {
+	b.keep(func(it *item) bool {
+		if it.late {
+			b.fail(it, errLate)
+		}
+		return !it.late
+	})
 }
 
 // settle deals with what a round has found, and returns the snapshot to go on with.

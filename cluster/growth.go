@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -303,14 +304,38 @@ func (c *core) finish(ctx context.Context, raw string, r *record) error {
 			return err
 		}
 	}
+	if g.Ready < len(g.Layers) {
+		if outdated, err := c.tidy(ctx, g); outdated || err != nil {
+			return err
+		}
+	}
 	// Until here the layer before has gone on taking keys.
 	if err := c.sealBefore(ctx, r); err != nil {
+		if errors.Is(err, ErrMissingSlice) {
+			// Deleted since the look before.
+			if outdated, err := c.tidy(ctx, g); outdated || err != nil {
+				return err
+			}
+		}
 		return err
 	}
 	next := r.clone()
 	next.Gone = nil
 	next.last().Ready = len(g.Layers)
 	return c.retrySwap(ctx, raw, next)
+}
+
+// tidy deletes the slices of a generation that was cleared or dropped while slices were
+// made for it, since who deleted it may not have met them, and reports whether it was.
+func (c *core) tidy(ctx context.Context, g *generation) (outdated bool, err error) {
+	_, now, err := c.get(ctx)
+	if err != nil {
+		return false, err
+	}
+	if now != nil && slices.ContainsFunc(now.Live, func(live generation) bool { return live.Epoch == g.Epoch }) {
+		return false, nil // whoever ends it from now on knows of them
+	}
+	return true, c.unlink(ctx, g)
 }
 
 // retrySwap replaces the record, or finds that somebody else has changed it.

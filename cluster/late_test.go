@@ -240,6 +240,48 @@ func TestHalfDone(t *testing.T) {
 	})
 }
 
+// A client that is slow to make the slices of a new layer leaves none behind when the
+// filter is cleared or dropped meanwhile.
+func TestLateSlices(t *testing.T) {
+	onEngines(t, func(t *testing.T, client rueidis.Client) {
+		ctx := t.Context()
+		for _, drop := range []bool{false, true} {
+			late, other := pair(t, client, Config{Capacity: 5000, ErrorRate: 1e-4, SliceBytes: 1024})
+			raw, r, err := late.get(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := r.clone()
+			s, err := r.shapeOf(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.last().Layers = append(next.last().Layers, s)
+			if done, err := late.swap(ctx, raw, next); err != nil || !done {
+				t.Fatal(done, err)
+			}
+			if raw, next, err = late.get(ctx); err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			if drop {
+				err = other.Drop(ctx)
+			} else if err = other.Clear(ctx); err == nil {
+				want = 1 + int(other.current.Load().newest().Slices)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := late.finish(ctx, raw, next); err != nil {
+				t.Fatal(err)
+			}
+			if left := leftOf(t, client, late.name); len(left) != want {
+				t.Errorf("dropped %v: %d keys are there, want %d", drop, len(left), want)
+			}
+		}
+	})
+}
+
 // A key that is written to a fixed filter in the moment in which it becomes full is
 // in it, and so its client is told that it is new; those after it are not in it.
 func TestLateWriteToAFullFilter(t *testing.T) {

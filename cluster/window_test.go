@@ -224,3 +224,38 @@ func TestWindowLateWrite(t *testing.T) {
 		t.Errorf("%v; want errTurned", err)
 	}
 }
+
+// Where a window takes no more keys, one whose bits came late to a generation that was
+// sealed is not said to be absent: the next who adds it is told that it was seen.
+func TestWindowLateWriteToAFullOne(t *testing.T) {
+	client := engines[0].dial(t)
+	c := WindowConfig{Config: Config{Capacity: 300, ErrorRate: 1e-6, Fixed: true}, Span: 3 * time.Hour, Generations: 4}
+	var now atomic.Int64
+	now.Store(int64(1000 * time.Hour))
+	n := name(t)
+	late, other := openAt(t, client, n, c, &now), openAt(t, client, n, c, &now)
+	var failed failures
+	b, s := new(batch), late.current.Load()
+	b.start(late.hashes([][]byte{[]byte("late")}), make([]bool, 1), 0, &failed, 0)
+	b.beginRound()
+	b.read(t.Context(), &late.core, s)
+	now.Add(int64(time.Hour))
+	other.askAgain()
+	if _, err := other.Add(t.Context(), keys(0, 200)...); !errors.Is(err, ErrFull) {
+		t.Fatalf("%v; want ErrFull", err)
+	}
+	late.write(t.Context(), b, s) // to the generation that is sealed by now
+	next, err := late.settle(t.Context(), b, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.restart(s, next)
+	late.addBatch(t.Context(), b)
+	var u *UndecidedError
+	if err := failed.err(); !errors.As(err, &u) || errors.Is(err, ErrFull) || u.NotAdded {
+		t.Errorf("%v; want an error that leaves open whether the key is there", err)
+	}
+	if found, err := other.Has(t.Context(), []byte("late")); err != nil || !found[0] {
+		t.Errorf("the late key is found: %v, %v", found, err)
+	}
+}
