@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,16 +173,7 @@ func TestBrowserOverview(t *testing.T) {
 		t.Errorf("rows %v", rows)
 	}
 	for name, shown := range rows {
-		answer, err := http.Get(p.url + "/v1/filters/" + url.PathEscape(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var state struct{ Info map[string]float64 }
-		if err := json.NewDecoder(answer.Body).Decode(&state); err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		items, ok := state.Info["number_of_items_inserted"]
+		items, ok := p.info(name)["number_of_items_inserted"]
 		if !ok {
 			items = 2 // the top-k sketch does not tell
 		}
@@ -232,6 +226,7 @@ func TestBrowserFilter(t *testing.T) {
 	if state := p.says("#state"); !strings.Contains(state, "grows in about") {
 		t.Errorf("no outlook in %q", state)
 	}
+	p.likeAPI("mail:forbidden")
 	js[int](p, `[...document.images].map(i => i.loading = "eager").length`)
 	p.until(`[...document.images].every(i => i.complete && i.naturalWidth > 0)`)
 	p.shot("filter")
@@ -270,6 +265,104 @@ func TestBrowserFilter(t *testing.T) {
 	p.do(chromedp.Click(chromedp.CSS(`#delete input[name="sure"]`)), chromedp.Click(chromedp.CSS("#delete button")), chromedp.WaitVisible(chromedp.CSS("#rows")))
 	if p.store.Get([]byte("mail:forbidden")) != nil || p.says(".done") != "The filter was deleted." {
 		t.Error("it was not deleted")
+	}
+}
+
+// info returns what the API says of a filter.
+func (p *pageTest) info(name string) map[string]float64 {
+	p.t.Helper()
+	answer, err := http.Get(p.url + "/v1/filters/" + url.PathEscape(name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var state struct{ Info map[string]float64 }
+	if err := json.NewDecoder(answer.Body).Decode(&state); err != nil {
+		p.t.Fatal(err)
+	}
+	return state.Info
+}
+
+// metric returns what /metrics says of a filter.
+func (p *pageTest) metric(metric, name string) float64 {
+	p.t.Helper()
+	answer, err := http.Get(p.url + "/metrics")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(line, fmt.Sprintf("%s{filter=%q} ", metric, name)); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			return v
+		}
+	}
+	p.t.Fatalf("there is no %s of %s", metric, name)
+	return 0
+}
+
+// likeAPI holds the numbers of a filter's page against those of the API and of /metrics.
+func (p *pageTest) likeAPI(name string) {
+	p.t.Helper()
+	info := p.info(name)
+	number := func(text string) float64 {
+		v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+		if err != nil {
+			p.t.Error(err)
+		}
+		return v
+	}
+	layers := js[[][]string](p, `[...document.querySelectorAll("#layers tbody tr")].map(r => [...r.cells].map(c => c.textContent))`)
+	capacity, items := 0.0, 0.0
+	for _, l := range layers {
+		capacity, items = capacity+number(l[3]), items+number(l[4])
+	}
+	if float64(len(layers)) != info["number_of_filters"] || capacity != info["capacity"] || items != info["number_of_items_inserted"] {
+		p.t.Errorf("%s has %d layers, room for %v and %v keys on its page; the API says %v", name, len(layers), capacity, items, info)
+	}
+	if shown := number(p.says("#items")); shown != items {
+		p.t.Errorf("%s has %v keys, and %v in its layers", name, shown, items)
+	}
+	rate := number(strings.Fields(p.says("#rate"))[0])
+	if told := p.metric("seen_filter_error_rate", name); math.Abs(rate-told) > 0.006*told {
+		p.t.Errorf("%s has the error rate %v on its page; the metrics say %v", name, rate, told)
+	}
+}
+
+// A comparison has the numbers of the commands.
+func TestBrowserCompare(t *testing.T) {
+	p := browse(t)
+	for i, name := range []string{"a", "b"} {
+		p.run(t, "BF.RESERVE", name, "0.001", "5000", "NONSCALING")
+		p.run(t, append([]string{"BF.MADD", name}, keysOf("", 1000*i, 3000)...)...)
+	}
+	p.at("/filter?name=a")
+	p.likeAPI("a")
+	p.at("/compare?a=a")
+	p.do(chromedp.SendKeys(chromedp.CSS(`input[name="b"]`), "b\n"), chromedp.WaitVisible(chromedp.CSS("#union")))
+	for id, command := range map[string]string{"#union": "BF.UNIONCARD", "#intersection": "BF.INTERCARD"} {
+		v, err := p.newInside(p.acl.nobody).ask([]byte(command), []byte("a"), []byte("b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := strings.Cut(p.says(id), " ")
+		// The page rounds to what the error leaves sure.
+		if shown, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64); err != nil || math.Abs(shown-float64(v.Int)) > 10 {
+			t.Errorf("%s is %s on the page, %v; the command says %d", id, p.says(id), err, v.Int)
+		}
+	}
+	for i, want := range []string{"a", "b"} {
+		text := js[string](p, fmt.Sprintf(`document.querySelectorAll("main table tr")[%d].cells[1].textContent`, i))
+		if items := p.info(want)["number_of_items_inserted"]; strings.ReplaceAll(strings.Fields(text)[0], ",", "") != fmt.Sprint(items) {
+			t.Errorf("%s has %s keys on the page, and %v by the API", want, text, items)
+		}
 	}
 }
 
@@ -317,10 +410,24 @@ func TestBrowserPages(t *testing.T) {
 			t.Errorf("%s is %d pixels wide on a screen of 360", path, wide)
 		}
 		unnamed := js[[]string](p, `[...document.querySelectorAll("input:not([type=hidden]), select, textarea")].filter(e => !e.labels.length).map(e => e.outerHTML)
-			.concat([...document.images].filter(i => !i.hasAttribute("alt")).map(i => i.outerHTML))`)
+			.concat([...document.images].filter(i => !i.hasAttribute("alt")).map(i => i.outerHTML))
+			.concat([...document.querySelectorAll("button, a, meter")].filter(e => !e.textContent.trim() && !e.ariaLabel).map(e => e.outerHTML))
+			.concat([...document.querySelectorAll("[tabindex]")].filter(e => e.tabIndex > 0 || e.tabIndex === 0 && !e.ariaLabel).map(e => e.outerHTML))`)
 		if len(unnamed) > 0 {
 			t.Errorf("%s: a screen reader has no name for %q", path, unnamed)
 		}
+	}
+	// The keyboard goes through a page from top to bottom, and everybody sees where it is.
+	p.at("/filter?name=crawler%3Aurls")
+	js[int](p, `globalThis.passed = []; document.addEventListener("focusin", (e) => passed.push(e.target)); 0`)
+	for range 24 {
+		p.do(chromedp.KeyEvent(kb.Tab))
+	}
+	if wrong := js[[]string](p, `passed.filter((e, i) => i && !(passed[i - 1].compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING)).map(e => e.outerHTML)`); len(wrong) > 0 {
+		t.Errorf("the keyboard jumps back to %q", wrong)
+	}
+	if n := js[int](p, `passed.length`); n < 20 || js[string](p, `getComputedStyle(document.activeElement).outlineStyle`) != "solid" {
+		t.Errorf("%d places for the keyboard, and the last is not to be seen", n)
 	}
 	p.do(chromedp.Click(chromedp.CSS(".who button")), chromedp.WaitVisible(chromedp.CSS("input[name=password]")))
 }
