@@ -274,19 +274,9 @@ func (f *Guava) Clone() (*Guava, error) {
 // Union adds the keys of other, which must be a Guava with the same strategy, funnel, m and k.
 // Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *Guava) Union(other Reader) error {
-	if err := f.bits.mayChange(); err != nil {
-		return err
-	}
-	g, err := sameSystem(f, other)
-	if err != nil {
-		return err
-	}
-	err = checkSame(same{"the strategy", f.strategy, g.strategy}, same{"the funnel", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})
-	if err != nil {
-		return err
-	}
-	f.bits.or(&g.bits)
-	return nil
+	return unite(&f.bits, f, other, func(g *Guava) (*bitArray, error) {
+		return &g.bits, checkSame(same{"the strategy", f.strategy, g.strategy}, same{"the funnel", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})
+	})
 }
 
 // Stats describes the filter. It reads the whole array.

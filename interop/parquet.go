@@ -272,9 +272,6 @@ func (f *Parquet) Clone() (*Parquet, error) {
 // filter was selected, with the same type and length. Otherwise it returns an error that
 // wraps bloom.ErrIncompatible.
 func (f *Parquet) Union(other Reader) error {
-	if err := f.bits.mayChange(); err != nil {
-		return err
-	}
 	if file, ok := other.(*ParquetFile); ok {
 		one, err := file.one()
 		if err != nil {
@@ -282,15 +279,9 @@ func (f *Parquet) Union(other Reader) error {
 		}
 		other = one
 	}
-	g, err := sameSystem(f, other)
-	if err != nil {
-		return err
-	}
-	if err := checkSame(same{"the type", f.typ, g.typ}, same{"the number of bytes", f.Bytes(), g.Bytes()}); err != nil {
-		return err
-	}
-	f.bits.or(&g.bits)
-	return nil
+	return unite(&f.bits, f, other, func(g *Parquet) (*bitArray, error) {
+		return &g.bits, checkSame(same{"the type", f.typ, g.typ}, same{"the number of bytes", f.Bytes(), g.Bytes()})
+	})
 }
 
 // Stats describes the filter. It reads the whole array.

@@ -33,6 +33,24 @@ func sameSystem[F Reader](into F, other Reader) (F, error) {
 	return g, nil
 }
 
+// unite sets the bits of other in to, the array of into. match returns the array of a
+// filter of the same type, or an error that names the difference.
+func unite[F Reader](to *bitArray, into F, other Reader, match func(g F) (*bitArray, error)) error {
+	if err := to.mayChange(); err != nil {
+		return err
+	}
+	g, err := sameSystem(into, other)
+	if err != nil {
+		return err
+	}
+	from, err := match(g)
+	if err != nil {
+		return err
+	}
+	to.or(from)
+	return nil
+}
+
 // noteBeyond is what a user should know of bits behind the m of a filter.
 func noteBeyond(a *bitArray, m uint64) []string {
 	n := a.beyond(m)

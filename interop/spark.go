@@ -219,20 +219,10 @@ func (f *Spark) Clone() (*Spark, error) {
 // Union adds the keys of other, which must be a Spark with the same version, type, seed, m and k.
 // Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *Spark) Union(other Reader) error {
-	if err := f.bits.mayChange(); err != nil {
-		return err
-	}
-	g, err := sameSystem(f, other)
-	if err != nil {
-		return err
-	}
-	err = checkSame(same{"the version", f.version, g.version}, same{"the type", f.typ, g.typ}, same{"the seed", f.seed, g.seed},
-		same{"m", f.m, g.m}, same{"k", f.k, g.k})
-	if err != nil {
-		return err
-	}
-	f.bits.or(&g.bits)
-	return nil
+	return unite(&f.bits, f, other, func(g *Spark) (*bitArray, error) {
+		return &g.bits, checkSame(same{"the version", f.version, g.version}, same{"the type", f.typ, g.typ}, same{"the seed", f.seed, g.seed},
+			same{"m", f.m, g.m}, same{"k", f.k, g.k})
+	})
 }
 
 // Stats describes the filter. It reads the whole array.
