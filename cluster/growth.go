@@ -30,6 +30,9 @@ type core struct {
 	name   string
 	wait   Wait
 	hash   bloom.Hash
+	// touch returns a write that changes nothing of what keys lie in, unless it is nil
+	// and they lie in slices.
+	touch func(b rueidis.Builder, key string) rueidis.Completed
 
 	current  atomic.Pointer[snapshot]
 	changing lock // one change of the record by this client at a time

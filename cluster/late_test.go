@@ -383,6 +383,33 @@ func TestWait(t *testing.T) {
 	if trues(added) != 0 || len(u.Keys) < 45 || u.Keys[0] < 50 {
 		t.Errorf("%d are told new, undecided are %v", trues(added), u.Keys)
 	}
+	// So do recipes, about what was new, and their strings stay as they are.
+	n := name(t)
+	recipe := func(w Wait) *RecipeFilter {
+		r, err := OpenRecipe(t.Context(), client, n, RecipeConfig{Bits: 20, Wait: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if added, err := recipe(c.Wait).Add(t.Context(), keys(0, 100)...); err != nil || trues(added) != 100 {
+		t.Errorf("a recipe: %d of 100 keys are new, %v", trues(added), err)
+	}
+	before, err := client.Do(t.Context(), client.B().Get().Key(n+"0").Build()).ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	impatient := recipe(Wait{Replicas: 2, Timeout: 10 * time.Millisecond})
+	added, err = impatient.Add(t.Context(), keys(50, 100)...)
+	if !errors.Is(err, ErrReplicas) || !errors.As(err, &u) || u.NotAdded || len(u.Keys) != 50 || u.Keys[0] != 50 || trues(added) != 0 {
+		t.Errorf("a recipe: %d are told new, %v", trues(added), err)
+	}
+	if added, err := impatient.Add(t.Context(), keys(0, 150)...); err != nil || trues(added) != 0 {
+		t.Errorf("a recipe: %d old keys are new, %v", trues(added), err)
+	}
+	if after, err := client.Do(t.Context(), client.B().Get().Key(n+"0").Build()).ToString(); err != nil || len(after) < len(before) || len(after) > 1<<20/8 {
+		t.Errorf("the string had %d bytes and has %d, %v", len(before), len(after), err)
+	}
 }
 
 // A context that has ended leaves all keys undecided.

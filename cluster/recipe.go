@@ -37,6 +37,8 @@ type RecipeConfig struct {
 	// MustExist makes OpenRecipe an error, [ErrNotFound], if no string of the filter
 	// is there: a misspelt name would begin a new crawl, silently.
 	MustExist bool
+	// Wait is for this client alone.
+	Wait Wait
 }
 
 // RecipeFilter is a filter as crawlers keep them in Redis strings by a recipe of
@@ -52,6 +54,7 @@ type RecipeConfig struct {
 // it was added; here it is a key as any other, with the bits that they set for it.
 type RecipeFilter struct {
 	client    rueidis.Client
+	wait      *core // that confirms what is written; nil if nothing is to be waited for
 	positions func(dst []uint64, key []byte) (block int, offsets []uint64)
 	strings   []string
 }
@@ -63,6 +66,12 @@ type RecipeFilter struct {
 // the caller's, who closes it.
 func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c RecipeConfig) (*RecipeFilter, error) {
 	f := &RecipeFilter{client: client}
+	switch {
+	case c.Wait.Replicas < 0 || c.Wait.Timeout < 0:
+		return nil, fmt.Errorf("cluster: waiting for %d replicas and %v; neither may be below 0", c.Wait.Replicas, c.Wait.Timeout)
+	case c.Wait.Replicas > 0:
+		f.wait = &core{client: client, wait: c.Wait, touch: touchString}
+	}
 	bits := c.Bits
 	switch c.Recipe {
 	case RecipeMD5, "":
@@ -153,9 +162,46 @@ func (f *RecipeFilter) ask(ctx context.Context, keys [][]byte, write bool) ([]bo
 	answers := make([]bool, len(keys))
 	var failures failures
 	for from := 0; from < len(keys); from += batchKeys {
-		exchange(ctx, f.client, f.parts(keys, from, min(from+batchKeys, len(keys)), write, answers), write, explain, &failures)
+		parts := f.parts(keys, from, min(from+batchKeys, len(keys)), write, answers)
+		exchange(ctx, f.client, slices.Clone(parts), write, explain, &failures)
+		if write && f.wait != nil {
+			f.confirm(ctx, parts, answers, &failures)
+		}
 	}
 	return answers, failures.err()
+}
+
+// confirm waits until replicas have the new keys of parts, and makes undecided those
+// that they do not confirm.
+func (f *RecipeFilter) confirm(ctx context.Context, parts []*part, answers []bool, failed *failures) {
+	isNew := func(i int) bool { return answers[i] }
+	var written []*part
+	var names []string
+	for _, p := range parts {
+		if slices.ContainsFunc(p.keys, isNew) {
+			written, names = append(written, p), append(names, p.key)
+		}
+	}
+	if len(written) == 0 {
+		return
+	}
+	for at, err := range f.wait.replicated(ctx, names, f.wait.wait.Replicas) {
+		if err == nil {
+			continue
+		}
+		failed.maybe = true
+		for _, i := range written[at].keys {
+			if answers[i] {
+				failed.undecided([]int{i}, err)
+				answers[i] = false
+			}
+		}
+	}
+}
+
+// touchString is a write that changes nothing of a string that is there.
+func touchString(b rueidis.Builder, key string) rueidis.Completed {
+	return b.Append().Key(key).Value("").Build()
 }
 
 // recipePart is a part whose keys have their bits in the same string.

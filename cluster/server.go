@@ -23,6 +23,8 @@ type ServerConfig struct {
 	ErrorRate float64
 	// Fixed ends the filter at its capacity: further keys are an error, [ErrFull].
 	Fixed bool
+	// There is no Wait: the filter lies on one machine, and "seen serve" answers when its
+	// disk has what was added, unless --fsync says otherwise.
 }
 
 // ServerFilter is a Bloom filter inside one server that has the BF commands: "seen

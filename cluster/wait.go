@@ -86,6 +86,10 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 	for attempt := 0; ; attempt++ {
 		var have int64
 		err := c.client.Dedicated(func(d rueidis.DedicatedClient) error {
+			touch := c.touch
+			if touch == nil {
+				touch = touchSlice
+			}
 			if err := d.Do(ctx, touch(d.B(), key)).Error(); err != nil {
 				return err
 			}
@@ -117,8 +121,8 @@ func (c *core) learn(ctx context.Context, key string, attempt int) error {
 	return ctx.Err()
 }
 
-// touch returns a command that is a write, and changes nothing.
-func touch(b rueidis.Builder, key string) rueidis.Completed {
+// touchSlice returns a command that is a write, and changes nothing.
+func touchSlice(b rueidis.Builder, key string) rueidis.Completed {
 	return b.Arbitrary("BITFIELD").Keys(key).Args("INCRBY", "i64", countAt, "1", "INCRBY", "i64", countAt, "-1").Build()
 }
 
@@ -154,7 +158,7 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 		free <- struct{}{}
 		group.Go(func() {
 			_ = c.client.Dedicated(func(d rueidis.DedicatedClient) error {
-				if err := d.Do(ctx, touch(d.B(), key)).Error(); err != nil {
+				if err := d.Do(ctx, touchSlice(d.B(), key)).Error(); err != nil {
 					return err
 				}
 				return c.waitForOne(ctx, d)
