@@ -1,10 +1,13 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"io"
+	"mime/multipart"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -185,5 +188,91 @@ func TestRubbishIsCheap(t *testing.T) {
 	}
 	if each := time.Since(start) / time.Duration(asked); each > time.Second {
 		t.Errorf("a page takes %v", each)
+	}
+}
+
+// A file may take longer than a page while it goes on.
+func TestSlowFiles(t *testing.T) {
+	source := &fake{open: true, keys: map[string]bool{"k": true}, slow: 15}
+	server := httptest.NewUnstartedServer(New(Config{Source: source}))
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+	server.Start()
+	defer server.Close()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	read := func(answer *http.Response, err error) (*http.Response, string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		return answer, text(t, answer)
+	}
+	if _, file := read(client.Get(server.URL + "/filter/download?name=a&format=dump")); file != "bytes of a"+strings.Repeat(".", 15) {
+		t.Errorf("the download is %q", file)
+	}
+	_, page := read(client.Get(server.URL + "/filter?name=a"))
+	body, sent := io.Pipe()
+	form := multipart.NewWriter(sent)
+	go func() {
+		_ = form.WriteField("csrf", proofField.FindStringSubmatch(page)[1])
+		part, err := form.CreateFormFile("file", "keys.txt")
+		for i := range 15 {
+			time.Sleep(20 * time.Millisecond)
+			_, err = fmt.Fprintln(part, "key", i)
+		}
+		if err == nil {
+			err = form.Close()
+		}
+		sent.CloseWithError(err)
+	}()
+	if answer, _ := read(client.Post(server.URL+"/filter/upload?name=a", form.FormDataContentType(), body)); !strings.HasSuffix(answer.Header.Get("Location"), "new=15&of=15") {
+		t.Errorf("%s to %s", answer.Status, answer.Header.Get("Location"))
+	}
+}
+
+// Pages that are not looked at any more take no place among those that are.
+func TestManyWatchersLeave(t *testing.T) {
+	filters := many(2000)
+	source := &fake{open: true, done: make(chan struct{}), overview: Overview{Filters: filters}}
+	server := httptest.NewServer(New(Config{Source: source, Every: 10 * time.Millisecond}))
+	defer server.Close()
+	defer close(source.done)
+	for round := range 2 { // the second finds the places of the first
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 200 {
+			all.Go(func() {
+				for {
+					r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/events", nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					answer, err := http.DefaultClient.Do(r)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_, err = io.ReadFull(answer.Body, make([]byte, 1000))
+					_ = answer.Body.Close()
+					if answer.StatusCode == http.StatusServiceUnavailable && round > 0 {
+						time.Sleep(10 * time.Millisecond) // those of the first round are about to go
+						continue
+					}
+					if err != nil || answer.StatusCode != http.StatusOK {
+						t.Errorf("round %d: %s, %v", round, answer.Status, err)
+					}
+					return
+				}
+			})
+		}
+		all.Wait()
+		leave()
+		http.DefaultClient.CloseIdleConnections()
 	}
 }

@@ -26,6 +26,7 @@ type fake struct {
 	name     string          // of it, if it is not a
 	expires  time.Duration
 	cut      bool // downloads fail in the middle
+	slow     int  // steps of a download
 	done     chan struct{}
 }
 
@@ -150,7 +151,12 @@ func (v *fakeVisitor) Download(name, format string, begin func() io.Writer) erro
 	if len(v.keys) == 0 {
 		return &Refused{http.StatusConflict, "It is empty."}
 	}
-	_, err := io.WriteString(begin(), "bytes of "+name)
+	out := begin()
+	_, err := io.WriteString(out, "bytes of "+name)
+	for range v.slow {
+		time.Sleep(20 * time.Millisecond)
+		_, err = io.WriteString(out, ".")
+	}
 	if v.cut {
 		err = errors.New("the disk is gone")
 	}
