@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/redis/rueidis"
+
+	"seen/interop"
 )
 
 // Engine is a client of Redis or Valkey, as all of this package takes it.
@@ -47,10 +48,7 @@ func AppendString(ctx context.Context, client Engine, b []byte, key string) ([]b
 // given name, which it keeps in a hash beside the string: the fields size and
 // hashIterations. If they are not there the error is [ErrNotFound].
 func RedissonSize(ctx context.Context, client Engine, name string) (m, k uint64, err error) {
-	key := "{" + name + "}:config"
-	if strings.Contains(name, "{") {
-		key = name + ":config"
-	}
+	key := interop.RedissonConfigKey(name)
 	values, err := client.Do(ctx, client.B().Hmget().Key(key).Field("size", "hashIterations").Build()).ToArray()
 	if err != nil {
 		return 0, 0, fmt.Errorf("cluster: %w", explain(key, err))

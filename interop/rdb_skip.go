@@ -10,6 +10,7 @@ const (
 	rdbSortedSet2   = 5
 	rdbQuickList    = 14
 	rdbStream       = 15
+	rdbHashPack     = 16
 	rdbQuickList2   = 18
 	rdbStream2      = 19
 	rdbStream3      = 21
@@ -18,7 +19,7 @@ const (
 )
 
 // oneString are the kinds that are one string.
-var oneString = map[byte]bool{rdbPlainValue: true, 9: true, 10: true, 11: true, 12: true, 13: true, 16: true, 17: true, 20: true}
+var oneString = map[byte]bool{rdbPlainValue: true, 9: true, 10: true, 11: true, 12: true, 13: true, rdbHashPack: true, 17: true, 20: true}
 
 // atBloom reports whether the value of a module that follows is a filter of RedisBloom.
 func (r *rdbReader) atBloom() bool {

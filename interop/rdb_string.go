@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -88,7 +89,8 @@ func stringKeys(s Spec, name string) (keys []string, full uint64, err error) {
 type rdbValue struct {
 	db   uint64
 	kind byte
-	text rdbText // of a string
+	text rdbText // of a string, or of a hash in one piece
+	hash map[string]string
 }
 
 // openInRDB opens the strings that s names in the RDB file b, with open.
@@ -102,6 +104,10 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	for _, key := range keys {
 		values[key] = nil
 	}
+	config := RedissonConfigKey(name)
+	if s.Name == redissonFormat.name && s.Params["m"] == "" && s.Params["k"] == "" {
+		values[config] = nil
+	}
 	err = walkRDB(b, func(r *rdbReader, kind byte, db uint64) error {
 		text := r.plainText()
 		key, err := text.bytes()
@@ -110,10 +116,16 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 		}
 		all, wanted := values[string(key)]
 		v := rdbValue{db: db, kind: kind}
-		if kind == rdbPlainValue {
+		switch {
+		case kind == rdbPlainValue || kind == rdbHashPack:
 			v.text = r.plainText()
-		} else {
+		case kind == rdbHash && wanted:
+			v.hash, err = r.hash()
+		default:
 			r.skipValue(kind)
+		}
+		if err != nil {
+			return err
 		}
 		if wanted && (s.Params["db"] == "" || s.Params["db"] == strconv.FormatUint(db, 10)) {
 			values[string(key)] = append(all, v)
@@ -125,6 +137,11 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	}
 	if err := checkRDB(b); err != nil {
 		return nil, err
+	}
+	if all := values[config]; len(all) > 0 {
+		if s, err = all[0].redisson(s, len(all)); err != nil {
+			return nil, fmt.Errorf("interop: redisson: key %q: %w; give m and k", config, err)
+		}
 	}
 	content, err := ReadStrings(s, name, func(key string) ([]byte, bool, error) {
 		switch all := values[key]; {
@@ -149,4 +166,111 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 		g.place = s
 	}
 	return f, nil
+}
+
+// redisson adds to s what the hash of Redisson's filter says, one of n under that key.
+func (v *rdbValue) redisson(s Spec, n int) (Spec, error) {
+	if n > 1 {
+		return s, fmt.Errorf("%w: it is in several databases", ErrSpec)
+	}
+	fields := v.hash
+	if v.kind == rdbHashPack {
+		b, err := v.text.bytes()
+		if err == nil {
+			fields, err = parseListPack(b)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	m, k := fields["size"], fields["hashIterations"]
+	if m == "" || k == "" {
+		return s, fmt.Errorf("%w: a value of kind %d without the fields size and hashIterations", ErrBadData, v.kind)
+	}
+	return s.with("m", m).with("k", k), nil
+}
+
+// hash reads a hash of strings, one by one.
+func (r *rdbReader) hash() (map[string]string, error) {
+	all := make(map[string]string)
+	for n := r.length(); n > 0 && r.err == nil; n-- {
+		name, value := r.plainText(), r.plainText()
+		if r.err != nil {
+			break
+		}
+		x, err := name.bytes()
+		if err != nil {
+			return nil, err
+		}
+		y, err := value.bytes()
+		if err != nil {
+			return nil, err
+		}
+		all[string(x)] = string(y)
+	}
+	return all, nil
+}
+
+// parseListPack reads a small hash as Redis has it since version 7: names and values in
+// turn. In front are its length in 32 bits and the number of texts in 16, and ff is its
+// end. A text is a number or bytes, told by its first bits, and is followed by its
+// length, for those who read backwards.
+func parseListPack(b []byte) (map[string]string, error) {
+	const head = 6
+	all := make(map[string]string)
+	r := rdbReader{rest: b}
+	r.take(head)
+	name, named := "", false
+	for r.err == nil {
+		before := len(r.rest)
+		text, end := r.packed()
+		switch {
+		case end:
+			return all, r.err
+		case named:
+			all[name] = text
+		default:
+			name = text
+		}
+		named = !named
+		// One byte of seven bits, and one more for each seven more.
+		for size := before - len(r.rest); size > 0; size >>= 7 {
+			r.take(1)
+		}
+	}
+	return nil, r.err
+}
+
+// packed reads a text of a list pack, or its end.
+func (r *rdbReader) packed() (text string, end bool) {
+	signed := func(bytes int) string {
+		n := uint64(0)
+		for i, c := range r.take(uint64(bytes)) {
+			n |= uint64(c) << (8 * i)
+		}
+		shift := 64 - 8*bytes
+		return strconv.FormatInt(int64(n<<shift)>>shift, 10)
+	}
+	switch c := r.take(1)[0]; {
+	case c < 0x80:
+		return strconv.Itoa(int(c)), false
+	case c < 0xc0:
+		return string(r.take(uint64(c & 0x3f))), false
+	case c < 0xe0: // 13 bits with a sign
+		n := int16(c&0x1f)<<8 | int16(r.take(1)[0])
+		return strconv.Itoa(int(n << 3 >> 3)), false
+	case c < 0xf0:
+		return string(r.take(uint64(c&0x0f)<<8 | uint64(r.take(1)[0]))), false
+	case c == 0xf0:
+		return string(r.take(uint64(binary.LittleEndian.Uint32(r.take(4))))), false
+	case c <= 0xf3:
+		return signed(int(c-0xf1) + 2), false
+	case c == 0xf4:
+		return signed(8), false
+	case c == 0xff:
+		return "", true
+	default:
+		r.fail("a text of a hash that begins with %#02x", c)
+	}
+	return "", false
 }

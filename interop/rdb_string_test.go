@@ -95,6 +95,17 @@ func TestStringsInRDB(t *testing.T) {
 				}
 			}
 		}
+		// Redisson keeps the size beside the string, in a small hash and in a larger one.
+		for db, entries := range []string{"128", "0"} {
+			if _, err := server.Do("CONFIG", "SET", "hash-max-listpack-entries", entries); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := server.Do("EVAL", `redis.call("SELECT", ARGV[1]) redis.call("SET", "f{x}", ARGV[2])
+				redis.call("HSET", "f{x}:config", "size", 2189, "hashIterations", 5, "expectedInsertions", 300, "falseProbability", "0.03", "big", -70000, "text", string.rep("x", 64))
+				redis.call("HSET", "f{x}:none", "size", 1)`, "0", strconv.Itoa(4+db), string(redisson.filter)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		do("SET", "another", strings.Repeat("x", 1000))
 		do("RPUSH", "list", "a", "b")
 		if _, err := server.Do("SAVE"); err != nil {
@@ -106,6 +117,12 @@ func TestStringsInRDB(t *testing.T) {
 		}
 		f := openAs(t, saved, c.from)
 		c.compareWith(f)
+		if !bytes.Contains(saved, []byte("\x10\x0bf{x}:config")) || !bytes.Contains(saved, []byte("\x04\x0bf{x}:config")) {
+			t.Error("Redis has not saved a hash of either kind")
+		}
+		for _, spec := range []string{"redisson:rdb=f{x},db=4", "redisson:rdb=f{x},db=5"} {
+			redisson.compare(t, spec, openAs(t, saved, spec))
+		}
 		// Out of the file, and into another.
 		expectBytes(t, "alone", rewrapped(t, f, nameOf(c.from)), bytes.TrimRight(written(t, c.filter), "\x00"))
 		expectBytes(t, "again", rewrapped(t, f, c.to), b)
@@ -169,6 +186,12 @@ func TestStringInRDBHostile(t *testing.T) {
 		{good, "redis-recipe:type=md5,bits=3,rdb=", `there is no string "0"`},
 		{file("0009", "\x00"+str("0")+str("ab")), "redis-recipe:type=md5,bits=3,rdb=", "has 2 bytes, and has at most 1"},
 		{good, "redisson:m=9,k=1,db=0", "give it with rdb=KEY"},
+		{good, "redisson:rdb=k", "give the number of bits and that of probes"},
+		{file("0009", entry+"\x04"+str("{k}:config")+"\x02"+str("size")+str("9")+str("hashIterations")+"\xc0\x01"), "redisson:rdb=k", ""},
+		{file("0009", entry+"\x04"+str("{k}:config")+"\x01"+str("size")+str("9")), "redisson:rdb=k", "without the fields size and hashIterations; give m and k"},
+		{file("0009", entry+"\x10"+str("{k}:config")+str("\x09\x00\x00\x00\x01\x00\x84size")), "redisson:rdb=k", "the value ends early"},
+		{file("0009", entry+"\x10"+str("{k}:config")+str("\x09\x00\x00\x00\x01\x00\xf5")), "redisson:rdb=k", "begins with 0xf5"},
+		{file("0009", entry+"\x00"+str("{k}:config")+str("x")), "redisson:rdb=k", "a value of kind 0 without"},
 		{broken, spec + "k", "does not match its checksum"},
 		{append(bytes.Clone(good), "*1\r\n"...), spec + "k", "12 bytes follow the end, where 8 belong"},
 		{good[:len(good)-9], spec + "k", "ends early"},
@@ -244,7 +267,7 @@ func FuzzRDB(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Add([]byte("REDIS0009\xfe\x01\x00\x010\xc3\x02\x03\x20\x01\x0e\x02\x01a\x01b\x15\x00\x01\x02\x03\x01\x02\x03\x04\x05\x00\xff12345678"))
-	specs := []Spec{{Name: "rdb"}, must(ParseSpec("redisson:rdb=0,m=2189,k=5")), must(ParseSpec("redis-recipe:type=md5,bits=10,blocks=2,rdb="))}
+	specs := []Spec{{Name: "rdb"}, must(ParseSpec("redisson:rdb=0,m=2189,k=5")), must(ParseSpec("redisson:rdb=0")), must(ParseSpec("redis-recipe:type=md5,bits=10,blocks=2,rdb="))}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if end := len(b) - 8; end >= 0 {
 			b = binary.LittleEndian.AppendUint64(b[:end:end], rdbChecksum(b[:end]))
