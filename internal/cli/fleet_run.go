@@ -132,7 +132,7 @@ func (r *fleetRun) consequence() string {
 	switch {
 	case !r.adds:
 		return ", nothing was changed"
-	case !r.maybe && r.prints && r.keep:
+	case !r.maybe && r.prints:
 		return ", and not added; they were printed, and another machine may print them too"
 	case !r.maybe:
 		return ", and not added"

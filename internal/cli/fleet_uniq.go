@@ -90,8 +90,9 @@ func (u *fleetUniq) deliver(b *stream.Block, v *flight.Verdicts) error {
 		return nil
 	}
 	// Nobody else may be told that an undecided line is new; so it must not be lost.
-	// Of one that is not in the filter the next run will be told, unless this one goes on.
-	inDoubt := !isFull(v.Err) && (u.run.keep || !notAdded(v.Err))
+	// Nor one that was not added, since the output has later ones. Where the filter is
+	// full the next run will be told.
+	inDoubt := !isFull(v.Err)
 	for _, i := range v.Undecided {
 		v.Yes[i] = inDoubt
 	}
