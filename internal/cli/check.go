@@ -49,7 +49,7 @@ SET may be a filter of another system, see "seen formats": content tells which, 
 	c.records.register(cmd)
 	c.hashing.registerSecret(cmd)
 	c.fleet.register(cmd, &c.hashing, false)
-	c.foreign.register(cmd)
+	c.foreign.registerTexts(cmd)
 	cmd.Flags().Lookup("quiet").Usage = "print nothing; the exit code is the answer"
 	return cmd
 }

@@ -63,7 +63,7 @@ is held against the full text of the set, and the result is exact.`,
 	f.records.register(cmd)
 	f.hashing.register(cmd)
 	f.fleet.register(cmd, &f.hashing, false)
-	f.foreign.register(cmd)
+	f.foreign.registerTexts(cmd)
 	return cmd
 }
 

@@ -30,21 +30,44 @@ func (f *foreignFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.must, "must-contain", nil, "fail unless every SET says yes to `KEY`, which was added: a guard against a wrong codec or funnel; may be repeated")
 }
 
+// registerTexts is register for a command whose sets may be texts.
+func (f *foreignFlags) registerTexts(cmd *cobra.Command) {
+	f.register(cmd)
+	f.format.mayLines = true
+	cmd.Flags().Lookup("format").Usage += "; or " + formatLines + ": a text, whatever its bytes"
+}
+
 func (f *foreignFlags) registerFormat(cmd *cobra.Command) {
 	cmd.Flags().Var(&f.format, "format", "what filters of other systems are, where content cannot tell; see \"seen formats\"")
 }
 
 // formatValue is a format and its parameters: NAME[:PARAM=VALUE,...].
-type formatValue struct{ spec interop.Spec }
+type formatValue struct {
+	spec     interop.Spec
+	mayLines bool // texts are sets of the command
+	lines    bool // they are texts, whatever their bytes look like
+}
+
+// formatLines is the format of a set that is a text.
+const formatLines = "lines"
 
 func (v *formatValue) Set(text string) error {
+	if v.lines = v.mayLines && text == formatLines; v.lines {
+		v.spec = interop.Spec{}
+		return nil
+	}
 	spec, err := interop.ParseSpec(text)
 	v.spec = spec
 	return err
 }
-func (v *formatValue) String() string { return v.spec.String() }
-func (v *formatValue) Type() string   { return "FORMAT" }
-func (v *formatValue) isSet() bool    { return v.spec.Name != "" }
+func (v *formatValue) String() string {
+	if v.lines {
+		return formatLines
+	}
+	return v.spec.String()
+}
+func (v *formatValue) Type() string { return "FORMAT" }
+func (v *formatValue) isSet() bool  { return v.spec.Name != "" }
 
 // foreignFile is an open filter of another system. Its content may lie in a file that
 // is mapped into memory, so that all calls go through a guard.
@@ -101,6 +124,9 @@ func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (kind, *for
 	}
 	if is, err := isFilterFile(name); err != nil || is {
 		return ownSet, nil, err
+	}
+	if flags.format.lines {
+		return textSet, nil, nil
 	}
 	f, err := openForeign(name, flags.format.spec, inspect)
 	if errors.Is(err, interop.ErrUnknown) {
@@ -190,29 +216,32 @@ func unknownFormat(err error) error {
 	return fmt.Errorf("%w; for a filter of another system that content does not tell give --format, see \"seen formats\"", err)
 }
 
-// warnOfBinary says that a set is read as a text whose content looks like none: a
-// filter of a format that content does not tell would say no to every key.
-func (a *app) warnOfBinary(name string, r *recordFlags) {
-	if r.quiet || r.zero || r.delimiter != "" {
-		return
+// checkText refuses to read a set as a text whose content looks like none, unless the
+// user has said that it is one: a filter that is damaged, or of a format that content
+// does not tell, would say no to every key.
+func checkText(name string, r *recordFlags, flags *foreignFlags) error {
+	if flags.format.lines || r.zero || r.delimiter != "" {
+		return nil
 	}
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return // opening a pipe would take from it what its reader is to have
+		return nil // opening a pipe would take from it what its reader is to have
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return // the reader says so
+		return err
 	}
 	defer f.Close()
 	start := make([]byte, 4096)
-	n, _ := io.ReadFull(f, start)
+	n, _ := io.ReadFull(f, start) // the reader says what is wrong, if anything is
 	start = start[:n]
 	// Bytes that no text has, in whatever encoding of one byte a letter or more.
 	control := func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b' }
-	if input.Compressed(start) || !slices.ContainsFunc(start, control) {
-		return
+	at := slices.IndexFunc(start, control)
+	if at < 0 || input.Compressed(start) {
+		return nil
 	}
-	fmt.Fprintf(a.env.Stderr, "seen: %s has bytes of no text and is read as lines; if it is a filter, give --format, see \"seen formats\"\n", name)
+	return fmt.Errorf("%s is neither a text nor a known filter: byte %d is 0x%02x; it may be a filter that is cut short, damaged or of a format that content does not tell "+
+		"(give --format, see \"seen formats\"); to have it read as lines, give --format %s", name, at, start[at], formatLines)
 }
 
 // merger returns a copy of the filter that can take up others.

@@ -41,7 +41,10 @@ func (a *app) formatsCommand() *cobra.Command {
 		Short: "list the filters of other systems that seen knows",
 		Long: `List the filters of other systems that seen knows: how --format names them, whether
 content tells them, whether they can be asked, built and merged, and whose they are.
-With NAMEs describe those: their parameters, and what they were verified against.`,
+With NAMEs describe those: their parameters, and what they were verified against.
+
+To check and filter, "--format lines" says that a SET is a text of one key a line,
+though it has bytes that no text has and would be refused.`,
 		Example: `  seen formats
   seen formats guava redisbloom
   seen formats --json | jq -r '.[] | select(.build) | .format'`,

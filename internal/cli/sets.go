@@ -38,7 +38,9 @@ func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *forei
 	case err != nil:
 		return nil, err
 	case kind == textSet:
-		a.warnOfBinary(name, r)
+		if err := checkText(name, r, flags); err != nil {
+			return nil, err
+		}
 		return a.readTextSet(name, r, h)
 	case kind == foreignSet:
 		s, err := f.lookup(r)
