@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 		return err
 	}
 	defer lock.Close()
-	f := &foreignFill{app: a, flags: b}
+	f := &foreignFill{app: a, flags: b, rateGiven: cmd.Flags().Changed("error-rate")}
 	if b.capacity != 0 {
 		err = f.directly(files, uint64(b.capacity))
 	} else {
@@ -69,12 +70,31 @@ type foreignFill struct {
 	flags       *buildFlags
 	filter      interop.Adder
 	keys, added uint64
+	rateGiven   bool
 }
 
-// Stats is what the filter says, with the number of keys also where it counts none.
+// layoutParams are the parameters of formats that say how large a filter is.
+var layoutParams = []string{"m", "k", "bits", "bytes", "blocks", "hashes", "width", "depth"}
+
+// explicit reports whether the format says how large the filter is.
+func (f *foreignFill) explicit() bool {
+	return slices.ContainsFunc(layoutParams, func(name string) bool { return f.flags.foreign.format.spec.Params[name] != "" })
+}
+
+// Stats is what the filter says, with the number of keys and what was asked for also
+// where the format has no place for them.
 func (f *foreignFill) Stats() bloom.Stats {
 	st := f.filter.Stats()
 	st.Added = max(st.Added, f.added)
+	if st.Capacity == 0 {
+		st.Capacity = uint64(f.flags.capacity)
+	}
+	switch {
+	case f.explicit() && !f.rateGiven:
+		st.AskedErrorRate = 0 // the layout decides, and none was asked for
+	case st.AskedErrorRate == 0 && f.flags.capacity != 0 && st.Added > st.Capacity:
+		st.AskedErrorRate = float64(f.flags.rate)
+	}
 	return st
 }
 
