@@ -80,6 +80,15 @@ func (f *File) HasHashes(found []bool, hs []uint64) (n int, err error) {
 	return f.asked().HasHashes(found, hs), nil
 }
 
+// Hash returns the hash of the filter's keys, for HasHash and HasHashes, or why keys
+// cannot be hashed, such as a missing secret.
+func (f *File) Hash() (bloom.Hash, error) {
+	if err := f.checkKeys(); err != nil {
+		return bloom.Hash{}, err
+	}
+	return f.view.Hash(), nil
+}
+
 // checkKeys returns why keys cannot be hashed or asked for.
 func (f *File) checkKeys() error {
 	if f.view == nil {

@@ -270,6 +270,7 @@ func TestSecretIsNeededForKeysOnly(t *testing.T) {
 	var missing *bloom.SecretError
 	for name, ask := range map[string]func() error{
 		"Has":        func() error { _, err := f.Has([]byte("key")); return err },
+		"Hash":       func() error { _, err := f.Hash(); return err },
 		"HasString":  func() error { _, err := f.HasString("key"); return err },
 		"HasKeys":    func() error { _, err := f.HasKeys(nil, [][]byte{{1}}); return err },
 		"HasStrings": func() error { _, err := f.HasStrings(nil, []string{"key"}); return err },

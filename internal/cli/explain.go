@@ -138,10 +138,11 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.HasStrings(make([]bool, 1), []string{""}); err != nil {
-		return err // the secret is missing, say
+	hash, err := f.Hash()
+	if err != nil {
+		return err
 	}
-	return a.explainAll(e, f.Info().Hash, keys, func(key []byte, h uint64) (*explanation, error) { return explainKey(f, key, h) })
+	return a.explainAll(e, hash, keys, func(key []byte, h uint64) (*explanation, error) { return explainKey(f, key, h) })
 }
 
 // explainAll explains keys that are arguments. They go the way of input records, so that

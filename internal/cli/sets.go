@@ -62,8 +62,13 @@ func openOwn(name string, h *hashFlags) (*lookupSet, error) {
 	if err != nil {
 		return nil, err
 	}
+	hash, err := f.Hash()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
 	return &lookupSet{
-		name: name, hash: f.Info().Hash, done: f.Close,
+		name: name, hash: hash, done: f.Close,
 		ask: func(found []bool, hs []uint64) error {
 			_, err := f.HasHashes(found, hs)
 			return err
