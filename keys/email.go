@@ -1,6 +1,9 @@
 package keys
 
-import "bytes"
+import (
+	"bytes"
+	"unicode"
+)
 
 // taggedDomains are the mail providers that deliver user+tag@domain to
 // user@domain for every user and say so in their documentation.
@@ -54,7 +57,7 @@ func shortenEmail(dst []byte, start int) []byte {
 	if at < 0 {
 		return dst
 	}
-	local, domain := b[:at], bytes.TrimSuffix(b[at+1:], []byte{'.'})
+	local, domain := b[:at], bytes.TrimRightFunc(b[at+1:], func(r rune) bool { return r == '.' || unicode.IsSpace(r) })
 	if !taggedDomains[string(domain)] || at == 0 || local[0] == '"' {
 		return dst[:start+at+1+len(domain)]
 	}

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +29,7 @@ func TestEmail(t *testing.T) {
 		"<>":                                    "",
 		"x>":                                    "x>",
 		"Team <a@b.c> <Other+Tag@FastMail.com>": "other@fastmail.com",
+		"a@x" + strings.Repeat(" .", 1<<19):     "a@x", // in one go
 	} {
 		if got := AppendEmail([]byte("kept "), []byte(in)); string(got) != "kept "+want {
 			t.Errorf("%q: %q, want %q", in, got, want)
