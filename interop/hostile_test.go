@@ -97,3 +97,44 @@ func TestParquetLongHeader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestParquetKeepsMaybe takes a file in which a row group has no filter to other places:
+// nowhere may it say no to a key of that group.
+func TestParquetKeepsMaybe(t *testing.T) {
+	one := must(NewParquet(ParquetConfig{Type: ParquetString, Bytes: 1024}))
+	f := &ParquetFile{
+		filters: []ParquetPart{{Column: "c", Physical: "BYTE_ARRAY", RowGroup: 0, Filter: one}},
+		lacking: []parquetPlace{{"c", 1}}, spec: Spec{Name: "parquet"},
+	}
+	f.index()
+	key := []byte("in group 1")
+	if !f.Has(key) {
+		t.Fatal("the file")
+	}
+	if s, w, in := Alone(f); in {
+		var b bytes.Buffer
+		if _, err := w.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		g, err := Open(b.Bytes(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !g.Has(key) {
+			t.Error("Alone says no")
+		}
+	}
+	if c, err := f.Clone(); err == nil {
+		t.Errorf("Clone says %v", c.Has(key))
+	}
+	into := must(NewParquet(ParquetConfig{Type: ParquetString, Bytes: 1024}))
+	if err := into.Union(f); err == nil {
+		t.Errorf("Union says %v", into.Has(key))
+	}
+	var b bytes.Buffer
+	if _, err := f.WriteTo(&b); err == nil {
+		if g, err := ParseParquet(b.Bytes(), ParquetString); err == nil && !g.Has(key) {
+			t.Error("WriteTo says no")
+		}
+	}
+}

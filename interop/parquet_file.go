@@ -354,6 +354,9 @@ func (f *ParquetFile) one() (*Parquet, error) {
 	if len(f.filters) != 1 {
 		return nil, fmt.Errorf("interop: parquet: the file has %d filters, of columns %s; choose one by column and rowgroup", len(f.filters), strings.Join(f.columns, ", "))
 	}
+	if len(f.lacking) > 0 || f.encrypted > 0 {
+		return nil, errors.New("interop: parquet: the file has row groups without a filter, or encrypted columns, which may have any key; choose one with a filter by column and rowgroup")
+	}
 	return f.filters[0].Filter, nil
 }
 
@@ -370,8 +373,8 @@ func (f *ParquetFile) Clone() (*Parquet, error) {
 // WriteTo writes the one filter of f with its header, or, if there are several, the
 // file as it is.
 func (f *ParquetFile) WriteTo(w io.Writer) (int64, error) {
-	if len(f.filters) == 1 {
-		return f.filters[0].Filter.WriteTo(w)
+	if one, err := f.one(); err == nil {
+		return one.WriteTo(w)
 	}
 	n, err := w.Write(f.raw)
 	return int64(n), err

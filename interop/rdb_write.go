@@ -27,6 +27,10 @@ type rdbFile struct {
 	db   uint64
 	keys []rdbKey
 	from Foreign // to whose memory the parts refer
+
+	// Of a value of the module, instead of keys: written anew only when the file is.
+	key     string
+	payload io.WriterTo
 }
 
 // rewrapRDB writes a filter that Redis holds as an RDB file with nothing else in it.
@@ -44,16 +48,10 @@ func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 		file.keys, err = g.rdbKeys(key)
 		return file, err
 	}
-	w, err := rewrapRedisBloom(f, Spec{})
-	if err != nil {
+	file.key = key
+	if file.payload, err = rewrapRedisBloom(f, Spec{}); err != nil {
 		return nil, errConvert(f, "rdb")
 	}
-	var b bytes.Buffer
-	if _, err := w.WriteTo(&b); err != nil {
-		return nil, err
-	}
-	payload := b.Bytes()
-	file.keys = []rdbKey{{payload[0], key, [][]byte{payload[1 : len(payload)-rdbTailSize]}}}
 	return file, nil
 }
 
@@ -88,6 +86,15 @@ func (f *Bitmap) rdbKeys(name string) (all []rdbKey, err error) {
 // WriteTo writes the file: its version, the database, the keys, and a checksum.
 func (f *rdbFile) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
+	keys := f.keys
+	if f.payload != nil {
+		var b bytes.Buffer
+		if _, err := f.payload.WriteTo(&b); err != nil {
+			return 0, err
+		}
+		payload := b.Bytes()
+		keys = []rdbKey{{payload[0], f.key, [][]byte{payload[1 : len(payload)-rdbTailSize]}}}
+	}
 	c := &countingWriter{w: w}
 	sum := ^uint64(0)
 	var err error
@@ -99,7 +106,7 @@ func (f *rdbFile) WriteTo(w io.Writer) (int64, error) {
 	}
 	write(fmt.Appendf(nil, "REDIS%04d", rdbVersion))
 	write(appendRDBLength([]byte{rdbDatabase}, f.db))
-	for _, k := range f.keys {
+	for _, k := range keys {
 		write(append(appendRDBLength([]byte{k.kind}, uint64(len(k.key))), k.key...))
 		for _, part := range k.parts {
 			write(part)
