@@ -39,7 +39,7 @@ var (
 // broke after the command was sent, nobody can know. Adding it again then answers
 // false if the first attempt has arrived, so a crawler that must not lose a page
 // takes undecided keys for new, and one that must not fetch twice takes them for
-// seen. If Err matches [ErrFull] the key was not in the filter.
+// seen. If [ErrFull] is all that Err has, the keys were not in the filter.
 type UndecidedError struct {
 	// Keys are the indices, ascending, of the keys in the call.
 	Keys []int

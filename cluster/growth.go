@@ -335,7 +335,7 @@ func (c *core) tidy(ctx context.Context, g *generation) (outdated bool, err erro
 	if err != nil {
 		return false, err
 	}
-	if now != nil && slices.ContainsFunc(now.Live, func(live generation) bool { return live.Epoch == g.Epoch }) {
+	if now != nil && !now.Dropped && slices.ContainsFunc(now.Live, func(live generation) bool { return live.Epoch == g.Epoch }) {
 		return false, nil // whoever ends it from now on knows of them
 	}
 	return true, c.unlink(ctx, g)
