@@ -47,6 +47,10 @@ func (s *Store) loadForeign(im *image) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Strings of an RDB file are laid out anew, in as much memory as a few bytes claim.
+	if _, inside := spec.Params["rdb"]; inside {
+		return nil, fmt.Errorf("store: format %s: a string is loaded by itself, without the RDB file around it", spec)
+	}
 	filter, err := interop.Open(body, spec)
 	if err != nil {
 		return nil, err

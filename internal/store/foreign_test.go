@@ -90,6 +90,9 @@ func TestForeignRefuses(t *testing.T) {
 		{AppendForeign(nil, interop.Spec{Name: "none"}, nil), ErrData},
 		{AppendForeign(nil, interop.Spec{Name: "rdb"}, nil), ErrData},
 		{foreignPayload(1e6), ErrMemory},
+		// Two short strings that stand for 16 GiB.
+		{AppendForeign(nil, interop.Spec{Name: "redis-recipe", Params: map[string]string{"type": "md5", "bits": "29", "blocks": "256", "rdb": "x"}},
+			[]byte("REDIS0009\x00\x02x0\x01a\x00\x04x255\x01b\xff\x00\x00\x00\x00\x00\x00\x00\x00")), ErrData},
 	} {
 		if _, err := s.Restore([]byte("f"), c.payload, time.Time{}, false); !errors.Is(err, c.want) {
 			t.Errorf("%v, want %v", err, c.want)

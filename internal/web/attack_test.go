@@ -276,3 +276,21 @@ func TestManyWatchersLeave(t *testing.T) {
 		http.DefaultClient.CloseIdleConnections()
 	}
 }
+
+// unread is a body that nobody may read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body of a GET is read")
+	return 0, io.EOF
+}
+
+// A file in a GET would fill the disk of whoever looks for a form in it.
+func TestBodyOfGetIsNotRead(t *testing.T) {
+	pages := New(Config{Source: &fake{password: "sesame"}})
+	for _, path := range []string{"/login", "/login?next=/filter", "/", "/filter?name=a", "/planner?n=1000"} {
+		r := httptest.NewRequest("GET", path, unread{t})
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+		pages.ServeHTTP(httptest.NewRecorder(), r)
+	}
+}

@@ -243,6 +243,8 @@ func (r *request) most(n int64) int64 {
 // fromUs refuses changes that do not come from a form of ours.
 func (r *request) fromUs() error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		// FormValue would read a body with a file, whatever its length.
+		r.Form, r.PostForm, r.Body = r.URL.Query(), url.Values{}, http.NoBody
 		return nil
 	}
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
