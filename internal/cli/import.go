@@ -3,10 +3,14 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +86,7 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 		if w, err := interop.Rewrap(f.filter, interop.Spec{Name: "redisbloom"}); err == nil {
 			if chunker, ok := w.(interop.Chunker); ok {
 				state = "a filter of the server's own"
-				return a.sendOwn(flags, chunker, as)
+				return a.sendOwn(flags, w, chunker, as)
 			}
 		}
 		payload, err := restorable(f)
@@ -106,6 +110,10 @@ func (a *app) sendWhole(flags *importFlags, name, as string, payload []byte) err
 		return fmt.Errorf("%s takes %s, and a command of Redis at most %s; ask the file itself with seen check and seen filter, or send its keys to the server",
 			name, formatBytes(uint64(len(payload))), formatBytes(uint64(limit)))
 	}
+	return a.sendRestore(flags, as, payload)
+}
+
+func (a *app) sendRestore(flags *importFlags, as string, payload []byte) error {
 	command := [][]byte{[]byte("RESTORE"), []byte(as), []byte("0"), payload}
 	if flags.replace {
 		command = append(command, []byte("REPLACE"))
@@ -113,25 +121,68 @@ func (a *app) sendWhole(flags *importFlags, name, as string, payload []byte) err
 	return a.order(&flags.server, command...)
 }
 
-// sendOwn sends a filter of RedisBloom, in chunks, so that it may have any size; under
-// another name, since a filter that is there in part says no to keys that it will have.
-func (a *app) sendOwn(flags *importFlags, chunker interop.Chunker, as string) error {
+// mostAtOnce is the length of the longest payload that is sent in one command.
+var mostAtOnce = int64(resp.DefaultLimits.Bulk)
+
+// errAtOnce says that a payload is longer than that.
+var errAtOnce = errors.New("longer than a command")
+
+// sendOwn sends a filter of RedisBloom: in one command if it can be, and otherwise in
+// chunks.
+func (a *app) sendOwn(flags *importFlags, whole io.WriterTo, chunker interop.Chunker, as string) error {
+	var payload bytes.Buffer
+	switch _, err := whole.WriteTo(&capped{to: &payload, room: mostAtOnce}); {
+	case err == nil:
+		return a.sendRestore(flags, as, payload.Bytes())
+	case !errors.Is(err, errAtOnce):
+		return err
+	}
+	payload = bytes.Buffer{} // which is as long as a command
+	return a.sendChunked(flags, chunker, as)
+}
+
+// capped passes room bytes on, and then fails.
+type capped struct {
+	to   io.Writer
+	room int64
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.room -= int64(len(p)); c.room < 0 {
+		return 0, errAtOnce
+	}
+	return c.to.Write(p)
+}
+
+// sendChunked sends a filter under another name until it is whole, since one that is
+// there in part says no to keys that it will have.
+func (a *app) sendChunked(flags *importFlags, chunker interop.Chunker, as string) error {
 	name, part := []byte(as), []byte(as+":import-"+rand.Text())
-	return a.orders(&flags.server, func(send func(command ...[]byte) (resp.Value, error)) error {
+	begun := false
+	err := a.orders(&flags.server, func(send func(command ...[]byte) (resp.Value, error)) error {
 		if !flags.replace {
 			if v, err := send([]byte("EXISTS"), name); err != nil || v.Int != 0 {
 				return cmp.Or(err, errBusy(as))
 			}
 		}
-		err := sendChunks(chunker, part, send)
-		if err == nil {
-			err = takeName(flags.replace, part, name, send)
+		begun = true
+		if err := sendChunks(chunker, part, send); err != nil {
+			return err
 		}
-		if err != nil {
-			_, _ = send([]byte("DEL"), part) // the first error is the one to tell
-		}
-		return err
+		return takeName(flags.replace, part, name, send)
 	})
+	if err == nil || !begun {
+		return err
+	}
+	// Over a connection of its own: the other may be what has failed.
+	again := *a
+	var stop context.CancelFunc
+	again.ctx, stop = context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
+	defer stop()
+	if again.order(&flags.server, []byte("DEL"), part) != nil {
+		return fmt.Errorf("%w; a part of the filter may be left in the server, as %q", err, part)
+	}
+	return err
 }
 
 func errBusy(name string) error {

@@ -4,11 +4,13 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"seen/internal/resp"
 	"seen/interop"
 )
 
@@ -46,13 +48,20 @@ func TestImport(t *testing.T) {
 		s.expect(":1", "BF.EXISTS", name, "a")
 		s.expect("-ERR store: the filter is of another system and can only be asked: format "+format, "BF.ADD", name, "x")
 	}
-	// One of RedisBloom comes in chunks, and has its name when all of it is there.
+	// One of RedisBloom comes whole, or in chunks, and has its name when all of it is there.
 	links := vectorFolder + "redisbloom-many-links"
 	must("a filter of the server's own", "--name", "links", links)
-	if text, code := seenOutput(t, "import", "--server", s.addr, "--name", "links", links); code != ExitError || !strings.Contains(text, "give --replace") {
+	if text, code := seenOutput(t, "import", "--server", s.addr, "--name", "links", links); code != ExitError || !strings.Contains(text, "BUSYKEY") {
 		t.Errorf("a second time: exit code %d\n%s", code, text)
 	}
-	must("", "-q", "--replace", "--name", "links", links)
+	mostAtOnce = 1000
+	defer func() { mostAtOnce = int64(resp.DefaultLimits.Bulk) }()
+	if text, code := importHere(t, s.addr, links, "--name", "links"); code != ExitError || !strings.Contains(text, "give --replace") {
+		t.Errorf("a second time in chunks: exit code %d\n%s", code, text)
+	}
+	if text, code := importHere(t, s.addr, links, "--replace", "--name", "links"); code != ExitOK {
+		t.Errorf("in chunks: exit code %d\n%s", code, text)
+	}
 	keys, err := os.ReadFile(links + "/keys.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -134,4 +143,36 @@ func writeForeign(t *testing.T, name, format string, capacity uint64, errorRate 
 		t.Fatal(err)
 	}
 	return name
+}
+
+// importHere runs seen import in this process, where mostAtOnce may be lower.
+func importHere(t *testing.T, addr, name string, args ...string) (text string, code int) {
+	t.Helper()
+	var errs bytes.Buffer
+	code = Run(t.Context(), Env{
+		Args:  append([]string{"import", "--server", addr, name}, args...),
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &errs,
+	})
+	return errs.String(), code
+}
+
+// TestImportLeavesNothing sends a filter in chunks as a user who may not rename: no part
+// of it stays.
+func TestImportLeavesNothing(t *testing.T) {
+	mostAtOnce = 1000
+	defer func() { mostAtOnce = int64(resp.DefaultLimits.Bulk) }()
+	dir := t.TempDir()
+	s := startServed(t, dir+"/data")
+	s.must("ACL", "SETUSER", "sender", "on", ">sesame", "~*", "+@all", "-rename", "-renamenx")
+	if err := os.WriteFile(dir+"/password", []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, code := importHere(t, s.addr, vectorFolder+"redisbloom-many-links", "--user", "sender", "--password-file", dir+"/password")
+	if code != ExitError || !strings.Contains(text, "NOPERM") || strings.Contains(text, "left in the server") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if v := s.must("KEYS", "*"); v.String() != "[]" {
+		t.Errorf("parts are left over: %v", v)
+	}
+	s.stop()
 }
