@@ -2,7 +2,7 @@
 # what else a task needs it installs by itself (scripts/deps).
 
 GO ?= go
-FUZZTIME ?= 5s
+FUZZTIME ?= 3s
 CLIFLAGS ?=
 FILTERFLAGS ?=
 SERVERFLAGS ?=
