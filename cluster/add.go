@@ -15,11 +15,6 @@ const (
 	// mergedKeys is the most keys of one BITFIELD, so that no command keeps an engine
 	// busy for long.
 	mergedKeys = 256
-	// fewKeys is how many keys are written to a slice at once however small it is.
-	fewKeys = 8
-	// roundShare is the part of its capacity, as a divisor, that is written to a slice
-	// before its count is looked at again.
-	roundShare = 32
 )
 
 // written is a slice that a round has written to, and the keys: those of
@@ -77,7 +72,8 @@ func (c *core) addBatch(ctx context.Context, b *batch) {
 		if looked = !looked && b.mayBeFull(s.newest()); looked {
 			b.full = true
 		} else {
-			c.write(ctx, b, s)
+			for c.write(ctx, b, s) {
+			}
 		}
 		if len(b.items) == 0 {
 			return
@@ -162,49 +158,57 @@ func (c *core) settle(ctx context.Context, b *batch, s *snapshot) (*snapshot, er
 	return c.current.Load(), nil
 }
 
-// write writes the items that no layer has to the newest one, and decides them.
-func (c *core) write(ctx context.Context, b *batch, s *snapshot) {
-	if len(b.items) == 0 {
-		return
-	}
+// write writes items that no layer has to the newest one, as many as it has room for
+// at once, and decides them. It reports whether others can be written just so: their
+// bits need not be asked for again, since the answers to the writes have them.
+func (c *core) write(ctx context.Context, b *batch, s *snapshot) bool {
 	l := s.newest()
-	counts := b.spans
-	b.order, b.spans, b.commands = b.order[:0], nil, b.commands[:0]
-	spans := b.sortBySlice(l, func(it *item) bool { return it.doubt == certain })
-	parts := b.confirm
+	want := 0
+	for i := range b.items {
+		if b.items[i].doubt == certain {
+			want++
+		}
+	}
+	if want == 0 {
+		return false
+	}
+	granted := l.take(ctx, want)
+	if granted == 0 {
+		b.full = true
+		return false
+	}
+	b.order, b.spans, b.commands = b.order[:0], b.spans[:0], b.commands[:0]
+	// The first ones, whichever their slices are: so all slices get the same share.
+	room := granted
+	spans := b.sortBySlice(l, func(it *item) bool {
+		if it.doubt != certain || room == 0 {
+			return false
+		}
+		room--
+		return true
+	})
+	parts := b.confirm[:0]
 	for _, sp := range spans {
-		to := min(sp.to, sp.from+l.roundKeys(counts))
-		for from := sp.from; from < to; from += mergedKeys {
-			p := written{sp.key, from, min(to, from+mergedKeys)}
+		for from := sp.from; from < sp.to; from += mergedKeys {
+			p := written{sp.key, from, min(sp.to, from+mergedKeys)}
 			b.commands = append(b.commands, c.bitfield(b, l, p))
 			parts = append(parts, p)
 		}
 	}
-	b.spans, b.confirm = counts[:0], parts[:0]
-	if len(b.commands) == 0 {
-		return
-	}
-	for i, r := range b.send(ctx, c.client) {
-		if b.decide(l, parts[i], r, s) {
+	b.confirm = parts[:0]
+	results := b.send(ctx, c.client)
+	l.gate.done(granted)
+	var t tally
+	for i, r := range results {
+		if count, ok := b.decide(l, parts[i], r, s); ok {
+			t.add(parts[i].key, count)
 			b.confirm = append(b.confirm, parts[i])
 		}
 	}
+	l.gate.learn(t.atLeast(l.Slices))
 	c.confirm(ctx, b)
 	b.keep(func(it *item) bool { return it.at >= 0 })
-}
-
-// roundKeys returns how many keys may be written to a slice before its count is
-// looked at again: all of a batch, but for small slices. A layer of one slice is
-// filled exactly, by the count that was read.
-func (l *layer) roundKeys(read []span) int {
-	n := max(fewKeys, l.Capacity/l.Slices/roundShare)
-	if l.Slices == 1 && len(read) > 0 {
-		sp := &read[len(read)-1]
-		if count := uint64(sp.count); sp.layer == l && count < l.Capacity {
-			n = min(n, l.Capacity-count)
-		}
-	}
-	return int(min(n, batchKeys))
+	return len(b.items) > 0 && ctx.Err() == nil && !b.closed && b.missing == nil && b.passing == nil
 }
 
 // bitfield returns the command that sets the bits of a part's keys and returns the
@@ -249,8 +253,9 @@ func (s *snapshot) isLast() bool {
 const headerAnswers = 2
 
 // decide looks at the answer to a part's BITFIELD, and reports whether it was
-// written. Items that are decided get a negative index.
-func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) bool {
+// written and the count that the slice has since. Items that are decided get a
+// negative index.
+func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) (count int64, ok bool) {
 	answers, err := r.ToArray()
 	probes := l.Lines * l.Lanes
 	if err == nil && len(answers) != headerAnswers+(p.to-p.from)*probes {
@@ -258,12 +263,12 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 	}
 	if err != nil {
 		b.undecided(p, err)
-		return false
+		return 0, false
 	}
 	head, err := answers[0].ToInt64()
 	if err != nil {
 		b.undecided(p, err)
-		return false
+		return 0, false
 	}
 	owned, open := l.owns(head), head == l.head
 	switch {
@@ -297,7 +302,8 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 		b.answers[it.at] = isNew && it.found == nowhere
 		it.at = ^it.at
 	}
-	return owned
+	count, _ = answers[1].ToInt64()
+	return count, owned
 }
 
 // undecided deals with a part whose BITFIELD has failed.

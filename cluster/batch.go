@@ -257,6 +257,13 @@ func (b *batch) read(ctx context.Context, c *core, s *snapshot) {
 		b.evaluate(sp, results[:n], newest)
 		results = results[n:]
 	}
+	var t tally
+	for i := range b.spans {
+		if sp := &b.spans[i]; sp.layer == newest {
+			t.add(sp.key, sp.count)
+		}
+	}
+	newest.gate.learn(t.atLeast(newest.Slices))
 }
 
 // evaluate looks at what the engine has answered for one slice.
@@ -322,6 +329,7 @@ func (b *batch) header(sp *span, r rueidis.RedisResult, newest *layer) doubt {
 	isSealed := head != sp.layer.head
 	switch {
 	case !sp.layer.owns(head):
+		sp.count = 0
 		b.miss(sp)
 		return lost
 	case sp.layer == newest && isSealed:

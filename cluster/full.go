@@ -39,13 +39,25 @@ func (b *batch) mayBeFull(l *layer) bool {
 // some slices are counted, too. If anything fails, the next write tries again: until
 // the layer is sealed it takes keys.
 func (c *core) checkFull(ctx context.Context, l *layer) {
-	if !l.checking.TryLock() {
+	looks := l.looks.Load()
+	if l.checking.take(ctx) != nil {
 		return
 	}
-	defer l.checking.Unlock()
+	defer l.checking.release()
+	if l.looks.Load() != looks || c.current.Load().newest() != l {
+		return // another call has looked meanwhile
+	}
+	defer l.looks.Add(1)
+	if c.lookFull(ctx, l) != nil && ctx.Err() == nil {
+		l.gate.moreRoom(int64(max(fewKeys, l.Capacity/stuckShare)))
+	}
+}
+
+// lookFull is what checkFull does.
+func (c *core) lookFull(ctx context.Context, l *layer) error {
 	counts, err := c.counts(ctx, l)
 	if err != nil {
-		return
+		return err
 	}
 	var sum, most uint64
 	for _, n := range counts {
@@ -56,18 +68,19 @@ func (c *core) checkFull(ctx context.Context, l *layer) {
 	if sum >= l.Capacity {
 		ratio, err := c.trueShare(ctx, l, counts)
 		if err != nil {
-			return
+			return err
 		}
 		keys *= min(1, ratio)
 		if keys >= float64(l.Capacity-l.Capacity/fullShare) {
-			_ = c.closeLayer(ctx, l)
-			return
+			return c.closeLayer(ctx, l)
 		}
 	}
+	missing := float64(l.Capacity) - keys
+	l.gate.looked(int64(sum), int64(math.Ceil(missing)))
 	// Each slice will get its part of what is missing; look again when one has got half
 	// of it.
-	missing := (float64(l.Capacity) - keys) / float64(l.Slices)
-	l.checkAt.Store(most + max(1, uint64(missing/2)))
+	l.checkAt.Store(most + max(1, uint64(missing/float64(l.Slices)/2)))
+	return nil
 }
 
 // closeLayer seals a full layer, and makes the next unless the filter is to have

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,7 +58,9 @@ type layer struct {
 	fresh bool
 	// checkAt is the count of a slice from which on the layer may be full.
 	checkAt  atomic.Uint64
-	checking sync.Mutex
+	checking lock
+	looks    atomic.Uint64 // that this client has had at the counts of all slices
+	gate     gate
 }
 
 const (
@@ -79,6 +81,7 @@ func (c *core) newLayer(g *generation, index int, fresh bool) *layer {
 		prefix: slicePrefix(c.name, g.Epoch, index), head: headOf(g.Epoch),
 	}
 	l.checkAt.Store(max(1, l.Capacity/l.Slices))
+	l.gate.fullAt = int64(min(l.Capacity, math.MaxInt64))
 	return l
 }
 
