@@ -50,6 +50,7 @@ SET may be a filter of another system, see "seen formats": content tells which, 
 	c.hashing.registerSecret(cmd)
 	c.fleet.register(cmd, &c.hashing, false)
 	c.foreign.registerTexts(cmd)
+	c.foreign.login = &c.fleet
 	cmd.Flags().Lookup("quiet").Usage = "print nothing; the exit code is the answer"
 	return cmd
 }

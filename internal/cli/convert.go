@@ -17,6 +17,7 @@ import (
 // convertFlags are the flags of "seen convert".
 type convertFlags struct {
 	foreign foreignFlags
+	login   fleetFlags
 	to      formatValue
 	quiet   bool
 }
@@ -41,6 +42,8 @@ the files chunk-NNN.bin that BF.LOADCHUNK takes.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.convert(cmd, &c, args[0], args[1]) },
 	}
 	c.foreign.registerFormat(cmd)
+	c.login.registerPassword(cmd)
+	c.foreign.login = &c.login
 	cmd.Flags().Var(&c.to, "to", "what to write; see \"seen formats\"")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "no report")
 	_ = cmd.MarkFlagRequired("to")
@@ -48,6 +51,9 @@ the files chunk-NNN.bin that BF.LOADCHUNK takes.`,
 }
 
 func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error {
+	if err := c.login.check(cmd, in); err != nil {
+		return err
+	}
 	kind, f, err := a.kindOf(in, &c.foreign, true)
 	switch {
 	case err != nil:

@@ -122,11 +122,17 @@ func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error 
 }
 
 func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
-	isFilter, err := isFilterFile(name)
-	if err != nil {
+	kind, foreign, err := a.kindOf(name, new(foreignFlags), true)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !isFilter {
+	case kind == foreignSet:
+		defer foreign.Close()
+		return foreign.read(func() error {
+			return fmt.Errorf("%s is a filter of another system, of format %s: seen explain tells only about seen's own filters; seen check and seen info answer for it",
+				name, foreign.filter.Describe().Format)
+		})
+	case kind == textSet:
 		return fmt.Errorf("%s is a text and no filter: it holds its lines as they are, and there is nothing to explain", name)
 	}
 	o, err := e.hashing.load()

@@ -64,6 +64,7 @@ is held against the full text of the set, and the result is exact.`,
 	f.hashing.register(cmd)
 	f.fleet.register(cmd, &f.hashing, false)
 	f.foreign.registerTexts(cmd)
+	f.foreign.login = &f.fleet
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type fleetFlags struct {
 	adds         bool       // the command adds keys
 	hashing      *hashFlags // of the command
 	needRedis    []string   // flags without a meaning of their own
+	forLogin     []string   // flags that also have one for a SET that is redis://HOST/NAME
 }
 
 // serverPort is the port of "seen serve".
@@ -86,12 +88,19 @@ func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
 
 // registerLogin gives cmd the flags about the connection.
 func (f *fleetFlags) registerLogin(cmd *cobra.Command) {
+	f.registerPassword(cmd)
+	flags := cmd.Flags()
+	f.timeout = durationValue(30 * time.Second)
+	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, through reconnections and failovers")
+	f.needRedis = append(f.needRedis, "timeout")
+}
+
+// registerPassword gives cmd the flags that say who asks.
+func (f *fleetFlags) registerPassword(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "in Redis: log in as `USER`")
 	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password in `FILE` (default: that in the environment, "+passwordVariable+")")
-	f.timeout = durationValue(30 * time.Second)
-	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, through reconnections and failovers")
-	f.needRedis = append(f.needRedis, "user", "password-file", "timeout")
+	f.forLogin = append(f.forLogin, "user", "password-file")
 }
 
 // registerCreation gives a command that adds the flags that create a filter.
@@ -109,18 +118,23 @@ func (f *fleetFlags) arguments(cmd *cobra.Command, args []string) error {
 	if f.isSet() {
 		return nil
 	}
-	if err := f.check(cmd); err != nil {
+	if err := f.check(cmd, args[:min(1, len(args))]...); err != nil {
 		return err
 	}
 	return arguments(1, anyMore, "SET")(cmd, args)
 }
 
-// check refuses flags that say nothing without --redis or --server.
-func (f *fleetFlags) check(cmd *cobra.Command) error {
+// check refuses flags that say nothing without --redis or --server. Those to log in
+// are also for sets that lie in strings of Redis.
+func (f *fleetFlags) check(cmd *cobra.Command, sets ...string) error {
 	if f.isSet() {
 		return nil
 	}
-	for _, name := range f.needRedis {
+	refused := f.needRedis
+	if !slices.ContainsFunc(sets, redisurl.Is) {
+		refused = slices.Concat(refused, f.forLogin)
+	}
+	for _, name := range refused {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s needs --redis or --server", name)
 		}

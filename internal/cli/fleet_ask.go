@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"seen/internal/flight"
@@ -10,7 +12,7 @@ import (
 // checkFleet refuses flags that --redis and --server leave no meaning.
 func (f *filterFlags) checkFleet(cmd *cobra.Command) error {
 	if !f.fleet.isSet() {
-		return f.fleet.check(cmd)
+		return f.fleet.check(cmd, slices.Concat(f.sets, f.keep, f.drop)...)
 	}
 	for _, name := range []string{"set", "keep", "drop", "any", "all", "tag", "confirm", "memory"} {
 		if cmd.Flags().Changed(name) {

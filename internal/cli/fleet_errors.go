@@ -51,20 +51,32 @@ func (f *fleetFlags) explain(err error) error {
 		return advised(err, fmt.Sprintf("\"seen clear %s\" makes the filter whole, and empty", where))
 	case errors.Is(err, cluster.ErrOtherParameters) && strings.Contains(text, "its own parameters"):
 		return advised(err, f.ownParameters(text))
+	case strings.Contains(text, "no record of a filter"):
+		// It may be a bitmap, of which a reader of the record can say nothing of use.
+		return adding(strings.SplitAfter(text, "no record of a filter")[0]+", and so no filter that a fleet shares",
+			"a string of Redisson or another system is asked with \"seen check --format FORMAT redis://HOST/NAME\", see \"seen formats\"")
 	case errors.Is(err, cluster.ErrNoBloom):
 		return advised(err, "use --redis, or --server with a \"seen serve\"")
 	case errors.Is(err, context.DeadlineExceeded):
 		return oneLine{strings.ReplaceAll(text, context.DeadlineExceeded.Error(), fmt.Sprintf("no answer within --timeout %v", &f.timeout))}
+	case strings.Contains(text, "OOM command"):
+		return adding(text, "raise the maxmemory of the engine or make a smaller filter")
+	case f.redis != "" && strings.Contains(text, "unknown command"):
+		return adding(text, "this is no Redis or Valkey: for a \"seen serve\" or another server of Bloom filters use --server in place of --redis")
+	}
+	return explainLogin(err)
+}
+
+// explainLogin tells what to do about an engine that refuses who asks.
+func explainLogin(err error) error {
+	text := err.Error()
+	switch {
 	case strings.Contains(text, "NOAUTH"):
 		return oneLine{strings.SplitAfter(text, "NOAUTH")[0] + ": a password is wanted; give it with --password-file or in " + passwordVariable + ", and a user with --user"}
 	case strings.Contains(text, "WRONGPASS"):
 		return adding(text, "see --user and --password-file")
 	case strings.Contains(text, "NOPERM"):
 		return adding(text, "choose another with --user and --password-file")
-	case strings.Contains(text, "OOM command"):
-		return adding(text, "raise the maxmemory of the engine or make a smaller filter")
-	case f.redis != "" && strings.Contains(text, "unknown command"):
-		return adding(text, "this is no Redis or Valkey: for a \"seen serve\" or another server of Bloom filters use --server in place of --redis")
 	}
 	return err
 }

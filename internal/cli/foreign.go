@@ -23,6 +23,7 @@ import (
 type foreignFlags struct {
 	format formatValue
 	must   []string
+	login  *fleetFlags // who asks a running engine; nil: whom address and environment name
 }
 
 func (f *foreignFlags) register(cmd *cobra.Command) {
@@ -111,7 +112,7 @@ const (
 // can be read only once, and a filter has to be mapped.
 func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (kind, *foreignFile, error) {
 	if redisurl.Is(name) {
-		f, err := a.openLive(name, flags.format.spec, inspect)
+		f, err := a.openLive(name, flags, inspect)
 		return foreignSet, f, err
 	}
 	info, err := os.Stat(name)

@@ -18,7 +18,8 @@ const liveTimeout = 2 * time.Minute
 
 // openLive reads a filter of another system that lies in strings of a running engine:
 // redis://HOST/NAME. The strings are copied, a piece at a time, and nothing is written.
-func (a *app) openLive(address string, spec interop.Spec, inspect bool) (*foreignFile, error) {
+func (a *app) openLive(address string, flags *foreignFlags, inspect bool) (*foreignFile, error) {
+	spec := flags.format.spec
 	if spec.Name == "" {
 		return nil, usagef("a string of Redis does not tell what it is: give --format, for example redisson or redis-recipe:type=md5; or --redis for a filter of seen")
 	}
@@ -29,22 +30,26 @@ func (a *app) openLive(address string, spec interop.Spec, inspect bool) (*foreig
 	if at.Name == "" {
 		return nil, usagef("%s: the name of the filter is missing, as in redis://HOST/NAME", at)
 	}
-	if err := new(fleetFlags).login(a, &at); err != nil {
+	login := flags.login
+	if login == nil {
+		login = new(fleetFlags)
+	}
+	if err := login.login(a, &at); err != nil {
 		return nil, err
 	}
 	client, err := at.Dial()
 	if err != nil {
-		return nil, err
+		return nil, explainLogin(err)
 	}
 	defer client.Close()
 	live := liveStrings{ctx: a.ctx, client: client}
 	f := &foreignFile{name: at.String()}
 	if spec, err = live.complete(spec, at.Name); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
+		return nil, explainLogin(fmt.Errorf("%s: %w", f.name, err))
 	}
 	content, err := live.content(spec, at.Name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
+		return nil, explainLogin(fmt.Errorf("%s: %w", f.name, err))
 	}
 	f.size = int64(len(content))
 	return f, f.open(content, spec, inspect)

@@ -83,6 +83,41 @@ func TestLiveStrings(t *testing.T) {
 	if code, _, stderr := run("", "check", at("myfilter"), "key"); code != ExitError || !strings.Contains(stderr, "--format") {
 		t.Errorf("without a format: exit code %d, %q", code, stderr)
 	}
+	for _, command := range [][]string{{"explain", at("myfilter"), "key"}, {"info", at("myfilter")}} {
+		if code, out, stderr := run("", command...); code != ExitError || out != "" || !strings.Contains(stderr, "no filter that a fleet shares") || !strings.Contains(stderr, "--format") {
+			t.Errorf("%s: exit code %d, %q, %q", command[0], code, out, stderr)
+		}
+	}
+	testLiveLogin(t, server, run, at("myfilter"))
+}
+
+// testLiveLogin asks the filter of Redisson at address when its engine wants a password.
+func testLiveLogin(t *testing.T, server *redistest.Server, run func(stdin string, args ...string) (int, string, string), address string) {
+	if _, err := server.Do("CONFIG", "SET", "requirepass", "x"); err != nil {
+		t.Fatal(err)
+	}
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{"check", "--format", "redisson", address, "key"},
+		{"filter", "-v", "--format", "redisson", "--set", address},
+		{"info", "--format", "redisson", address},
+		{"convert", "--format", "redisson", "--to", "redisson", address, filepath.Join(t.TempDir(), "out")},
+	} {
+		if code, _, stderr := run("key\n", command...); code != ExitError || !strings.Contains(stderr, "a password is wanted; give it with --password-file") {
+			t.Errorf("%s without a password: exit code %d, %q", command[0], code, stderr)
+		}
+		if code, _, stderr := run("key\n", append(command, "--password-file", password)...); code > ExitNo || strings.Contains(stderr, "password") {
+			t.Errorf("%s with a password: exit code %d, %q", command[0], code, stderr)
+		}
+	}
+	for _, command := range [][]string{{"check", password, "key"}, {"filter", "--set", password}, {"convert", "--to", "redisson", password, "out"}} {
+		if code, _, stderr := run("", append(command, "--password-file", password)...); code != ExitError || !strings.Contains(stderr, "--password-file needs --redis") {
+			t.Errorf("%s of a file: exit code %d, %q", command[0], code, stderr)
+		}
+	}
 }
 
 // TestLiveRecipe asks a filter of the recipe md5 whose blocks are strings of their own,

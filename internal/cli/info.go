@@ -69,6 +69,7 @@ A SET may be a filter that many machines share: redis://HOST/NAME is the same as
 	cmd.Flags().BoolVar(&i.json, "json", false, "report as JSON, one object for each SET")
 	i.fleet.register(cmd, &i.hashing, false)
 	i.foreign.registerFormat(cmd)
+	i.foreign.login = &i.fleet
 	return cmd
 }
 
