@@ -72,6 +72,7 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	}
 	st := all.Stats()
 	r := mergeReport{Output: m.output, Sets: names, setState: stateOf(st), Warnings: warningsOf(st)}
+	r.uncounted = st.Added == 0 && st.Ones > 0
 	r.OrFewer = len(names) > 1 && st.Layers > 1 && st.Type != "cascade"
 	switch {
 	case m.json:
