@@ -123,6 +123,39 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
+// A filter is dropped, to the last key, in an engine that has no memory
+// left for a change of its record, too.
+func TestDropOutOfMemory(t *testing.T) {
+	t.Parallel()
+	server := redistest.NewServer(t, "maxmemory 5mb", "maxmemory-policy noeviction")
+	client := dial(t, server.Addr())
+	f := open(t, client, Config{Capacity: 10000, ErrorRate: 1e-6, SliceBytes: 2048})
+	mustAdd(t, f, keys(0, 1000)...)
+	raw, r, err := f.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Do("CONFIG", "SET", "maxmemory", "1mb"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.swap(t.Context(), raw, r); !outOfMemory(err) {
+		t.Fatalf("changing the record: %v; the engine is to refuse that", err)
+	}
+	if err := f.Clear(t.Context()); !outOfMemory(err) {
+		t.Errorf("Clear: %v; the engine is to refuse that", err)
+	}
+	mustHas(t, f, keys(0, 1000)...)
+	if err := f.Drop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leftOf(t, client, f.name); len(left) != 0 {
+		t.Errorf("%d keys are left: %q", len(left), left)
+	}
+	if _, err := f.Has(t.Context(), keys(0, 1)...); err == nil {
+		t.Error("a dropped filter answers")
+	}
+}
+
 // An engine that evicts takes slices away: that is an error, and never a "not seen".
 func TestEviction(t *testing.T) {
 	t.Parallel()

@@ -91,14 +91,22 @@ func unsent(err error) bool {
 // refused reports whether the engine has answered a command with an error: then it
 // was not executed.
 func refused(err error) bool {
-	_, ok := rueidis.IsRedisErr(err)
+	_, ok := refusal(err)
 	return ok
+}
+
+// refusal returns the error with which the engine has answered, if err is one, also
+// within others.
+func refusal(err error) (*rueidis.RedisError, bool) {
+	var e *rueidis.RedisError
+	ok := errors.As(err, &e)
+	return e, ok && !rueidis.IsRedisNil(e)
 }
 
 // passing reports whether the engine has refused a command for a reason that goes
 // away by itself, so that trying again makes sense.
 func passing(err error) bool {
-	e, ok := rueidis.IsRedisErr(err)
+	e, ok := refusal(err)
 	if !ok {
 		return false
 	}
@@ -106,6 +114,12 @@ func passing(err error) bool {
 		return true
 	}
 	return e.IsTryAgain() || e.IsClusterDown() || e.IsLoading() || hasPrefix(e, "READONLY", "MASTERDOWN")
+}
+
+// outOfMemory reports whether the engine has refused to write for want of memory.
+func outOfMemory(err error) bool {
+	e, ok := refusal(err)
+	return ok && hasPrefix(e, "OOM")
 }
 
 func hasPrefix(e *rueidis.RedisError, prefixes ...string) bool {
@@ -120,7 +134,7 @@ func hasPrefix(e *rueidis.RedisError, prefixes ...string) bool {
 
 // explain gives an answer of the engine the words that callers branch on.
 func explain(key string, err error) error {
-	if e, ok := rueidis.IsRedisErr(err); ok && hasPrefix(e, "WRONGTYPE") {
+	if e, ok := refusal(err); ok && hasPrefix(e, "WRONGTYPE") {
 		return about(key, fmt.Errorf("%w: %w; choose another name or delete it", ErrWrongType, err))
 	}
 	return about(key, err)

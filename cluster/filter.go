@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -273,7 +274,8 @@ func Clear(ctx context.Context, client rueidis.Client, name string) error {
 }
 
 // Drop deletes the filter or window of the given name, whatever its parameters and
-// however unfinished it is; if there is none it does nothing.
+// however unfinished it is, also in an engine that is out of memory; if there is none
+// it does nothing.
 func Drop(ctx context.Context, client rueidis.Client, name string) error {
 	if err := (Config{}).check(name); err != nil {
 		return err
@@ -290,8 +292,47 @@ func (c *core) drop(ctx context.Context) error {
 		r.Dropped = true
 		return nil
 	})
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return nil
+	case outOfMemory(err):
+		return c.dropFull(ctx)
 	}
 	return err
+}
+
+// dropFull is drop where the engine has no memory for the mark in the record, nor for
+// a transaction: the slices go first, and if it is cut short the record still names
+// those that are left. Clients meanwhile are told that slices are missing.
+func (c *core) dropFull(ctx context.Context) error {
+	_, r, err := c.get(ctx)
+	if err != nil || r == nil {
+		return err
+	}
+	if err := c.unlinkAll(ctx, r); err != nil {
+		return err
+	}
+	raw, err := c.client.Do(ctx, c.client.B().Getdel().Key(c.name).Build()).ToString()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cluster: %w", explain(c.name, err))
+	}
+	// Slices that another client has made since then are named by the record as it was
+	// when it went; who makes some from now on sees that it is gone.
+	if r, err = decodeRecord(raw); err != nil {
+		return fmt.Errorf("cluster: key %q: %w: %w", c.name, ErrWrongType, err)
+	}
+	return c.unlinkAll(ctx, r)
+}
+
+// unlinkAll deletes all slices of a record.
+func (c *core) unlinkAll(ctx context.Context, r *record) error {
+	for _, g := range slices.Concat(r.Gone, r.Live) {
+		if err := c.unlink(ctx, &g); err != nil {
+			return err
+		}
+	}
+	return nil
 }

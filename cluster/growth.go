@@ -287,18 +287,16 @@ func (c *core) finish(ctx context.Context, raw string, r *record) error {
 	if r.Building && !r.Dropped {
 		return fmt.Errorf("cluster: %q is the target of a union that is being made or was broken off; make the union again, or drop it", c.name)
 	}
+	if r.Dropped {
+		if err := c.unlinkAll(ctx, r); err != nil {
+			return err
+		}
+		return c.retrySwap(ctx, raw, nil)
+	}
 	for i := range r.Gone {
 		if err := c.unlink(ctx, &r.Gone[i]); err != nil {
 			return err
 		}
-	}
-	if r.Dropped {
-		for i := range r.Live {
-			if err := c.unlink(ctx, &r.Live[i]); err != nil {
-				return err
-			}
-		}
-		return c.retrySwap(ctx, raw, nil)
 	}
 	g := r.last()
 	for i := g.Ready; i < len(g.Layers); i++ {
