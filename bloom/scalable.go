@@ -141,7 +141,7 @@ func emptyScalable(c ScalableConfig) (*Scalable, error) {
 	s := &Scalable{config: c}
 	var err error
 	if s.base, err = (Config{Capacity: c.Capacity, ErrorRate: s.rateOf(0)}).resolve(sizing.Blocked); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bloom: error rate %v over all layers; the first: %w", c.ErrorRate, err)
 	}
 	return s, nil
 }

@@ -13,8 +13,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,8 +93,28 @@ func Run(ctx context.Context, env Env) int {
 	root := a.command()
 	refuseUnknownTopics(root)
 	root.SetArgs(env.Args)
+	help := &firstError{to: env.Stdout}
+	root.SetOut(help)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = help.err
+	}
 	return a.finish(cmd, err)
+}
+
+// firstError is a writer that keeps its first error, for those who do not look at it,
+// as what prints help does not.
+type firstError struct {
+	to  io.Writer
+	err error
+}
+
+func (w *firstError) Write(b []byte) (int, error) {
+	n, err := w.to.Write(b)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // tightenHeap makes the heap of a large set not much larger than the set. Nearly all
@@ -145,7 +167,6 @@ builds, merges and inspects Bloom filters.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	root.SetIn(a.env.Stdin)
-	root.SetOut(a.env.Stdout)
 	root.SetErr(a.env.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{sayFlagError(err)} })
 	root.SetUsageFunc(usage)
@@ -206,9 +227,36 @@ func (a *app) say(cmd *cobra.Command, format string, args ...any) {
 
 // sayError prints an error, with the command that is the way out if there is one.
 func (a *app) sayError(cmd *cobra.Command, err error) {
-	a.say(cmd, "%v", err)
+	a.say(cmd, "%s", withoutPackages(err.Error(), a.env.Args))
 	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
 		fmt.Fprintln(a.env.Stderr, "\"seen verify --rebuild\" accepts it as it is; see \"seen verify --help\".")
+	}
+}
+
+// packages are the names with which errors of the packages begin.
+var packages = regexp.MustCompile(`(^|: )(?:bloom|bloomfile|cluster|frame|interop|keyhash|keys|keyspec|pages|redisurl|resp|server|sizing|sketch|store|stream|vfs): `)
+
+// withoutPackages returns the text of an error without the names of packages, which
+// say nothing to who runs a command. What is quoted stays as it is, and what is the name
+// of an argument.
+func withoutPackages(text string, args []string) string {
+	quoted := len(text)
+	if i := strings.IndexByte(text, '"'); i >= 0 {
+		quoted = i
+	}
+	head, rest := text[:quoted], text[quoted:]
+	for from := 0; ; {
+		at := packages.FindStringSubmatchIndex(head[from:])
+		if at == nil {
+			return head + rest
+		}
+		begin, end := from+at[3], from+at[1]
+		if slices.Contains(args, head[begin:end-len(": ")]) {
+			from = end - len(": ")
+			continue
+		}
+		from = max(0, begin-len(": "))
+		head = head[:begin] + head[end:]
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,39 @@ func TestHelpTopics(t *testing.T) {
 		code := Run(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages})
 		if code != ExitError || out.Len() > 0 || !strings.Contains(messages.String(), "there is no subcommand") {
 			t.Errorf("seen %v: exit code %d, output %q, message %q", args, code, &out, &messages)
+		}
+	}
+}
+
+// Help that cannot be written is no success.
+func TestHelpOnAFullDisk(t *testing.T) {
+	full := errors.New("no space left on device")
+	for _, args := range [][]string{{"--help"}, {"uniq", "--help"}, {"--version"}, {"completion", "bash"}} {
+		var messages bytes.Buffer
+		code := Run(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: brokenWriter{full}, Stderr: &messages})
+		if code != ExitError || !strings.Contains(messages.String(), full.Error()) {
+			t.Errorf("seen %v: exit code %d, message %q", args, code, &messages)
+		}
+	}
+}
+
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// Messages name files and values, not packages of the program.
+func TestMessagesNameNoPackages(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"bloom: sizing: error rate 2", "error rate 2"},
+		{"bloomfile: a.seen: vfs: truncated: 3 bytes", "a.seen: truncated: 3 bytes"},
+		{`cluster: record "bloom: sizing: x": OOM`, `record "bloom: sizing: x": OOM`},
+		{"bloomfile: frame: frame: truncated", "frame: frame: truncated"},
+		{"open bloom: no such file", "open bloom: no such file"},
+		{"myvfs: x", "myvfs: x"},
+		{"", ""},
+	} {
+		if got := withoutPackages(c.text, []string{"check", "frame"}); got != c.want {
+			t.Errorf("%q becomes %q, want %q", c.text, got, c.want)
 		}
 	}
 }
