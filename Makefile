@@ -17,7 +17,7 @@ CONCURRENT = ./once ./internal/stream/... ./internal/store ./internal/server ./i
 ONE_AT_A_TIME = CrashAnywhere|CrashTestCanFail|KilledRuns|DiskFullAnywhere|DamagedDatabase|LongLine|CompareAgainstTruth
 FILTERS = ./bloom ./bloomfile ./interop ./sketch
 TESTS_OF_FILTERS = Concurrent|Shared|Snapshot|Readers|CuckooMoves|Outlives|Release|Many|Pipe|Truncation|Mapped
-TESTS_OF_CLUSTER = Concurrent|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain
+TESTS_OF_CLUSTER = Concurrent|WritesFirst|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain
 
 # Modules of their own beside the product, which it does not inherit from.
 BESIDE = $(patsubst %/go.mod,%,$(wildcard bench/go.mod integration/*/go.mod examples/*/go.mod))

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
+	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -46,6 +49,7 @@ func (c *core) add(ctx context.Context, hs []uint64, before func(context.Context
 
 func (c *core) addBatch(ctx context.Context, b *batch) {
 	s := c.current.Load()
+	defer c.novelty.note(b.answers)
 	attempts := 0
 	looked := false // in the round before
 	for round := 0; len(b.items) > 0; round++ {
@@ -54,22 +58,12 @@ func (c *core) addBatch(ctx context.Context, b *batch) {
 			return
 		}
 		b.beginRound()
-		b.read(ctx, c, s)
-		refresh := !s.record.NoRefresh
-		b.keep(func(it *item) bool {
-			switch {
-			case it.found == inPresent && it.late && s.refreshes():
-				b.fail(it, errTurned)
-				return false
-			case it.found == inPresent, it.found == inOlder && !refresh:
-				return false // seen
-			case it.doubt == failed:
-				b.undecide(it)
-				return false
-			}
-			return true
-		})
-		if looked = !looked && b.mayBeFull(s.newest()); looked {
+		asked := round > 0 || !c.writesFirst(s)
+		if asked {
+			b.read(ctx, c, s)
+			b.keepNew(s)
+		}
+		if looked = asked && !looked && b.mayBeFull(s.newest()); looked {
 			b.full = true
 		} else {
 			for c.write(ctx, b, s) {
@@ -100,6 +94,67 @@ func (c *core) addBatch(ctx context.Context, b *batch) {
 		}
 	}
 }
+
+// keepNew keeps, of items that were asked for, those that are to be written.
+func (b *batch) keepNew(s *snapshot) {
+	refresh := !s.record.NoRefresh
+	b.keep(func(it *item) bool {
+		switch {
+		case it.found == inPresent && it.late && s.refreshes():
+			b.fail(it, errTurned)
+			return false
+		case it.found == inPresent, it.found == inOlder && !refresh:
+			return false // seen
+		case it.doubt == failed:
+			b.undecide(it)
+			return false
+		}
+		return true
+	})
+}
+
+// writesFirst reports whether a batch is to be written without asking for it before:
+// the answers to writes tell as well what was there. That saves a round trip where
+// nearly all keys are new, and costs the engine more for each that is not, which also
+// counts as if it were new. All the filter has must lie in its one layer; that must not
+// be Fixed, since its seal is to stop keys before they are written, nor be due for a
+// look at whether it is full. And its slices must have been there a moment ago, since a
+// write makes those that are not.
+func (c *core) writesFirst(s *snapshot) bool {
+	if len(s.layers) > 1 || s.record.Fixed || s.record.Generations > 0 || !c.novelty.nearlyAll() {
+		return false
+	}
+	l := s.newest()
+	age := time.Now().UnixNano() - l.wroteAt.Load()
+	return age >= 0 && age < int64(thereFor) && l.counted.Load() < l.checkAt.Load()
+}
+
+// thereFor is how long slices are taken to be there after a write has met them.
+const thereFor = time.Second
+
+// novelty follows what part of the last few hundred keys was new. Several calls at
+// once may miss some of each other's keys.
+type novelty struct{ share atomic.Uint64 } // the bits of a float64
+
+const (
+	noveltyKeys = 256  // after so many keys half of the keys before are forgotten, and more
+	nearlyAll   = 0.97 // of the keys are new
+)
+
+func (n *novelty) note(isNew []bool) {
+	found := 0
+	for _, is := range isNew {
+		if is {
+			found++
+		}
+	}
+	share := math.Float64frombits(n.share.Load())
+	weight := min(1, float64(len(isNew))/noveltyKeys)
+	share += (float64(found)/float64(len(isNew)) - share) * weight
+	n.share.Store(math.Float64bits(share))
+}
+
+func (n *novelty) nearlyAll() bool { return math.Float64frombits(n.share.Load()) >= nearlyAll }
 
 // errLate is about a key whose bits came late to a part that was sealed, in a window
 // that takes no more keys: it is not certainly absent, as other keys are then.
@@ -199,13 +254,19 @@ func (c *core) write(ctx context.Context, b *batch, s *snapshot) bool {
 	results := b.send(ctx, c.client)
 	l.gate.done(granted)
 	var t tally
+	var most int64 // of a slice
 	for i, r := range results {
 		if count, ok := b.decide(l, parts[i], r, s); ok {
 			t.add(parts[i].key, count)
+			most = max(most, count)
 			b.confirm = append(b.confirm, parts[i])
 		}
 	}
 	l.gate.learn(t.atLeast(l.Slices))
+	if len(b.confirm) > 0 {
+		l.counted.Store(uint64(most))
+		l.wroteAt.Store(time.Now().UnixNano())
+	}
 	c.confirm(ctx, b)
 	b.keep(func(it *item) bool { return it.at >= 0 })
 	return len(b.items) > 0 && ctx.Err() == nil && !b.closed && b.missing == nil && b.passing == nil

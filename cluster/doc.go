@@ -14,8 +14,8 @@
 // and then lines of 512 bits, as in a [bloom.Blocked]. All bits of a key lie in one
 // slice, so that one BITFIELD sets them and returns what they were: that decides, at
 // once, whether the key was new. Asking takes the lines with GETRANGE; adding asks
-// first, and writes for absent keys only. docs/CLUSTER.md describes the layout, what
-// it costs, and what can be lost when.
+// first and writes for absent keys only, or where nearly all keys are new writes at
+// once. docs/CLUSTER.md describes the layout, what it costs, and what can be lost when.
 //
 // All methods are safe for concurrent use, and any number of processes may use one
 // filter.

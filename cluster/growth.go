@@ -35,6 +35,7 @@ type core struct {
 	touch func(b rueidis.Builder, key string) rueidis.Completed
 
 	current  atomic.Pointer[snapshot]
+	novelty  novelty
 	changing lock // one change of the record by this client at a time
 }
 
@@ -58,6 +59,8 @@ type layer struct {
 	fresh bool
 	// checkAt is the count of a slice from which on the layer may be full.
 	checkAt  atomic.Uint64
+	counted  atomic.Uint64 // the most that a slice of this client's last write had
+	wroteAt  atomic.Int64  // the time of that, in nanoseconds
 	checking lock
 	looks    atomic.Uint64 // that this client has had at the counts of all slices
 	gate     gate

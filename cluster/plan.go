@@ -177,7 +177,7 @@ type Plan struct {
 	// its slice: for its lines, the header, and if it is new a BITFIELD. In a batch,
 	// header and BITFIELD are shared by the keys of a slice.
 	CommandsPerNew, CommandsPerSeen int
-	// RoundTripsNew and RoundTripsSeen are the round trips of a call with at least
+	// RoundTripsNew and RoundTripsSeen are the most round trips of a call with at least
 	// one new key, and of one without.
 	RoundTripsNew, RoundTripsSeen int
 	// ErrorRate is the error rate of the first layer at capacity.

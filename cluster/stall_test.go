@@ -36,6 +36,9 @@ func TestNetworkFaults(t *testing.T) {
 		open   func(ctx context.Context, client rueidis.Client, name string) (adder, error)
 	}{
 		{"Filter", engine, 160_000, func(ctx context.Context, client rueidis.Client, name string) (adder, error) {
+			return Open(ctx, client, name, Config{Capacity: 1_000_000, ErrorRate: 1e-6, SliceBytes: 64 << 10, Fixed: true})
+		}},
+		{"FilterThatWritesFirst", engine, 60_000, func(ctx context.Context, client rueidis.Client, name string) (adder, error) {
 			return Open(ctx, client, name, Config{Capacity: 1_000_000, ErrorRate: 1e-6, SliceBytes: 64 << 10})
 		}},
 		{"RecipeFilter", engine, 20_000, func(ctx context.Context, client rueidis.Client, name string) (adder, error) {

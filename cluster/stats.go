@@ -20,8 +20,9 @@ type Stats struct {
 	// Capacity is the number of keys that the filter was made for, and LayerCapacity
 	// what the layers that there are take together.
 	Capacity, LayerCapacity uint64
-	// Written is the number of keys that were written: those that were new, and those
-	// that several clients wrote at the same time.
+	// Written is the number of keys that were written: those that were new, those that
+	// several clients wrote at the same time, and the few that were there among keys that
+	// are nearly all new, which are not asked for before.
 	Written uint64
 	// Bits is the length of all layers, and Ones how many of them are set: counted, or
 	// if Sampled estimated from some slices of each layer.
