@@ -15,6 +15,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"seen/internal/figure"
@@ -24,8 +25,9 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// pages are the templates: each file of its name, in the frame of all.
-var pages = parsePages()
+// pages are the templates: each file of its name, in the frame of all. They are parsed
+// when a page is first asked for, which most runs of the command never come to.
+var pages = sync.OnceValue(parsePages)
 
 func parsePages() map[string]*template.Template {
 	frame := template.Must(template.New("frame.html").Funcs(functions).ParseFS(templateFiles, "templates/frame.html"))
@@ -148,7 +150,7 @@ func (r *request) render(status int, page, title string, content any) error {
 		f.Guest = r.sessions.visitor(r.token, r.Now()) == nil
 	}
 	var b bytes.Buffer
-	if err := pages[page].ExecuteTemplate(&b, "frame.html", f); err != nil {
+	if err := pages()[page].ExecuteTemplate(&b, "frame.html", f); err != nil {
 		return fmt.Errorf("the page %s cannot be made: %w", page, err)
 	}
 	r.out.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -160,7 +162,7 @@ func (r *request) render(status int, page, title string, content any) error {
 // part returns a part of a page by itself.
 func part(page, name string, content any) (string, error) {
 	var b strings.Builder
-	err := pages[page].ExecuteTemplate(&b, name, content)
+	err := pages()[page].ExecuteTemplate(&b, name, content)
 	return b.String(), err
 }
 
