@@ -46,7 +46,7 @@ func TestImport(t *testing.T) {
 	must("", "-q", "--name", "sst", vectorFolder+"rocksdb-fastlocal10/table.sst")
 	for name, format := range map[string]string{"visited": "redisson:codec=string,k=5,m=2189", "column": "parquet:type=string", "sst": "rocksdb"} {
 		s.expect(":1", "BF.EXISTS", name, "a")
-		s.expect("-ERR store: the filter is of another system and can only be asked: format "+format, "BF.ADD", name, "x")
+		s.expect("-ERR the filter is of another system and can only be asked: format "+format, "BF.ADD", name, "x")
 	}
 	// One of RedisBloom comes whole, or in chunks, and has its name when all of it is there.
 	links := vectorFolder + "redisbloom-many-links"
@@ -80,8 +80,8 @@ func TestImport(t *testing.T) {
 		s.expect(":1", "BF.EXISTS", "big", "key 7")
 		s.expect(":0", "BF.EXISTS", "big", "no key")
 		s.expect("+MBbloom--", "TYPE", "ids")
-		s.expect("-ERR store: the filter is of another system and can only be asked: format guava:funnel=long", "BF.ADD", "ids", "2")
-		s.expect("-ERR store: the filter is of another system and can only be asked: format guava:funnel=long", "BF.INSERT", "ids", "ITEMS", "2")
+		s.expect("-ERR the filter is of another system and can only be asked: format guava:funnel=long", "BF.ADD", "ids", "2")
+		s.expect("-ERR the filter is of another system and can only be asked: format guava:funnel=long", "BF.INSERT", "ids", "ITEMS", "2")
 		if v := s.must("BF.INFO", "ids", "SIZE"); !strings.Contains(v.String(), "3") {
 			t.Errorf("SIZE %v", v)
 		}

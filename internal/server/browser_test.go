@@ -409,6 +409,14 @@ func TestBrowserPages(t *testing.T) {
 		if wide := js[int](p, `document.documentElement.scrollWidth`); wide > 360 {
 			t.Errorf("%s is %d pixels wide on a screen of 360", path, wide)
 		}
+		torn := js[[]string](p, `[...document.querySelectorAll(".wide table:not(.filters) tbody th")].filter(e => {
+			const text = document.createRange();
+			text.selectNodeContents(e);
+			return text.getClientRects().length > 1;
+		}).map(e => e.textContent)`)
+		if len(torn) > 0 {
+			t.Errorf("%s: the first column of a table that scrolls is broken into lines: %q", path, torn)
+		}
 		unnamed := js[[]string](p, `[...document.querySelectorAll("input:not([type=hidden]), select, textarea")].filter(e => !e.labels.length).map(e => e.outerHTML)
 			.concat([...document.images].filter(i => !i.hasAttribute("alt")).map(i => i.outerHTML))
 			.concat([...document.querySelectorAll("button, a, meter")].filter(e => !e.textContent.trim() && !e.ariaLabel).map(e => e.outerHTML))

@@ -26,7 +26,7 @@ func backup(c *call) {
 		return
 	}
 	if err := c.store().Backup(dir); err != nil {
-		c.out.Error("ERR " + err.Error())
+		c.out.Error("ERR " + reason(err))
 		return
 	}
 	c.server.event(Info, "backup written", "folder", dir)

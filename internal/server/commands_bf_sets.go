@@ -30,7 +30,7 @@ func bfMerge(c *call) {
 	case refusesAll(err):
 		c.out.Error(storeError(err))
 	default:
-		c.out.Error("ERR filters cannot be merged: " + err.Error())
+		c.out.Error("ERR filters cannot be merged: " + reason(err))
 	}
 }
 
@@ -94,7 +94,7 @@ func bfInterCard(c *call) {
 func (c *call) cardinality(n sizing.Estimate, err error) {
 	switch {
 	case err != nil:
-		c.out.Error(notComparable + err.Error())
+		c.out.Error(notComparable + reason(err))
 	case !n.Known():
 		c.out.Error("ERR the filter is full: it can no longer tell how many keys it has")
 	default:

@@ -2,7 +2,7 @@ package server
 
 import (
 	"errors"
-	"fmt"
+	"strings"
 
 	"seen/internal/store"
 )
@@ -66,7 +66,10 @@ func storeError(err error) string {
 		return outOfMemory
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, store.ErrFailed):
 		// The word by which clients know a server that cannot write to its disk.
-		return fmt.Sprintf("MISCONF %v", err)
+		return "MISCONF " + reason(err)
 	}
-	return fmt.Sprintf("ERR %v", err)
+	return "ERR " + reason(err)
 }
+
+// reason is the text of an error of the store without the name of that package.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "store: ") }

@@ -264,7 +264,7 @@ func (v *visitor) Compare(a, b string) (*web.Comparison, error) {
 	c := &web.Comparison{A: a, B: b}
 	overlap, err := v.store.Overlap(filters[0], filters[1])
 	if err != nil {
-		return nil, &web.Refused{Status: http.StatusBadRequest, Text: "They cannot be compared: " + err.Error()}
+		return nil, &web.Refused{Status: http.StatusBadRequest, Text: "They cannot be compared: " + reason(err) + "."}
 	}
 	c.KeysA, c.KeysB = sizing.Estimate{Value: float64(filters[0].Info().Added)}, sizing.Estimate{Value: float64(filters[1].Info().Added)}
 	c.Union, c.Intersection, c.Jaccard = overlap.Union, overlap.Intersection, overlap.Jaccard
