@@ -197,3 +197,36 @@ func TestEviction(t *testing.T) {
 	}
 	t.Logf("at most %d of %d keys undecided", lost, total)
 }
+
+// What the engine's refusals are taken for, also within other errors.
+func TestRefusals(t *testing.T) {
+	client := dial(t, lab.Server(t).Addr())
+	for text, want := range map[string]struct{ passing, outOfMemory bool }{
+		"ERR no such thing":   {},
+		"MOVED 1 127.0.0.1:1": {passing: true},
+		"ASK 1 127.0.0.1:1":   {passing: true},
+		"READONLY a replica":  {passing: true},
+		"OOM too much":        {outOfMemory: true},
+		"EXECABORT Transaction discarded because of: OOM too much":       {outOfMemory: true},
+		"EXECABORT Transaction discarded because of: READONLY a replica": {passing: true},
+		"EXECABORT Transaction discarded because of previous errors.":    {},
+	} {
+		err := client.Do(t.Context(), client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).Error()
+		err = fmt.Errorf("record: %w", err)
+		if !refused(err) || passing(err) != want.passing || outOfMemory(err) != want.outOfMemory {
+			t.Errorf("%v: refused %v, passing %v, out of memory %v", err, refused(err), passing(err), outOfMemory(err))
+		}
+	}
+}
+
+// A record is not changed where the engine refuses to watch it.
+func TestUnwatched(t *testing.T) {
+	server := redistest.NewServer(t)
+	f := open(t, dial(t, server.Addr()), Config{Capacity: 1000, ErrorRate: 0.01})
+	if _, err := server.Do("ACL", "SETUSER", "default", "-watch"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.grow(t.Context(), f.current.Load().newest()); err == nil {
+		t.Error("the record was changed, unwatched")
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 
 	"github.com/redis/rueidis"
 )
@@ -110,10 +112,8 @@ func passing(err error) bool {
 	if !ok {
 		return false
 	}
-	if _, redirect := e.IsRedirect(); redirect {
-		return true
-	}
-	return e.IsTryAgain() || e.IsClusterDown() || e.IsLoading() || hasPrefix(e, "READONLY", "MASTERDOWN")
+	// Those who have a connection of their own are not redirected.
+	return hasPrefix(e, "TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN", "MOVED", "ASK", "REDIRECT")
 }
 
 // outOfMemory reports whether the engine has refused to write for want of memory.
@@ -123,13 +123,9 @@ func outOfMemory(err error) bool {
 }
 
 func hasPrefix(e *rueidis.RedisError, prefixes ...string) bool {
-	text := e.Error()
-	for _, p := range prefixes {
-		if len(text) >= len(p) && text[:len(p)] == p {
-			return true
-		}
-	}
-	return false
+	// What a transaction is refused for stands behind this.
+	text := strings.TrimPrefix(e.Error(), "EXECABORT Transaction discarded because of: ")
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // explain gives an answer of the engine the words that callers branch on.

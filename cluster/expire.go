@@ -77,9 +77,9 @@ func (c *core) setExpiry(ctx context.Context, at int64) error {
 func (c *core) engineTime(ctx context.Context) (time.Time, error) {
 	var parts []int64
 	for attempt := 0; ; attempt++ {
-		err := c.client.Dedicated(func(d rueidis.DedicatedClient) error {
+		err := c.dedicated(func(d connection) error {
 			// The first command leads to the node.
-			results := d.DoMulti(ctx, d.B().Exists().Key(c.name).Build(), d.B().Time().Build())
+			results := d.multi(ctx, d.B().Exists().Key(c.name).Build(), d.B().Time().Build())
 			err := results[0].Error()
 			if err == nil {
 				parts, err = results[1].AsIntSlice()

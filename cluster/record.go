@@ -238,8 +238,12 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 			return false, err
 		}
 	}
-	err = c.client.Dedicated(func(d rueidis.DedicatedClient) error {
-		now, err := d.DoMulti(ctx, d.B().Watch().Key(c.name).Build(), d.B().Get().Key(c.name).Build())[1].ToString()
+	err = c.dedicated(func(d connection) error {
+		results := d.multi(ctx, d.B().Watch().Key(c.name).Build(), d.B().Get().Key(c.name).Build())
+		if err := results[0].Error(); err != nil {
+			return err // without it two clients could change the record at once
+		}
+		now, err := results[1].ToString()
 		if err != nil && !rueidis.IsRedisNil(err) {
 			return err
 		}
@@ -250,7 +254,7 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 		if next != nil {
 			change = d.B().Set().Key(c.name).Value(value).Keepttl().Build()
 		}
-		results := d.DoMulti(ctx, d.B().Multi().Build(), change, d.B().Exec().Build())
+		results = d.multi(ctx, d.B().Multi().Build(), change, d.B().Exec().Build())
 		for _, r := range results[:2] {
 			if err := r.Error(); err != nil {
 				return err
@@ -270,7 +274,7 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 		}
 		done = true
 		// What a failover could lose is waited for as far as it goes.
-		_ = c.waitForOne(ctx, d)
+		_ = c.waitForOne(ctx, d.DedicatedClient)
 		return nil
 	})
 	if err != nil {

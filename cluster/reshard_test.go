@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"seen/internal/filtertest"
 	"seen/internal/redistest"
 )
@@ -143,4 +145,72 @@ func asks(c *redistest.Cluster) (string, error) {
 		all += count + ";"
 	}
 	return all, nil
+}
+
+// The record's slot moves while a filter grows and a window asks for the time, for which
+// they have connections of their own, that nobody redirects.
+func TestReshardRecord(t *testing.T) {
+	cluster := lab.Cluster(t)
+	if err := cluster.Await(); err != nil {
+		t.Fatal(err)
+	}
+	client, stale := dial(t, cluster.Addrs()...), dial(t, cluster.Addrs()...)
+	c := Config{Capacity: 2000, ErrorRate: 1e-6, SliceBytes: 2048}
+	f := open(t, client, c)
+	g, err := Open(t.Context(), stale, f.name, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var windows []*Window
+	for _, client := range []rueidis.Client{client, dial(t, cluster.Addrs()...)} {
+		w, err := OpenWindow(t.Context(), client, "{"+f.name+"}", WindowConfig{Config: c, Span: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows = append(windows, w)
+	}
+	slot, err := cluster.Slot(f.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := cluster.Owner(slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	primaries, err := cluster.Primaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := primaries[0]
+	if to == from {
+		to = primaries[1]
+	}
+	moved := false
+	if err := cluster.MoveSlot(slot, to, func() {
+		if !moved {
+			moved = true
+			return
+		}
+		// The record is there already, and the slot is not yet.
+		if err := f.grow(t.Context(), f.current.Load().newest()); err != nil {
+			t.Errorf("growing while the slot moves: %v", err)
+		}
+		if _, err := windows[0].clock.ask(t.Context()); err != nil {
+			t.Errorf("the time, of a slot that is moving: %v", err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.grow(t.Context(), f.current.Load().newest()); err != nil {
+		t.Errorf("growing after the slot has moved: %v", err)
+	}
+	if layers := len(g.current.Load().layers); layers != 3 {
+		t.Errorf("%d layers; want 3", layers)
+	}
+	if _, err := windows[1].clock.ask(t.Context()); err != nil {
+		t.Errorf("the time, of a slot that has moved: %v", err)
+	}
+	if err := cluster.Await(); err != nil {
+		t.Error(err)
+	}
 }

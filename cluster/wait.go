@@ -85,12 +85,12 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 	timeout := c.waitTime()
 	for attempt := 0; ; attempt++ {
 		var have int64
-		err := c.client.Dedicated(func(d rueidis.DedicatedClient) error {
+		err := c.dedicated(func(d connection) error {
 			touch := c.touch
 			if touch == nil {
 				touch = touchSlice
 			}
-			if err := d.Do(ctx, touch(d.B(), key)).Error(); err != nil {
+			if err := d.multi(ctx, touch(d.B(), key))[0].Error(); err != nil {
 				return err
 			}
 			var err error
@@ -109,6 +109,57 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 			return about(key, fmt.Errorf("%w: %w", ErrReplicas, err))
 		}
 	}
+}
+
+// connection is one that only one call uses, since commands belong together.
+type connection struct {
+	rueidis.DedicatedClient
+	asking bool // for a slot that is moving to the node
+}
+
+// dedicated calls do with a connection to the node of the keys that do asks for first,
+// and if that says that the slot is moving and the key has gone already, with one to
+// where it has gone to.
+func (c *core) dedicated(do func(connection) error) error {
+	err := c.client.Dedicated(func(d rueidis.DedicatedClient) error { return do(connection{d, false}) })
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	addr, ok := e.IsAsk()
+	if !ok {
+		return err
+	}
+	node := c.client.Nodes()[addr]
+	if node == nil {
+		return err
+	}
+	return node.Dedicated(func(d rueidis.DedicatedClient) error { return do(connection{d, true}) })
+}
+
+// multi sends commands in one pipeline. ASKING holds for the command that comes next,
+// or the transaction.
+func (d connection) multi(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
+	if !d.asking {
+		return d.DoMulti(ctx, commands...)
+	}
+	inside := commands[0].Commands()[0] == "MULTI"
+	var all []rueidis.Completed
+	for i, command := range commands {
+		if i == 0 || !inside {
+			all = append(all, d.B().Asking().Build())
+		}
+		all = append(all, command)
+	}
+	results := d.DoMulti(ctx, all...)
+	if inside {
+		return results[1:]
+	}
+	answers := results[:0]
+	for i := 1; i < len(results); i += 2 {
+		answers = append(answers, results[i])
+	}
+	return answers
 }
 
 // learn makes the client learn where a key is, since a connection of its own does
@@ -157,11 +208,11 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 	for _, key := range keys {
 		free <- struct{}{}
 		group.Go(func() {
-			_ = c.client.Dedicated(func(d rueidis.DedicatedClient) error {
-				if err := d.Do(ctx, touchSlice(d.B(), key)).Error(); err != nil {
+			_ = c.dedicated(func(d connection) error {
+				if err := d.multi(ctx, touchSlice(d.B(), key))[0].Error(); err != nil {
 					return err
 				}
-				return c.waitForOne(ctx, d)
+				return c.waitForOne(ctx, d.DedicatedClient)
 			})
 			<-free
 		})
