@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -214,7 +215,9 @@ func (a *app) restore(cmd *cobra.Command, backup, dir string) error {
 	}
 	s, err := store.Open(dir, store.Options{})
 	if err != nil {
-		return fmt.Errorf("the restored folder %s cannot be opened: %w", dir, err)
+		// What has been copied is in the backup still.
+		err = fmt.Errorf("the restored folder %s cannot be opened, and is removed again: %w", dir, err)
+		return errors.Join(err, os.RemoveAll(dir))
 	}
 	filters, memory := s.Len(), s.Memory()
 	if err := s.Close(); err != nil {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -223,4 +224,23 @@ func TestBackupAndRestore(t *testing.T) {
 	s = startServed(t, dir+"/new")
 	checkServed(s)
 	s.stop()
+
+	// A backup that is damaged within: no folder is left that a server would not open.
+	manifests, err := filepath.Glob(filepath.Join(backup, "db", "MANIFEST-*"))
+	if err != nil || len(manifests) != 1 {
+		t.Fatalf("manifests of the backup: %v, %v", manifests, err)
+	}
+	info, err := os.Stat(manifests[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(manifests[0], bytes.Repeat([]byte{0xff}, int(info.Size())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := seenOutput(t, "restore", backup, dir+"/bad"); code != ExitError || !strings.Contains(text, "removed again") {
+		t.Errorf("restore of a damaged backup: exit code %d\n%s", code, text)
+	}
+	if _, err := os.Stat(dir + "/bad"); !os.IsNotExist(err) {
+		t.Errorf("a damaged backup left a folder: %v", err)
+	}
 }

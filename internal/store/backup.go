@@ -6,13 +6,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// completeName is the file that a backup has once all else of it is durable.
-const completeName = "COMPLETE"
+// completeName is the file that a backup has once all else of it is durable. Below
+// the line completeTitle it names every other file, after its size and a space.
+const (
+	completeName  = "COMPLETE"
+	completeTitle = "seen backup\n"
+)
 
 // Backup writes a copy of all values, as they are at one moment during the call, to
 // the folder dir, which must not exist or be empty. Everything goes on meanwhile.
@@ -54,7 +62,60 @@ func (s *Store) Backup(dir string) (err error) {
 	if err := writeSmall(fsys, dir, secretName, secret[:]); err != nil {
 		return fmt.Errorf("store: backup of the secret: %w", err)
 	}
-	return writeSmall(fsys, dir, completeName, []byte("seen backup\n"))
+	list, err := listFiles(fsys, []byte(completeTitle), dir, "")
+	if err != nil {
+		return fmt.Errorf("store: backup: %w", err)
+	}
+	return writeSmall(fsys, dir, completeName, list)
+}
+
+// listFiles appends a line for each file in the folder name of dir to b.
+func listFiles(fsys vfs.FS, b []byte, dir, name string) ([]byte, error) {
+	names, err := fsys.List(fsys.PathJoin(dir, name))
+	if err != nil {
+		return b, err
+	}
+	slices.Sort(names)
+	for _, inner := range names {
+		inner = path.Join(name, inner)
+		info, err := fsys.Stat(fsys.PathJoin(dir, inner))
+		switch {
+		case err != nil:
+			return b, err
+		case info.IsDir():
+			if b, err = listFiles(fsys, b, dir, inner); err != nil {
+				return b, err
+			}
+		default:
+			b = fmt.Appendf(b, "%d %s\n", info.Size(), inner)
+		}
+	}
+	return b, nil
+}
+
+// checkComplete returns an error unless all files that a backup names are there with
+// their sizes: it may have been copied since, and not all of it. Backups of earlier
+// versions name none.
+func checkComplete(fsys vfs.FS, backup string) error {
+	list, err := readSmall(fsys, fsys.PathJoin(backup, completeName))
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(strings.TrimPrefix(string(list), completeTitle)) {
+		size, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		want, err := strconv.ParseInt(size, 10, 64)
+		if !ok || err != nil || !strings.HasSuffix(line, "\n") {
+			return fmt.Errorf("%s is damaged at the line %q", completeName, line)
+		}
+		info, err := fsys.Stat(fsys.PathJoin(backup, name))
+		if err != nil {
+			return err
+		}
+		if info.Size() != want {
+			return fmt.Errorf("%s has %d bytes, and had %d when the backup was written", name, info.Size(), want)
+		}
+	}
+	return nil
 }
 
 // copyFiles copies all files of arrays. There may be some too many: Open removes
@@ -79,7 +140,7 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 	if fsys == nil {
 		fsys = vfs.Default
 	}
-	if _, err := fsys.Stat(fsys.PathJoin(backup, completeName)); err != nil {
+	if err := checkComplete(fsys, backup); err != nil {
 		return fmt.Errorf("store: %s is no complete backup: %w", backup, err)
 	}
 	if err := checkEmpty(fsys, dir); err != nil {

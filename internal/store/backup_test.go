@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -89,6 +90,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
+		checkIncomplete(t, mem, dir)
 		// Without the mark it is no backup.
 		if err := mem.Remove(dir + "/" + completeName); err != nil {
 			t.Fatal(err)
@@ -96,6 +98,46 @@ func TestBackupIsOneMoment(t *testing.T) {
 		if err := Restore(dir, dir+"-again", mem); err == nil {
 			t.Error("an incomplete backup was restored")
 		}
+	}
+}
+
+// checkIncomplete takes away each file of a backup in turn, and cuts each short: what
+// is left, as of a copy that was broken off, is refused.
+func checkIncomplete(t *testing.T, mem *vfs.MemFS, backup string) {
+	list, err := listFiles(mem, nil, backup, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		_, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == completeName {
+			continue
+		}
+		name = mem.PathJoin(backup, name)
+		b, err := readSmall(mem, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := mem.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		if err := Restore(backup, backup+"-part", mem); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("restored without %s: %v", name, err)
+		}
+		if len(b) > 0 {
+			if err := writeSmall(mem, mem.PathDir(name), mem.PathBase(name), b[:len(b)-1]); err != nil {
+				t.Fatal(err)
+			}
+			if err := Restore(backup, backup+"-part", mem); err == nil || !strings.Contains(err.Error(), "when the backup was written") {
+				t.Errorf("restored with a short %s: %v", name, err)
+			}
+		}
+		if err := writeSmall(mem, mem.PathDir(name), mem.PathBase(name), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Restore(backup, backup+"-whole", mem); err != nil {
+		t.Error(err)
 	}
 }
 
