@@ -118,19 +118,21 @@ func (b *batch) keepNew(s *snapshot) {
 // nearly all keys are new, and costs the engine more for each that is not, which also
 // counts as if it were new. All the filter has must lie in its one layer; that must not
 // be Fixed, since its seal is to stop keys before they are written, nor be due for a
-// look at whether it is full. And its slices must have been there a moment ago, since a
-// write makes those that are not.
+// look at whether it is full. And its slices must have been there, and open, a moment
+// ago: a write makes those that are not, and what comes to a sealed layer, by many
+// clients that all took it for half empty, raises its error rate.
 func (c *core) writesFirst(s *snapshot) bool {
-	if len(s.layers) > 1 || s.record.Fixed || s.record.Generations > 0 || !c.novelty.nearlyAll() {
+	l := s.newest()
+	if len(s.layers) > 1 || s.record.Fixed || s.record.Generations > 0 || l.asks.Load() || !c.novelty.nearlyAll() {
 		return false
 	}
-	l := s.newest()
 	age := time.Now().UnixNano() - l.wroteAt.Load()
 	return age >= 0 && age < int64(thereFor) && l.counted.Load() < l.checkAt.Load()
 }
 
-// thereFor is how long slices are taken to be there after a write has met them.
-const thereFor = time.Second
+// thereFor is how long slices are taken to be there, and as full as they were, after a
+// write has met them.
+const thereFor = 50 * time.Millisecond
 
 // novelty follows what part of the last few hundred keys was new. Several calls at
 // once may miss some of each other's keys.
@@ -263,7 +265,10 @@ func (c *core) write(ctx context.Context, b *batch, s *snapshot) bool {
 		}
 	}
 	l.gate.learn(t.atLeast(l.Slices))
-	if len(b.confirm) > 0 {
+	switch {
+	case b.closed || b.missing != nil:
+		l.asks.Store(true)
+	case len(b.confirm) == len(parts):
 		l.counted.Store(uint64(most))
 		l.wroteAt.Store(time.Now().UnixNano())
 	}

@@ -217,8 +217,8 @@ func (c *core) hashes(keys [][]byte) []uint64 {
 // The answers are as many as the keys, or none with such an error.
 //
 // A call costs one round trip to each node, and one more if a key is new; only one
-// after hundreds of keys that were nearly all new, in a filter that has not grown and
-// is not Fixed. A write whose answer is lost is never repeated. Without a deadline in
+// just after hundreds of keys that were nearly all new, in a filter that has not grown
+// and is not Fixed. A write whose answer is lost is never repeated. Without a deadline in
 // ctx, a call waits as long as the client tries to reach a node.
 func (f *Filter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return f.AddHashes(ctx, f.hashes(keys))

@@ -61,6 +61,7 @@ type layer struct {
 	checkAt  atomic.Uint64
 	counted  atomic.Uint64 // the most that a slice of this client's last write had
 	wroteAt  atomic.Int64  // the time of that, in nanoseconds
+	asks     atomic.Bool   // a slice was sealed or missing: nothing is written before it is asked for
 	checking lock
 	looks    atomic.Uint64 // that this client has had at the counts of all slices
 	gate     gate

@@ -49,6 +49,7 @@ func TestWritesFirst(t *testing.T) {
 	add := func(from int) (answers, asked int) {
 		t.Helper()
 		before := calls(t, server, "getrange")
+		f.current.Load().newest().wroteAt.Store(time.Now().UnixNano()) // however slow the test is
 		answers = trues(mustAdd(t, f, keys(from, step)...))
 		return answers, calls(t, server, "getrange") - before
 	}
@@ -156,4 +157,79 @@ func TestWritesFirstLate(t *testing.T) {
 			}
 		})
 	})
+}
+
+// Clients that add keys in bursts do not go by what they knew of the layer at the last
+// one: it has been filled since, and each of them would fill it further.
+func TestWritesFirstInBursts(t *testing.T) {
+	client := dial(t, lab.Server(t).Addr())
+	const capacity, burst = 20_000, 1000
+	c := Config{Capacity: capacity, ErrorRate: 1e-3}
+	filler := open(t, client, c)
+	var late []*Filter
+	next := 0
+	add := func(f *Filter, n int) {
+		t.Helper()
+		mustAdd(t, f, keys(next, n)...)
+		next += n
+	}
+	for range 8 {
+		f, err := Open(t.Context(), client, filler.name, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(f, 100)
+		late = append(late, f)
+	}
+	for len(filler.current.Load().layers) == 1 {
+		add(filler, burst)
+	}
+	for _, f := range late {
+		f.sure().current.Load().newest().wroteAt.Add(-int64(100 * time.Millisecond))
+		add(f, burst)
+	}
+	l := filler.current.Load().layers[0]
+	ones, err := filler.ones(t.Context(), l, l.Slices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rate := l.params().ErrorRateAt(ones); rate > l.ErrorRate {
+		t.Errorf("the error rate of the first layer is %.3g; want at most %.3g", rate, l.ErrorRate)
+	}
+}
+
+// A layer that has lost a slice, or is sealed, is not written to before it is asked:
+// that would make the slice each time, and leave keys where they do not belong.
+func TestWritesFirstOnce(t *testing.T) {
+	server := redistest.NewServer(t)
+	client := dial(t, server.Addr())
+	c := Config{Capacity: 5000, ErrorRate: 1e-6, SliceBytes: 2048}
+	lost := open(t, client, c)
+	slice := lost.current.Load().newest().prefix + "0"
+	if err := client.Do(t.Context(), client.B().Del().Key(slice).Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < 1000; at += 500 {
+		if _, err := lost.sure().Add(t.Context(), keys(at, 500)...); !errors.Is(err, ErrMissingSlice) {
+			t.Errorf("%v; want ErrMissingSlice", err)
+		}
+		if n := calls(t, server, "unlink"); n != 1 {
+			t.Errorf("after %d keys the slice was made by writes, and deleted, %d times", at+500, n)
+		}
+	}
+
+	// It cannot grow.
+	sealed := open(t, client, c)
+	if err := sealed.seal(t.Context(), sealed.current.Load().newest()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Do("ACL", "SETUSER", "default", "-watch"); err != nil {
+		t.Fatal(err)
+	}
+	for i, notAdded := range []bool{false, true} {
+		var u *UndecidedError
+		if _, err := sealed.sure().Add(t.Context(), keys(i*100, 100)...); !errors.As(err, &u) || u.NotAdded != notAdded {
+			t.Errorf("%v; want none added: %v", err, notAdded)
+		}
+	}
 }

@@ -105,8 +105,11 @@ func networkFaults(t *testing.T, engine *redistest.Server, cut int, open func(ct
 			if added, err := f.Add(t.Context(), had...); err != nil || trues(added) != batch {
 				t.Fatalf("before the fault %d of %d keys are new, %v", trues(added), batch, err)
 			}
-			proxy.Set(fault.faults)
 			ks := fresh()
+			if f, ok := f.(*Filter); ok {
+				f.sure()
+			}
+			proxy.Set(fault.faults)
 			ctx, cancel := context.WithTimeout(t.Context(), fault.limit)
 			begun := time.Now()
 			added, err := f.Add(ctx, ks...)
