@@ -305,10 +305,14 @@ func (c *core) finish(ctx context.Context, raw string, r *record) error {
 	g := r.last()
 	for i := g.Ready; i < len(g.Layers); i++ {
 		l := c.newLayer(g, i, true)
-		if err := c.makeSlices(ctx, l, r.ExpireAt); err != nil {
-			return err
+		err := c.makeSlices(ctx, l, r.ExpireAt)
+		if err == nil {
+			err = c.confirmLayer(ctx, l)
 		}
-		if err := c.confirmLayer(ctx, l); err != nil {
+		if err != nil {
+			if outdated, err := c.tidy(ctx, g); outdated {
+				return err
+			}
 			return err
 		}
 	}

@@ -504,43 +504,68 @@ func FuzzRecord(f *testing.F) {
 // of which Drop has deleted the slices, and not yet the record.
 func TestSlicesOfADroppedFilter(t *testing.T) {
 	onEngines(t, func(t *testing.T, client rueidis.Client) {
-		ctx := t.Context()
+		for name, wait := range map[string]Wait{"": {}, "too few replicas": {Replicas: 5, Timeout: time.Millisecond}} {
+			t.Run(name, func(t *testing.T) { slicesOfADroppedFilter(t, client, wait) })
+		}
+	})
+}
+
+func slicesOfADroppedFilter(t *testing.T, client rueidis.Client, wait Wait) {
+	ctx := t.Context()
+	f := open(t, client, Config{Capacity: 20000, ErrorRate: 0.01, SliceBytes: 2048})
+	raw, r, err := f.get(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := r.clone()
+	s, err := next.shapeOf(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.last().Layers = append(next.last().Layers, s)
+	if done, err := f.swap(ctx, raw, next); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	growing, r, err := f.get(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := r.clone()
+	dropped.Dropped = true
+	if done, err := f.swap(ctx, growing, dropped); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	if err := f.unlink(ctx, &dropped.Live[0]); err != nil {
+		t.Fatal(err)
+	}
+	slow := &core{client: client, name: f.name, wait: wait}
+	if err := slow.finish(ctx, growing, r); err != nil {
+		t.Log("the slow client is told", err)
+	}
+	now, _, err := f.get(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := f.swap(ctx, now, nil); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	if left := leftOf(t, client, f.name); len(left) != 0 {
+		t.Errorf("%d keys are left: %q", len(left), left)
+	}
+}
+
+// Who waits for replicas to have a slice does not make it anew when it has been deleted
+// meanwhile, nor takes it for confirmed.
+func TestWaitForADroppedSlice(t *testing.T) {
+	onEngines(t, func(t *testing.T, client rueidis.Client) {
 		f := open(t, client, Config{Capacity: 20000, ErrorRate: 0.01, SliceBytes: 2048})
-		raw, r, err := f.get(ctx)
-		if err != nil {
+		f.wait = Wait{Replicas: 1, Timeout: time.Millisecond}
+		slice := f.current.Load().newest().prefix + "0"
+		if err := f.Drop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		next := r.clone()
-		s, err := next.shapeOf(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		next.last().Layers = append(next.last().Layers, s)
-		if done, err := f.swap(ctx, raw, next); err != nil || !done {
-			t.Fatal(done, err)
-		}
-		growing, r, err := f.get(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dropped := r.clone()
-		dropped.Dropped = true
-		if done, err := f.swap(ctx, growing, dropped); err != nil || !done {
-			t.Fatal(done, err)
-		}
-		if err := f.unlink(ctx, &dropped.Live[0]); err != nil {
-			t.Fatal(err)
-		}
-		slow := &core{client: client, name: f.name}
-		if err := slow.finish(ctx, growing, r); err != nil {
-			t.Log("the slow client is told", err)
-		}
-		now, _, err := f.get(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if done, err := f.swap(ctx, now, nil); err != nil || !done {
-			t.Fatal(done, err)
+		if err := f.replicated(t.Context(), []string{slice}, 1)[0]; !errors.Is(err, ErrReplicas) || !errors.Is(err, ErrMissingSlice) {
+			t.Errorf("%v; want ErrReplicas and ErrMissingSlice", err)
 		}
 		if left := leftOf(t, client, f.name); len(left) != 0 {
 			t.Errorf("%d keys are left: %q", len(left), left)

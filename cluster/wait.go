@@ -86,14 +86,10 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 	for attempt := 0; ; attempt++ {
 		var have int64
 		err := c.dedicated(func(d connection) error {
-			touch := c.touch
-			if touch == nil {
-				touch = touchSlice
-			}
-			if err := d.multi(ctx, touch(d.B(), key))[0].Error(); err != nil {
+			err := c.touched(ctx, d, key)
+			if err != nil {
 				return err
 			}
-			var err error
 			have, err = d.Do(ctx, d.B().Wait().Numreplicas(int64(replicas)).Timeout(timeout.Milliseconds()).Build()).AsInt64()
 			return err
 		})
@@ -172,9 +168,21 @@ func (c *core) learn(ctx context.Context, key string, attempt int) error {
 	return ctx.Err()
 }
 
-// touchSlice returns a command that is a write, and changes nothing.
-func touchSlice(b rueidis.Builder, key string) rueidis.Completed {
-	return b.Arbitrary("BITFIELD").Keys(key).Args("INCRBY", "i64", countAt, "1", "INCRBY", "i64", countAt, "-1").Build()
+// touched writes to a key something that changes nothing. A slice that is not there,
+// since it was deleted after keys were written to it, is made by that, and deleted again.
+func (c *core) touched(ctx context.Context, d connection, key string) error {
+	if c.touch != nil {
+		return d.multi(ctx, c.touch(d.B(), key))[0].Error()
+	}
+	answers, err := d.multi(ctx, d.B().Arbitrary("BITFIELD").Keys(key).
+		Args("GET", "i64", epochAt, "INCRBY", "i64", countAt, "1", "INCRBY", "i64", countAt, "-1").Build())[0].AsIntSlice()
+	if err != nil || answers[0] != 0 {
+		return err
+	}
+	if err := d.multi(ctx, d.B().Unlink().Key(key).Build())[0].Error(); err != nil {
+		return err
+	}
+	return missingSlice(key)
 }
 
 func (c *core) waitTime() time.Duration {
@@ -209,7 +217,7 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 		free <- struct{}{}
 		group.Go(func() {
 			_ = c.dedicated(func(d connection) error {
-				if err := d.multi(ctx, touchSlice(d.B(), key))[0].Error(); err != nil {
+				if err := c.touched(ctx, d, key); err != nil {
 					return err
 				}
 				return c.waitForOne(ctx, d.DedicatedClient)
