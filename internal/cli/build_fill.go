@@ -134,7 +134,7 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 		Fill: st.Fill, ErrorRate: st.ErrorRate, Bytes: st.Bytes,
 	}
 	var past error
-	if st.AskedErrorRate > 0 && st.ErrorRate > 1.05*st.AskedErrorRate {
+	if pastRate(st) {
 		past = &exitError{ExitLimit, fmt.Errorf("%s is written, but past its capacity of %s keys: its error rate is %.2g instead of %g",
 			name, humanize.Comma(int64(st.Capacity)), st.ErrorRate, st.AskedErrorRate)}
 	}

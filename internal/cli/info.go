@@ -282,13 +282,25 @@ func warningsOf(st bloom.Stats) []string {
 		w = append(w, "full: it takes every key for seen")
 	}
 	w = append(w, pastCapacity(st.Added, st.Capacity)...)
-	if st.AskedErrorRate > 0 && st.ErrorRate > rateLeeway*st.AskedErrorRate {
+	if pastRate(st) {
 		w = append(w, fmt.Sprintf("past its error rate: it is %s, and %s was asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
 	}
 	if st.Stuck > 0 {
 		w = append(w, fmt.Sprintf("%s counters are stuck; the keys that use them can no longer be removed for good", comma(st.Stuck)))
 	}
 	return w
+}
+
+// pastRate reports whether a filter has a higher error rate than was asked for because
+// it has too many keys. The rate follows from how many bits are set, which is chance:
+// a small filter with no more keys than it was made for may well be a tenth above.
+func pastRate(st bloom.Stats) bool {
+	if st.AskedErrorRate == 0 || st.ErrorRate <= rateLeeway*st.AskedErrorRate {
+		return false
+	}
+	n := st.Cardinality
+	surely := n.Value - 3*n.StdErr // NaN if the filter is full
+	return st.Capacity == 0 || st.Added > st.Capacity || !(surely <= float64(st.Capacity))
 }
 
 func pastCapacity(added, capacity uint64) []string {
