@@ -123,6 +123,7 @@ type builtReport struct {
 	Fill      float64 `json:"fill,omitempty"`       // not with add --in-place, which
 	ErrorRate float64 `json:"error_rate,omitempty"` // does not read the whole filter
 	Bytes     uint64  `json:"bytes"`
+	Format    string  `json:"format,omitempty"` // of another system: what opens it
 }
 
 // reportFilled reports a filter that keys were put into: how many of them were
@@ -132,6 +133,10 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 	r := builtReport{
 		Set: name, Filter: st.Type, Keys: keys, New: isNew, Added: st.Added, Capacity: st.Capacity,
 		Fill: st.Fill, ErrorRate: st.ErrorRate, Bytes: st.Bytes,
+	}
+	untold := false
+	if f, ok := v.(*foreignFill); ok {
+		r.Format, untold = f.opens()
 	}
 	var past error
 	if pastRate(st) {
@@ -145,6 +150,9 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 	} else if !quiet {
 		a.say(cmd, "%s: %s filter, %s new of %s keys, error rate %.2g, %s", name, st.Type,
 			humanize.Comma(int64(isNew)), humanize.Comma(int64(keys)), st.ErrorRate, humanize.IBytes(st.Bytes))
+		if untold {
+			a.say(cmd, "%s does not tell its layout; open it with --format %s", name, r.Format)
+		}
 	}
 	return past
 }

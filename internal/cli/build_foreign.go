@@ -81,6 +81,14 @@ func (f *foreignFill) explicit() bool {
 	return slices.ContainsFunc(layoutParams, func(name string) bool { return f.flags.foreign.format.spec.Params[name] != "" })
 }
 
+// opens returns the format that opens the filter again, and whether its file and the
+// format that was given do not tell that.
+func (f *foreignFill) opens() (format string, untold bool) {
+	format = f.filter.Describe().Format
+	spec, err := interop.ParseSpec(format)
+	return format, err == nil && spec.Params["m"] != "" && f.flags.foreign.format.spec.Params["m"] == ""
+}
+
 // Stats is what the filter says, with the number of keys and what was asked for also
 // where the format has no place for them.
 func (f *foreignFill) Stats() bloom.Stats {
