@@ -371,6 +371,16 @@ func TestRepairRefuses(t *testing.T) {
 	}
 }
 
+// TestRebuildOfWhatNeedsNone: a file without a mark is whole also for one who may not
+// write it.
+func TestRebuildOfWhatNeedsNone(t *testing.T) {
+	m := vfs.NewMem()
+	m.WriteFile(memPath, crashFile(t, false), 0o444)
+	if err := rebuild(m, memPath); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRepairOfFullFilter has no estimate to put in.
 func TestRepairOfFullFilter(t *testing.T) {
 	s, err := bloom.New(bloom.Config{Params: sizing.Params{Shape: sizing.Classic, M: 64, K: 1}})

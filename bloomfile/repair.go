@@ -21,10 +21,27 @@ import (
 //
 // A file without a mark is left alone: Rebuild does not hide damage.
 func Rebuild(path string) error {
-	if err := repair(vfs.OS, path, true); err != nil {
+	if err := rebuild(vfs.OS, path); err != nil {
 		return named(path, err)
 	}
 	return nil
+}
+
+// rebuild locks only a file with a mark: others may be where nobody may write.
+func rebuild(fsys vfs.FS, path string) error {
+	file, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	head, _, err := readHead(file)
+	file.Close()
+	if err != nil {
+		return err
+	}
+	if state, err := frame.ParseState(head); err != nil || state.Mark != frame.MarkDirty {
+		return err
+	}
+	return repair(fsys, path, true)
 }
 
 // repair makes a dirty file clean. Unless force is set it does so only if nothing
