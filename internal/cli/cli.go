@@ -24,6 +24,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/stream"
 )
@@ -230,6 +231,10 @@ func (a *app) sayError(cmd *cobra.Command, err error) {
 	a.say(cmd, "%s", withoutPackages(err.Error(), a.env.Args))
 	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
 		fmt.Fprintln(a.env.Stderr, "\"seen verify --rebuild\" accepts it as it is; see \"seen verify --help\".")
+	}
+	var secret *bloom.SecretError
+	if errors.As(err, &secret) {
+		fmt.Fprintln(a.env.Stderr, "--secret FILE names the file that the secret stands in.")
 	}
 }
 

@@ -146,7 +146,7 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	defer f.Close()
 	hash, err := f.Hash()
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return a.explainAll(e, hash, keys, func(key []byte, h uint64) (*explanation, error) { return explainKey(f, key, h) })
 }

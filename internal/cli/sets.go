@@ -65,7 +65,7 @@ func openOwn(name string, h *hashFlags) (*lookupSet, error) {
 	hash, err := f.Hash()
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return &lookupSet{
 		name: name, hash: hash, done: f.Close,
