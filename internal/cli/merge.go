@@ -55,6 +55,9 @@ type mergeReport struct {
 }
 
 func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
+	if err := a.checkReplaceable(m.output, &m.foreign); err != nil {
+		return err
+	}
 	lock, err := bloomfile.Lock(m.output)
 	if err != nil {
 		return err

@@ -104,8 +104,12 @@ func isFilterFile(name string) (bool, error) {
 }
 
 // checkReplaceable refuses to replace a file that is no filter: nobody means to
-// lose a list of keys to the filter made from it.
+// lose a list of keys to the filter made from it. A filter is not written to standard
+// output, since it is replaced as a whole at the end.
 func (a *app) checkReplaceable(name string, flags *foreignFlags) error {
+	if name == "-" {
+		return usagef("a filter cannot be written to standard output; name a file, or ./- for one of that name")
+	}
 	info, err := os.Stat(name)
 	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
 		return nil // the writer says what is wrong, if anything is
