@@ -2,7 +2,7 @@
 # what else a task needs it installs by itself (scripts/deps).
 
 GO ?= go
-FUZZTIME ?= 3s
+FUZZTIME ?= 2s
 CLIFLAGS ?=
 FILTERFLAGS ?=
 SERVERFLAGS ?=
@@ -14,10 +14,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # goroutines, without long tests of what does not; and of packages in which little
 # does, the tests that do so.
 CONCURRENT = ./once ./internal/stream/... ./internal/store ./internal/server ./internal/cli
-ONE_AT_A_TIME = CrashAnywhere|CrashTestCanFail|KilledRuns|DiskFullAnywhere|DamagedDatabase|LongLine|CompareAgainstTruth
+ONE_AT_A_TIME = CrashAnywhere|CrashTestCanFail|KilledRuns|DiskFullAnywhere|DamagedDatabase|LongLine|CompareAgainstTruth|Scripts|MemoryLimit|KeepTheirErrorRate|HTTPManyKeys|ManyFilters
 FILTERS = ./bloom ./bloomfile ./interop ./sketch
 TESTS_OF_FILTERS = Concurrent|Shared|Snapshot|Readers|CuckooMoves|Outlives|Release|Many|Pipe|Truncation|Mapped
-TESTS_OF_CLUSTER = Concurrent|WritesFirst|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain
+TESTS_OF_CLUSTER = Concurrent|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain
 
 # Modules of their own beside the product, which it does not inherit from.
 BESIDE = $(patsubst %/go.mod,%,$(wildcard bench/go.mod integration/*/go.mod examples/*/go.mod))
@@ -57,7 +57,6 @@ test: deps
 	done
 	$(GO) test -tags noasm ./internal/kernel
 	$(GO) test ./...
-	$(MAKE) --no-print-directory race
 
 # The race detector has every process wait for a second before it ends; the tests
 # of the command start hundreds.
