@@ -223,13 +223,15 @@ func (b *Bloom) empty() (*view, error) {
 	if b.step != 0 {
 		return v, nil
 	}
-	c, err := b.config.nextLayer(b.next, 0, nil)
-	if err != nil {
-		return nil, err
-	}
+	var c layerConfig
+	var err error
 	if layers := b.view.Load().layers; len(layers) > 0 {
+		// As it is, and not planned anew: a dump may have one that its error rate does
+		// not give.
 		c = layers[len(layers)-1].layerConfig
 		c.serial = b.next
+	} else if c, err = b.config.nextLayer(b.next, 0, nil); err != nil {
+		return nil, err
 	}
 	l, err := c.make(b.store)
 	if err != nil {
