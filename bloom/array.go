@@ -119,7 +119,7 @@ func (l *lookup) checkHash(m *lookup) error {
 }
 
 func (l *lookup) describeHash() string {
-	if l.hash.Algorithm == SipHash {
+	if l.hash.Algorithm.HasSecret() {
 		return fmt.Sprintf("%v with key id %016x", l.hash.Algorithm, l.keyID)
 	}
 	return l.hash.String()
@@ -192,7 +192,7 @@ func (a *array) equal(b *array) bool {
 func (a *array) clone() array {
 	c := *a
 	c.words, c.mem = newWords(len(a.words))
-	copy(c.words, a.all())
+	pages.Copy(c.words, a.all())
 	c.touch = nil
 	runtime.KeepAlive(a)
 	return c

@@ -72,10 +72,8 @@ func writeTo(f encoder, w io.Writer) (int64, error) {
 
 // header starts the header of a filter.
 func (l *lookup) header(t frame.Type, capacity uint64, rate float64) *frame.Header {
-	h := &frame.Header{
-		Type: t, HashAlgorithm: uint8(l.hash.Algorithm), HashSeed: l.hash.Seed, HashKeyID: l.keyID,
-		Capacity: capacity, ErrorRate: rate,
-	}
+	h := &frame.Header{Type: t, Capacity: capacity, ErrorRate: rate}
+	h.SetHash(l.hash, l.keyID)
 	h.Fields[tagField] = l.tag
 	return h
 }
@@ -147,8 +145,7 @@ type loader struct {
 // contents that cannot be checked without reading all of a part are then left to
 // it. Filters that are not one array at rest are read-only when mapped so.
 func FromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part int, off, n uint64)) (View, error) {
-	l := &loader{h: h, parts: parts, keyID: h.HashKeyID, clock: o.Clock, touch: touch}
-	l.hash = Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed}
+	l := &loader{h: h, parts: parts, hash: h.Hash(), keyID: h.HashKeyID, clock: o.Clock, touch: touch}
 	if l.hash.Algorithm == SipHash {
 		l.hash.Secret = o.Secret
 		given := o.Secret != [keyhash.SecretSize]byte{}

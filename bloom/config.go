@@ -13,8 +13,9 @@ import (
 // The zero value is XXH3 with seed 0. Two filters can be merged or compared
 // only if their hashes are equal.
 //
-// Use [SecretHash] where keys come from strangers: with a known hash anybody can
-// construct keys that collide.
+// Where keys come from strangers use [RandomHash], or [SecretHash] for filters that
+// several processes make and merge: with a known hash anybody can construct keys
+// that collide.
 type Hash = keyhash.Hash
 
 // Algorithms for [Hash].
@@ -23,11 +24,19 @@ const (
 	SipHash = keyhash.SipHash // SipHash-2-4, with a 128-bit secret
 	// Murmur64A is MurmurHash64A with a seed, for layouts of other systems only.
 	Murmur64A = keyhash.Murmur64A
+	NH        = keyhash.NH // fast, with a random secret that is kept in the file
 )
 
 // SecretHash returns the SipHash-2-4 function keyed with secret, which must not
 // be all zero.
 func SecretHash(secret [keyhash.SecretSize]byte) Hash { return keyhash.Keyed(secret) }
+
+// RandomHash returns an NH function with a new random secret. Keys that were made
+// without the secret collide with no one else's: two given keys do for one secret in
+// 2^60. It is nearly as fast as XXH3. Files contain the secret, so that what is read
+// from them goes on with the same hash; keep them from those who send the keys. Filters
+// made with different secrets cannot be merged.
+func RandomHash() (Hash, error) { return keyhash.Random() }
 
 // Config says how large a filter is to be. Give Capacity and ErrorRate, and the
 // parameters follow from package sizing; or give Params to construct it

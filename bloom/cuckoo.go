@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"seen/internal/frame"
+	"seen/internal/pages"
 )
 
 // Cuckoo is a cuckoo filter (Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo
@@ -304,7 +305,9 @@ func (f *Cuckoo) Clear() {
 	first := f.all()[0]
 	f.tables.Store(&[]*cuckooTable{first})
 	for i := range first.words {
-		atomic.StoreUint64(&first.words[i], 0)
+		if first.words[i] != 0 {
+			atomic.StoreUint64(&first.words[i], 0)
+		}
 	}
 	runtime.KeepAlive(first)
 	f.added.Store(0)
@@ -329,7 +332,7 @@ func (f *Cuckoo) Clone() (*Cuckoo, error) {
 		return nil, err
 	}
 	for i, t := range c.all() {
-		copy(t.words, tables[i].words)
+		pages.Copy(t.words, tables[i].words)
 	}
 	runtime.KeepAlive(tables)
 	c.reserve = f.reserve

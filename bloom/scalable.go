@@ -164,12 +164,15 @@ func (l *layer) Release() {
 // has is HasHash, made for the case that the layer does not have the key.
 func (l *layer) has(h uint64) bool { return l.first.HasHash(h) && l.single.HasHash(h) }
 
-// rateOf returns the error rate of the layer with the given index. The rates of
-// all layers sum up to ErrorRate, since the sum of 1/i² is π²/6.
-func (s *Scalable) rateOf(index int) float64 {
+// LayerRate returns the error rate that the layer with the given index, from 0, has
+// in a [Scalable] with the given one. The rates of all layers sum up to that, since the
+// sum of 1/i² is π²/6.
+func LayerRate(errorRate float64, index int) float64 {
 	i := float64(index) + 1
-	return s.config.ErrorRate * 6 / (math.Pi * math.Pi * i * i)
+	return errorRate * 6 / (math.Pi * math.Pi * i * i)
 }
+
+func (s *Scalable) rateOf(index int) float64 { return LayerRate(s.config.ErrorRate, index) }
 
 func (s *Scalable) newest() *layer { return s.layers[len(s.layers)-1] }
 

@@ -148,33 +148,6 @@ func (s *Scalable) Stats() Stats {
 	return st
 }
 
-// layerStats adds up the statistics of layers that are asked one after another.
-func layerStats(name string, layers []*layer) Stats {
-	t := Stats{Type: name, Layers: len(layers)}
-	var variance, right, rightAtCapacity float64
-	for _, l := range layers {
-		s := l.stats(name)
-		t.Bits += s.Bits
-		t.Probes = s.Probes
-		t.Bytes += s.Bytes
-		t.Capacity += s.Capacity
-		t.Added += s.Added
-		t.Ones += s.Ones
-		t.Cardinality.Value += s.Cardinality.Value
-		variance += s.Cardinality.StdErr * s.Cardinality.StdErr
-		right += math.Log1p(-s.ErrorRate)
-		rightAtCapacity += math.Log1p(-s.ErrorRateAtCapacity)
-	}
-	if t.Bits > 0 {
-		t.Fill = float64(t.Ones) / float64(t.Bits)
-	}
-	t.Cardinality.StdErr = math.Sqrt(variance)
-	// An absent key must be right in every layer.
-	t.ErrorRate = math.Abs(math.Expm1(right))
-	t.ErrorRateAtCapacity = math.Abs(math.Expm1(rightAtCapacity))
-	return t
-}
-
 const flagOverfill = 1
 
 func (s *Scalable) encode() (*frame.Header, [][]byte, error) {

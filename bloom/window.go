@@ -20,8 +20,9 @@ type WindowConfig struct {
 	// grows, and repetitions do not make it forget.
 	CountNew bool
 	// Generations is the number of parts in which the window forgets, from 2 to
-	// 64; 0 stands for 8. The more there are, the more exact is the span, and the
-	// more arrays a question has to ask.
+	// 64. The more there are, the more exact is the span, and the more arrays a
+	// question has to ask. 0 means 8; for SpanKeys up to 63 without CountNew it
+	// means SpanKeys+1, which makes the span exact.
 	Generations int
 	// Capacity is the number of distinct keys within one span. It is no limit: a
 	// burst makes the window grow. It may be 0 if SpanKeys is given, which is then
@@ -55,14 +56,22 @@ const (
 // last span, of time or of calls of Add.
 //
 // It consists of G generations, each a [Scalable] that takes new keys for a step
-// of span/(G-1) and is dropped as a whole when G-1 more have begun. So a key is
-// forgotten no sooner than a span and no later than G/(G-1) spans after it was
-// added for the last time (the first time, with NoRefresh). The error rate holds
-// over all generations together.
+// of span/(G-1), rounded up to whole nanoseconds or calls, and is dropped as a whole
+// when G-1 more have begun. So a key is there for a span after it was added for the
+// last time (the first time, with NoRefresh), and gone after G steps. With 8
+// generations these are a seventh more than the span, and at most 6 calls more
+// than that by rounding; with SpanKeys+1, the default for SpanKeys up to 63, a key is there for
+// exactly SpanKeys calls. The error rate holds over all generations together.
 //
 // Add of a key that is remembered answers false and, unless NoRefresh is set,
 // records it again in the present generation. With NoRefresh a key that comes
 // every day is new again after each span.
+//
+// The Cardinality of Stats is the sum of the estimates of the generations. Without
+// NoRefresh, a key that was added in several of them counts once in each. With
+// NoRefresh it counts once, but one that any generation takes for seen by mistake is
+// recorded nowhere: Cardinality leaves out those that another generation than the
+// present one took for seen, a share of at most the error rate.
 //
 // Generations begin at multiples of their step on an absolute scale, Unix time or
 // the number of calls, so that windows of equal span that were filled on several
@@ -120,6 +129,9 @@ func NewWindow(c WindowConfig) (*Window, error) {
 func newWindow(c WindowConfig) (*Window, error) {
 	if c.Generations == 0 {
 		c.Generations = defaultGenerations
+		if !c.CountNew && c.SpanKeys > 0 && c.SpanKeys < maxGenerations {
+			c.Generations = int(c.SpanKeys) + 1
+		}
 	}
 	if c.Generations < 2 || c.Generations > maxGenerations {
 		return nil, fmt.Errorf("bloom: a window of %d generations; give 2 to %d", c.Generations, maxGenerations)

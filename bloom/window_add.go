@@ -68,6 +68,9 @@ func (w *Window) AddHashes(added []bool, hs []uint64) int {
 		count, _ := w.addBatches(now, added, hs)
 		return count
 	}
+	if w.step == 1 {
+		return w.addEach(added, hs)
+	}
 	count := 0
 	for at := 0; at < len(hs); {
 		now := w.now()
@@ -81,6 +84,22 @@ func (w *Window) AddHashes(added []bool, hs []uint64) int {
 			w.calls += uint64(m)
 		}
 		at += m
+	}
+	return count
+}
+
+// addEach is AddHashes one by one, which takes less time where each call begins a
+// generation.
+func (w *Window) addEach(added []bool, hs []uint64) int {
+	count := 0
+	for i, h := range hs {
+		isNew := w.AddHash(h)
+		if isNew {
+			count++
+		}
+		if added != nil {
+			added[i] = isNew
+		}
 	}
 	return count
 }

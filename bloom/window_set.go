@@ -126,11 +126,11 @@ func (w *Window) Clone() *Window {
 // numbers of keys are sums over the generations: a key that was refreshed counts
 // once in each generation that has it.
 func (w *Window) Stats() Stats {
-	var layers []*layer
+	var filters [][]*layer
 	for _, g := range w.liveGens(w.now()) {
-		layers = append(layers, g.set.layers...)
+		filters = append(filters, g.set.layers)
 	}
-	st := layerStats("window", layers)
+	st := layerStats("window", filters...)
 	st.AskedErrorRate = w.config.ErrorRate
 	return st
 }

@@ -60,7 +60,7 @@ type memory struct {
 
 func newMemory(span int64, generations int) memory {
 	step := (span + int64(generations) - 2) / int64(generations-1)
-	return memory{map[uint64]int64{}, span, step * int64(generations)}
+	return memory{map[uint64]int64{}, span, step*int64(generations) - 1}
 }
 
 // check checks whether the window may have answered so about h at time now.
@@ -80,8 +80,8 @@ func (m memory) check(t interface {
 	}
 }
 
-// A key is forgotten no sooner than a span and no later than G/(G-1) spans after
-// it was last added, or first with NoRefresh, whatever the clock does.
+// A key is there for a span after it was last added, or first with NoRefresh, and
+// gone after G steps of span/(G-1), whatever the clock does.
 func TestWindowByTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		span := rapid.Int64Range(1, 1e15).Draw(t, "span")
@@ -161,6 +161,51 @@ func TestWindowByKeys(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Without a number of generations a window of up to 63 calls is exact, and a longer
+// one remembers up to a seventh more, and 6 calls for rounding.
+func TestWindowSpanOfCalls(t *testing.T) {
+	spans := []uint64{70, 100, 127, 128, 1000, 1001, 1006, 10_000}
+	for span := range uint64(66) {
+		spans = append(spans, span+1)
+	}
+	for _, span := range spans {
+		for _, noRefresh := range []bool{false, true} {
+			w := must(bloom.NewWindow(bloom.WindowConfig{SpanKeys: span, NoRefresh: noRefresh, ErrorRate: 1e-12}))
+			most := span + span/7 + 6
+			if span < 64 {
+				most = span
+			}
+			rng := rand.New(rand.NewPCG(span, 1))
+			longest := uint64(0)
+			for range 10 {
+				key := rng.Uint64()
+				w.AddHash(key)
+				distance := uint64(1) // from the call that added the key to the one that comes
+				for w.HasHash(key) {
+					if distance > most {
+						t.Fatalf("span %d: a key of %d calls ago is there, which is to be gone after %d", span, distance, most)
+					}
+					w.AddHashes(nil, []uint64{rng.Uint64()})
+					distance++
+				}
+				if distance <= span {
+					t.Fatalf("span %d: a key of %d calls ago is gone", span, distance)
+				}
+				longest = max(longest, distance-1)
+				w.AddHash(rng.Uint64()) // another phase
+			}
+			if span < 64 && longest != span {
+				t.Errorf("span %d: the longest that a key was there is %d calls", span, longest)
+			}
+		}
+	}
+	// Where only what is recorded counts, each generation has room for several keys, so that
+	// two keys that come by turns do not make the window forget the others.
+	if g := must(bloom.NewWindow(bloom.WindowConfig{SpanKeys: 10, CountNew: true, ErrorRate: 0.01})).Config().Generations; g != 8 {
+		t.Errorf("%d generations with CountNew", g)
+	}
 }
 
 // With CountNew a window is as full as it may be before it forgets, and never

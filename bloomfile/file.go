@@ -103,7 +103,7 @@ func openMapped(fsys vfs.FS, path string, o Options) (*File, error) {
 	}
 	f := &File{path: path, file: file}
 	if err := f.load(o); err != nil {
-		f.release()
+		f.release() // the file is not used; load says what is wrong
 		return nil, err
 	}
 	return f, nil
@@ -292,8 +292,7 @@ func (f *File) Info() Info {
 	i := Info{
 		Type: h.Type.String(), Size: int64(f.layout.Total), Parts: len(h.Parts),
 		Capacity: h.Capacity, ErrorRate: h.ErrorRate,
-		Hash:  bloom.Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed},
-		KeyID: h.HashKeyID, Writable: f.writer != nil,
+		Hash: h.Hash(), KeyID: h.HashKeyID, Writable: f.writer != nil,
 	}
 	if f.view != nil {
 		i.Hash = f.view.Hash()

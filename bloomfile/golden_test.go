@@ -83,6 +83,8 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 	{
 		f, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.01, Growth: 2})
 		put("scalable", f, err)
+		f, err = bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.01, Growth: 2, Hash: goldenNH()})
+		put("scalable-nh", f, err)
 	}
 	{
 		f, err := bloom.NewWindow(bloom.WindowConfig{Span: time.Hour, Generations: 3, Capacity: 300, ErrorRate: 0.01, Clock: goldenTime})
@@ -161,6 +163,10 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 
 func goldenSecret() bloom.Hash {
 	return bloom.Hash{Algorithm: bloom.SipHash, Secret: [16]byte([]byte("sixteen secrets!"))}
+}
+
+func goldenNH() bloom.Hash {
+	return bloom.Hash{Algorithm: bloom.NH, Secret: [16]byte([]byte("a key in a file!"))}
 }
 
 // newCounting makes a counting filter of the given width, sized for c's capacity.

@@ -28,7 +28,7 @@ func Map(path string) (*Mapped, error) {
 	}
 	m := &Mapped{path: path, file: file}
 	if err := m.load(); err != nil {
-		m.Close()
+		m.Close() // it was only read
 		return nil, named(path, err)
 	}
 	return m, nil
@@ -75,7 +75,7 @@ func (m *Mapped) Close() error {
 	m.bytes = nil
 	if m.mapped != nil {
 		if err := m.mapped.Close(); err != nil {
-			m.file.Close()
+			m.file.Close() // it was only read
 			return named(m.path, err)
 		}
 		m.mapped = nil

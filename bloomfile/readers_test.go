@@ -121,7 +121,7 @@ func readersOnGoldenFiles(t *testing.T, all map[string]reader) {
 	}
 	for _, name := range []string{
 		"classic", "classic-seeded", "blocked", "blocked-tight", "blocked-overfull", "partitioned",
-		"counting-4", "counting-8", "counting-16", "scalable",
+		"counting-4", "counting-8", "counting-16", "scalable", "scalable-nh",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(goldenDir, name+".seen")
@@ -142,10 +142,16 @@ func readersOnGoldenFiles(t *testing.T, all map[string]reader) {
 }
 
 // readersOnRandomKeys uses filters of every layout, some with many chunks, and
-// keys of every length that XXH3 tells apart.
+// keys of every length that the hashes tell apart.
 func readersOnRandomKeys(t *testing.T, all map[string]reader) {
 	added, absent := randomKeys()
-	c := bloom.Config{Capacity: 200_000, ErrorRate: 0.02, Hash: bloom.Hash{Seed: 0x9e3779b97f4a7c15}}
+	for _, hash := range []bloom.Hash{{Seed: 0x9e3779b97f4a7c15}, goldenNH()} {
+		t.Run(hash.Algorithm.String(), func(t *testing.T) { readersOnRandomKeysHashed(t, all, hash, added, absent) })
+	}
+}
+
+func readersOnRandomKeysHashed(t *testing.T, all map[string]reader, hash bloom.Hash, added, absent [][]byte) {
+	c := bloom.Config{Capacity: 200_000, ErrorRate: 0.02, Hash: hash}
 	var sets []bloom.Set
 	for _, make := range []func() (bloom.Set, error){
 		func() (bloom.Set, error) { return bloom.New(c) },

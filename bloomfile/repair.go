@@ -34,7 +34,7 @@ func rebuild(fsys vfs.FS, path string) error {
 		return err
 	}
 	head, _, err := readHead(file)
-	file.Close()
+	file.Close() // it was only read
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func repair(fsys vfs.FS, path string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("%w: its writer has died, and it cannot be repaired: %w", frame.ErrDirty, err)
 	}
-	defer lock.Close()
+	defer lock.Close() // a lock file that is left behind stops nobody
 	return repairLocked(fsys, path, force)
 }
 
@@ -64,7 +64,7 @@ func repairLocked(fsys vfs.FS, path string, force bool) error {
 		return fmt.Errorf("%w: its writer has died, and it cannot be repaired: %w", frame.ErrDirty, err)
 	}
 	f := &File{path: path, file: file}
-	defer f.release()
+	defer f.release() // what was written is synced
 	head, size, err := readHead(file)
 	if err != nil {
 		return err

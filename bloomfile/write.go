@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -25,7 +26,7 @@ func Write(path string, s io.WriterTo) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer l.Close() // a lock file that is left behind stops nobody
 	return l.Write(s)
 }
 
@@ -35,6 +36,8 @@ type FileLock struct {
 	path string
 	fsys vfs.FS
 	lock io.Closer
+
+	private bool
 }
 
 // Lock takes the lock of the file path, which need not exist, without waiting;
@@ -52,14 +55,29 @@ func lock(fsys vfs.FS, path string) (*FileLock, error) {
 
 // Write is the function Write, under the lock that l already is.
 func (l *FileLock) Write(s io.WriterTo) error {
-	err := vfs.WriteAtomic(l.fsys, l.path, func(w io.Writer) error {
-		_, err := s.WriteTo(w)
-		return err
-	})
+	r, err := vfs.Replace(l.fsys, l.path, l.perm())
+	if err != nil {
+		return named(l.path, err)
+	}
+	defer r.Abort()
+	if _, err = s.WriteTo(r); err == nil {
+		err = r.Commit()
+	}
 	if err != nil {
 		return named(l.path, err)
 	}
 	return nil
+}
+
+// MakePrivate has the file readable for its owner alone if a write of l makes it. A file
+// that is there keeps its permissions.
+func (l *FileLock) MakePrivate() { l.private = true }
+
+func (l *FileLock) perm() fs.FileMode {
+	if l.private {
+		return vfs.Private
+	}
+	return vfs.Shared
 }
 
 // WriteSnapshot is Write while another goroutine goes on adding to s under lock,
@@ -75,7 +93,7 @@ func (l *FileLock) WriteSnapshot(ctx context.Context, s bloom.Set, lock sync.Loc
 }
 
 func (l *FileLock) writeSnapshot(ctx context.Context, s bloom.Set, lock sync.Locker, settle func() error) error {
-	r, err := vfs.Replace(l.fsys, l.path)
+	r, err := vfs.Replace(l.fsys, l.path, l.perm())
 	if err != nil {
 		return named(l.path, err)
 	}
@@ -138,7 +156,7 @@ func readParts(fsys vfs.FS, path string) (*frame.Header, [][]byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer file.Close()
+	defer file.Close() // it is only read
 	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, err

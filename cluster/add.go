@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -158,9 +159,9 @@ func (n *novelty) note(isNew []bool) {
 
 func (n *novelty) nearlyAll() bool { return math.Float64frombits(n.share.Load()) >= nearlyAll }
 
-// errLate is about a key whose bits came late to a part that was sealed, in a window
-// that takes no more keys: it is not certainly absent, as other keys are then.
-var errLate = errors.New("its part of the window was sealed at the same time, and there is no room in the next")
+// errLate is about a key whose bits came late to a part that was sealed, in a filter or
+// window that takes no more keys: it is not certainly absent, as other keys are then.
+var errLate = errors.New("its part of the filter was sealed at the same time, and there is no room in the next")
 
 // failLate makes undecided what may be taken for seen for the sake of late bits.
 func (b *batch) failLate() {
@@ -176,14 +177,17 @@ func (b *batch) failLate() {
 func (c *core) settle(ctx context.Context, b *batch, s *snapshot) (*snapshot, error) {
 	newest := s.newest()
 	if b.missing != nil {
-		// What was written in the place of slices is nobody's. Should it stay, it is
+		// What was written in the place of slices belongs to nobody. Should it stay, it is
 		// recognised by its header.
-		_ = c.each(ctx, b.litter, func(key string) rueidis.Completed { return c.client.B().Unlink().Key(key).Build() }, nil)
+		left := c.each(ctx, b.litter, func(key string) rueidis.Completed { return c.client.B().Unlink().Key(key).Build() }, nil)
 		next, err := c.refresh(ctx)
+		if err == nil && next != s {
+			err = left
+		}
 		if err != nil || next != s {
 			return next, err
 		}
-		missing := b.missing
+		missing := errors.Join(b.missing, left)
 		b.keep(func(it *item) bool {
 			if it.doubt == lost {
 				b.fail(it, missing)
@@ -205,12 +209,14 @@ func (c *core) settle(ctx context.Context, b *batch, s *snapshot) (*snapshot, er
 		if s.record.Fixed {
 			return nil, fmt.Errorf("%q: %w: it is for %d keys; make a larger one", c.name, ErrFull, newest.Capacity)
 		}
-		if err := c.grow(ctx, newest); err != nil {
+		if err := c.closeLayer(ctx, newest); err != nil {
 			return nil, err
 		}
 	}
 	if b.full {
-		c.checkFull(ctx, newest)
+		if err := c.checkFull(ctx, newest); err != nil {
+			return nil, err
+		}
 	}
 	return c.current.Load(), nil
 }
@@ -331,11 +337,16 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 		b.undecided(p, err)
 		return 0, false
 	}
-	head, err := answers[0].ToInt64()
-	if err != nil {
-		b.undecided(p, err)
-		return 0, false
+	b.old = b.old[:0]
+	for i := range answers {
+		n, err := answers[i].ToInt64()
+		if err != nil {
+			b.undecided(p, err)
+			return 0, false
+		}
+		b.old = append(b.old, n)
 	}
+	head, count := b.old[0], b.old[1]
 	owned, open := l.owns(head), head == l.head
 	switch {
 	case !owned:
@@ -350,11 +361,8 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 			it.doubt = lost
 			continue
 		}
-		isNew := false
-		for k := range probes {
-			old, _ := answers[headerAnswers+(i-p.from)*probes+k].ToInt64()
-			isNew = isNew || old == 0
-		}
+		first := headerAnswers + (i-p.from)*probes
+		isNew := slices.Contains(b.old[first:first+probes], 0)
 		if isNew && !open && !s.isLast() {
 			// Nothing is decided here any more: on to the next layer.
 			it.after, it.doubt, it.late = l.order, sealed, true
@@ -368,7 +376,6 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 		b.answers[it.at] = isNew && it.found == nowhere
 		it.at = ^it.at
 	}
-	count, _ = answers[1].ToInt64()
 	return count, owned
 }
 

@@ -56,6 +56,7 @@ type batch struct {
 	order    []uint64
 	spans    []span
 	commands []rueidis.Completed
+	old      []int64 // the answers to one BITFIELD
 	failures *failures
 	names    text
 

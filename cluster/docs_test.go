@@ -44,3 +44,41 @@ func gigabytes(n uint64) string {
 	}
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
+
+// So are the commands and the rules for users.
+func TestCommandTable(t *testing.T) {
+	doc, err := os.ReadFile("../docs/CLUSTER.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| command | to ask | to add | what for |\n|---|---|---|---|\n")
+	for _, c := range Commands(UseAsk | UseAdd) {
+		asks := ""
+		if c.For&UseAsk != 0 {
+			asks = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | yes | %s |\n", c.Name, asks, c.Why)
+		if c.For&UseAdd == 0 {
+			t.Errorf("%s is for asking, and not for adding", c.Name)
+		}
+	}
+	for _, want := range []string{b.String(), wrapped(ACL(UseAdd, "crawl")), wrapped(ACL(UseAsk, "crawl"))} {
+		if !strings.Contains(string(doc), want) {
+			t.Errorf("docs/CLUSTER.md should have this:\n%s", want)
+		}
+	}
+}
+
+// wrapped is text as a block of code, in lines of up to a hundred characters.
+func wrapped(text string) string {
+	lines := []string{"   "}
+	for word := range strings.FieldsSeq(text) {
+		if last := &lines[len(lines)-1]; len(*last)+len(word) < 100 {
+			*last += " " + word
+		} else {
+			lines = append(lines, "    "+word)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -36,21 +38,27 @@ func (b *batch) mayBeFull(l *layer) bool {
 // checkFull sees whether layer l, of which a slice has had its share of keys, is
 // full, and if so makes the next one. The counts in the headers are of the keys that
 // were written, among them those that several clients wrote at once; so the ones of
-// some slices are counted, too. If anything fails, the next write tries again: until
-// the layer is sealed it takes keys.
-func (c *core) checkFull(ctx context.Context, l *layer) {
+// some slices are counted, too. With an error there may be no room in the layer, and
+// nothing is to be written to it: the error rate would rise without limit.
+func (c *core) checkFull(ctx context.Context, l *layer) error {
 	looks := l.looks.Load()
-	if l.checking.take(ctx) != nil {
-		return
+	if err := l.checking.take(ctx); err != nil {
+		return fmt.Errorf("cluster: %q: waiting for another call: %w", c.name, err)
 	}
 	defer l.checking.release()
-	if l.looks.Load() != looks || c.current.Load().newest() != l {
-		return // another call has looked meanwhile
+	if c.current.Load().newest() != l {
+		return nil
 	}
-	defer l.looks.Add(1)
-	if c.lookFull(ctx, l) != nil && ctx.Err() == nil {
-		l.gate.moreRoom(int64(max(fewKeys, l.Capacity/stuckShare)))
+	if l.looks.Load() != looks {
+		return l.looked // another call has looked meanwhile
 	}
+	err := c.lookFull(ctx, l)
+	if err != nil && ctx.Err() != nil {
+		return err // which says nothing about the calls of others
+	}
+	l.looked = err
+	l.looks.Add(1)
+	return err
 }
 
 // lookFull is what checkFull does.
@@ -84,12 +92,16 @@ func (c *core) lookFull(ctx context.Context, l *layer) error {
 }
 
 // closeLayer seals a full layer, and makes the next unless the filter is to have
-// none.
+// none. If the engine refuses that for good, the filter is full.
 func (c *core) closeLayer(ctx context.Context, l *layer) error {
 	if c.current.Load().record.Fixed {
 		return c.seal(ctx, l)
 	}
-	return c.grow(ctx, l)
+	err := c.grow(ctx, l)
+	if refused(err) && !passing(err) && !errors.Is(err, ErrWrongType) && !errors.Is(err, ErrFull) {
+		return fmt.Errorf("cluster: %q: %w: its newest layer has its %d keys, and the engine refuses to make the next: %w", c.name, ErrFull, l.Capacity, err)
+	}
+	return err
 }
 
 // counts returns the counts of all slices of a layer.

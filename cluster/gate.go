@@ -16,9 +16,6 @@ const (
 	leastShare = 512
 	// fewKeys is what a client may always have under way however small the layer is.
 	fewKeys = 8
-	// stuckShare is the part of its capacity, as a divisor, by which a layer that cannot
-	// be closed takes more.
-	stuckShare = 32
 )
 
 // gate lets the writes of this client to a layer through. All that are under way when
@@ -102,13 +99,6 @@ func (g *gate) looked(count, room int64) {
 		g.others = count - g.mine
 	}
 	g.fullAt = count + room
-}
-
-// moreRoom lets n more keys through to a layer that cannot be closed.
-func (g *gate) moreRoom(n int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.fullAt = max(g.fullAt, g.others+g.mine) + n
 }
 
 // tally sums up the counts of some slices of a layer.

@@ -64,6 +64,7 @@ type layer struct {
 	asks     atomic.Bool   // a slice was sealed or missing: nothing is written before it is asked for
 	checking lock
 	looks    atomic.Uint64 // that this client has had at the counts of all slices
+	looked   error         // with which the last of them ended; under checking
 	gate     gate
 }
 
@@ -310,10 +311,11 @@ func (c *core) finish(ctx context.Context, raw string, r *record) error {
 			err = c.confirmLayer(ctx, l)
 		}
 		if err != nil {
-			if outdated, err := c.tidy(ctx, g); outdated {
-				return err
+			outdated, tidyErr := c.tidy(ctx, g)
+			if outdated {
+				return tidyErr
 			}
-			return err
+			return errors.Join(err, tidyErr)
 		}
 	}
 	if g.Ready < len(g.Layers) {

@@ -238,7 +238,12 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 			return false, err
 		}
 	}
-	err = c.dedicated(func(d connection) error {
+	err = c.dedicated(func(d connection) (err error) {
+		defer func() {
+			if err != nil {
+				d.Close() // a transaction may be open, into which the next user would write
+			}
+		}()
 		results := d.multi(ctx, d.B().Watch().Key(c.name).Build(), d.B().Get().Key(c.name).Build())
 		if err := results[0].Error(); err != nil {
 			return err // without it two clients could change the record at once
@@ -254,13 +259,16 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 		if next != nil {
 			change = d.B().Set().Key(c.name).Value(value).Keepttl().Build()
 		}
-		results = d.multi(ctx, d.B().Multi().Build(), change, d.B().Exec().Build())
-		for _, r := range results[:2] {
-			if err := r.Error(); err != nil {
-				return err
-			}
+		// Where MULTI is refused, the change must not follow: it would be made at once,
+		// whatever the record is by now.
+		if err := d.multi(ctx, d.B().Multi().Build())[0].Error(); err != nil {
+			return err
 		}
-		answers, err := results[2].ToArray()
+		results = d.DoMulti(ctx, change, d.B().Exec().Build())
+		if err := results[0].Error(); err != nil {
+			return err
+		}
+		answers, err := results[1].ToArray()
 		switch {
 		case rueidis.IsRedisNil(err):
 			return nil
@@ -273,9 +281,7 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 			}
 		}
 		done = true
-		// What a failover could lose is waited for as far as it goes.
-		_ = c.waitForOne(ctx, d.DedicatedClient)
-		return nil
+		return c.waitForOne(ctx, d)
 	})
 	if err != nil {
 		return false, fmt.Errorf("cluster: record %q: %w", c.name, err)

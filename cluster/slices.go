@@ -30,10 +30,12 @@ func (c *core) makeSlices(ctx context.Context, l *layer, expireAt int64) error {
 	return c.eachSlice(ctx, l, c.expireCommand(expireAt), nil)
 }
 
-// indexOf returns the index of the slice of the given key.
-func (l *layer) indexOf(key string) uint64 {
-	i, _ := strconv.ParseUint(key[len(l.prefix):], 10, 64) // we have made it
-	return i
+// indexOf returns the index of the slice of the given key, which is of this layer.
+func (l *layer) indexOf(key string) (index uint64) {
+	for _, digit := range []byte(key[len(l.prefix):]) {
+		index = index*10 + uint64(digit-'0')
+	}
+	return index
 }
 
 // expireCommand returns the command that makes a key expire at the given time.

@@ -31,8 +31,10 @@ type Stats struct {
 	// FillRatio is Ones / Bits.
 	FillRatio float64
 	// Cardinality is the estimated number of distinct keys with its standard error, that
-	// of sampling included. Keys that were added while a layer ended may be in two
-	// layers, and are counted twice.
+	// of sampling included, by [sizing.Layered]: with those that an older layer took for
+	// seen by mistake, which Written has not. Keys that were added while a layer ended may
+	// be in two layers, and are counted twice. Of a window it is the sum over the
+	// generations.
 	Cardinality sizing.Estimate
 	// ErrorRate is what the filter delivers now, at its present ones;
 	// ErrorRateAtCapacity what it delivers when it holds Capacity keys; ErrorRateAsked
@@ -58,11 +60,11 @@ func (f *Filter) Stats(ctx context.Context) (Stats, error) {
 func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 	p := s.record.parameters
 	t := Stats{Layers: len(s.layers), Capacity: p.Capacity, ErrorRateAsked: p.ErrorRate}
-	var variance float64
+	known := make([]sizing.Layer, len(s.layers))
 	missed := 1.0           // the probability that no layer errs now
 	missedFull := 1.0       // the same at capacity
 	remaining := p.Capacity // keys of the capacity that are still to be put into layers
-	for _, l := range s.layers {
+	for i, l := range s.layers {
 		counts, err := c.counts(ctx, l)
 		if err != nil {
 			return Stats{}, err
@@ -88,10 +90,14 @@ func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 		t.Bits += whole.M
 		t.Ones += all
 		e := part.Cardinality(ones)
-		t.Cardinality.Value += e.Value * scale
 		// The sample's own error, and that of the keys that fell into it.
-		variance += e.StdErr*e.StdErr*scale*scale + e.Value*scale*(scale-1)
-		missed *= 1 - whole.ErrorRateAt(all)
+		variance := e.StdErr*e.StdErr*scale*scale + e.Value*scale*(scale-1)
+		known[i].Keys = sizing.Estimate{Value: e.Value * scale, StdErr: math.Sqrt(variance)}
+		rate := whole.ErrorRateAt(all)
+		if p.Generations == 0 { // those of a window do not hide keys of each other
+			known[i].Index, known[i].Rate = i, rate
+		}
+		missed *= 1 - rate
 		if p.Generations > 0 && l.index == 0 {
 			remaining = l.Capacity // a generation's part of a span
 		}
@@ -99,13 +105,53 @@ func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 		remaining -= n
 		missedFull *= 1 - whole.ErrorRate(n)
 	}
-	t.Cardinality.StdErr = math.Sqrt(variance)
+	t.Cardinality = sizing.Layered(known)
 	if !t.Cardinality.Known() {
 		t.Cardinality.StdErr = math.Inf(1) // a layer is full of ones
 	}
 	t.FillRatio = float64(t.Ones) / float64(t.Bits)
 	t.ErrorRate, t.ErrorRateAtCapacity = 1-missed, 1-missedFull
 	return t, nil
+}
+
+// ErrorRate estimates what error rate the filter delivers now, from a sample of up to 16
+// slices of each layer, and returns it with the one that was asked for. It is surely, but
+// for one time in a thousand, at least the second value. It costs one round trip for each
+// layer, where [Filter.Stats] reads something of all slices.
+func (f *Filter) ErrorRate(ctx context.Context) (now, surely, asked float64, err error) {
+	return f.errorRate(ctx)
+}
+
+// ErrorRate is [Filter.ErrorRate] of all generations together.
+func (w *Window) ErrorRate(ctx context.Context) (now, surely, asked float64, err error) {
+	return w.errorRate(ctx)
+}
+
+func (c *core) errorRate(ctx context.Context) (now, surely, asked float64, err error) {
+	s, err := c.refresh(ctx)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	missed, missedSurely := 1.0, 1.0 // the probability that no layer errs
+	for _, l := range s.layers {
+		n := min(l.Slices, countedSlices)
+		ones, err := c.ones(ctx, l, n)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		part, whole := l.paramsOf(n), l.params()
+		if ones > part.M {
+			return 0, 0, 0, fmt.Errorf("cluster: %q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
+		}
+		scale := float64(whole.M) / float64(part.M)
+		deviation := math.Sqrt(float64(ones) * (1 - float64(ones)/float64(part.M)))
+		rateAt := func(ones float64) float64 {
+			return whole.ErrorRateAt(min(whole.M, uint64(math.Round(max(0, ones)*scale))))
+		}
+		missed *= 1 - rateAt(float64(ones))
+		missedSurely *= 1 - rateAt(float64(ones)-sureOf*deviation)
+	}
+	return 1 - missed, 1 - missedSurely, s.record.ErrorRate, nil
 }
 
 // ones counts the ones of n slices of a layer, evenly spread.

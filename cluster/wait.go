@@ -78,17 +78,21 @@ func (c *core) replicated(ctx context.Context, keys []string, replicas int) []er
 	return errs
 }
 
-// waitFor waits for the replicas of the node of one slice. WAIT is about what its
-// own connection has written, so that writes something that changes nothing; the
-// stream of changes has one order, in which all earlier ones come before it.
+// waitFor waits for the replicas of the node of one slice, or if replicas is 0 as
+// waitForOne does. WAIT is about what its own connection has written, so that writes
+// something that changes nothing; the stream of changes has one order, in which all
+// earlier ones come before it.
 func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 	timeout := c.waitTime()
 	for attempt := 0; ; attempt++ {
 		var have int64
 		err := c.dedicated(func(d connection) error {
 			err := c.touched(ctx, d, key)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case replicas == 0:
+				return c.waitForOne(ctx, d)
 			}
 			have, err = d.Do(ctx, d.B().Wait().Numreplicas(int64(replicas)).Timeout(timeout.Milliseconds()).Build()).AsInt64()
 			return err
@@ -98,12 +102,16 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 			return nil
 		case err == nil:
 			return about(key, fmt.Errorf("%w: %d of %d within %v; the write is on the primary", ErrReplicas, have, replicas, timeout))
-		case attempt >= maxAttempts || !passing(err):
-			return about(key, fmt.Errorf("%w: %w", ErrReplicas, err))
 		}
-		if err := c.learn(ctx, key, attempt); err != nil {
-			return about(key, fmt.Errorf("%w: %w", ErrReplicas, err))
+		// After a connection broke, the node may be another, to which the keys of a caller
+		// that waits may not have come.
+		repeats := func(err error) bool { return passing(err) || replicas == 0 && hopeful(ctx, err) }
+		if attempt < maxAttempts && repeats(err) {
+			if err = c.learn(ctx, key, attempt); err == nil || repeats(err) {
+				continue
+			}
 		}
+		return about(key, fmt.Errorf("%w: %w", ErrReplicas, err))
 	}
 }
 
@@ -161,11 +169,10 @@ func (d connection) multi(ctx context.Context, commands ...rueidis.Completed) []
 // learn makes the client learn where a key is, since a connection of its own does
 // not follow redirections.
 func (c *core) learn(ctx context.Context, key string, attempt int) error {
-	if err := c.client.Do(ctx, c.client.B().Exists().Key(key).Build()).Error(); err != nil {
-		return err
+	if !pause(ctx, attempt) {
+		return ctx.Err()
 	}
-	pause(ctx, attempt)
-	return ctx.Err()
+	return c.client.Do(ctx, c.client.B().Exists().Key(key).Build()).Error()
 }
 
 // touched writes to a key something that changes nothing. A slice that is not there,
@@ -208,37 +215,28 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 	for i := range n {
 		keys[i] = l.prefix + strconv.FormatUint(i*l.Slices/n, 10)
 	}
-	if c.wait.Replicas > 0 {
-		return errors.Join(c.replicated(ctx, keys, c.wait.Replicas)...)
+	var f failures // which tells a reason once that many slices share
+	for _, err := range c.replicated(ctx, keys, c.wait.Replicas) {
+		if err != nil {
+			f.because(err)
+		}
 	}
-	var group sync.WaitGroup
-	free := make(chan struct{}, waiters)
-	for _, key := range keys {
-		free <- struct{}{}
-		group.Go(func() {
-			_ = c.dedicated(func(d connection) error {
-				if err := c.touched(ctx, d, key); err != nil {
-					return err
-				}
-				return c.waitForOne(ctx, d.DedicatedClient)
-			})
-			<-free
-		})
-	}
-	group.Wait()
-	return ctx.Err()
+	return errors.Join(f.errs...)
 }
 
-// waitForOne waits until one replica has what the connection has written, if there
-// are any.
-func (c *core) waitForOne(ctx context.Context, d rueidis.DedicatedClient) error {
+// waitForOne waits for one replica to have what the connection has written, if there
+// are any: until the time to wait is over, which is no error. An engine that does not
+// tell whether there are any is taken to have some.
+func (c *core) waitForOne(ctx context.Context, d connection) error {
 	role, err := d.Do(ctx, d.B().Role().Build()).ToArray()
-	if err != nil || len(role) < 3 {
+	switch {
+	case err != nil && !refused(err):
 		return err
-	}
-	replicas, err := role[2].ToArray()
-	if err != nil || len(replicas) == 0 {
-		return err
+	case err == nil && len(role) > 2:
+		replicas, err := role[2].ToArray()
+		if err != nil || len(replicas) == 0 {
+			return err
+		}
 	}
 	return d.Do(ctx, d.B().Wait().Numreplicas(1).Timeout(c.waitTime().Milliseconds()).Build()).Error()
 }

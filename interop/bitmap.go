@@ -111,7 +111,7 @@ func checkSpread(bytes uint64, arrays ...[]byte) error {
 func (f *Bitmap) Union(other Reader) error {
 	o, ok := other.(*Bitmap)
 	if !ok || o.system.name() != f.system.name() {
-		return errUnlike(f.system.name()+" filter", other)
+		return errUnlike(f, other)
 	}
 	return f.unite(&o.plain)
 }

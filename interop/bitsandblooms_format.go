@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 )
 
 var bitsAndBloomsFormat = format{
@@ -24,7 +23,7 @@ var bitsAndBloomsFormat = format{
 		probe: true, write: true, merge: true,
 		verified: "files and answers of versions 2.0.3 and 3.7.1, byte for byte, in both orders and both alphabets",
 	},
-	sign:   "m, k and a length that makes up the exact length of the file, or JSON that begins with m, k and b",
+	sign:   "m, k and a length that makes up the exact length of the file, or JSON with m, k and b",
 	detect: detectBitsAndBlooms,
 	open: func(b []byte, _ Spec) (Foreign, error) {
 		return foreign(ParseBitsAndBlooms(b))
@@ -40,19 +39,17 @@ var bitsAndBloomsFormat = format{
 	},
 }
 
-var bitsAndBloomsText = regexp.MustCompile(`^\s*\{\s*"m"\s*:\s*\d+\s*,\s*"k"\s*:\s*\d+\s*,\s*"b"\s*:\s*"`)
-
 func detectBitsAndBlooms(b []byte) (Confidence, Spec, bool) {
 	s := Spec{Name: "bits-and-blooms"}
-	if bitsAndBloomsText.Match(b[:min(len(b), 200)]) {
-		return Certain, s, bytes.HasSuffix(bytes.TrimRight(b[max(0, len(b)-100):], " \t\r\n"), []byte(`"}`))
-	}
-	if len(b) > 0 && (b[0] == '{' || b[0] == ' ') {
-		return 0, Spec{}, false // other JSON is not worth reading, nor is a filter of 2^61 bits
+	if text := bytes.TrimLeft(b[:min(len(b), 4096)], " \t\r\n"); len(text) > 0 && text[0] == '{' {
+		return Certain, s, jsonFilter(b) == "bits-and-blooms"
 	}
 	f, err := parseBitsAndBlooms(b)
 	if err != nil || f.length < f.m && f.length != 0 {
 		return 0, Spec{}, false
+	}
+	if f.length == 0 && f.m > 1 {
+		return Possible, s, true // the module makes no array later only where m is 1
 	}
 	return Likely, s, true
 }

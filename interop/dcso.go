@@ -72,14 +72,12 @@ func NewDCSO(c DCSOConfig) (*DCSO, error) {
 	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
 		return nil, err
 	}
-	n := float64(c.Capacity)
-	// Rounded up where the number is negative, and so down.
-	bits := math.Abs(math.Ceil(n * math.Log(c.ErrorRate) / math.Pow(math.Log(2), 2)))
+	bits, k := dcsoSize(float64(c.Capacity), c.ErrorRate)
 	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
 		return nil, err
 	}
 	f := &DCSO{
-		flags: dcsoVersion, capacity: c.Capacity, errorRate: c.ErrorRate, k: uint64(math.Ceil(math.Log(2) * bits / n)), m: uint64(bits),
+		flags: dcsoVersion, capacity: c.Capacity, errorRate: c.ErrorRate, k: uint64(k), m: uint64(bits),
 		data: bytes.Clone(c.Data), gzip: c.Gzip,
 	}
 	if f.m == 0 {
@@ -93,6 +91,13 @@ func NewDCSO(c DCSOConfig) (*DCSO, error) {
 		return nil, fmt.Errorf("interop: dcso: %w", err)
 	}
 	return f, nil
+}
+
+// dcsoSize returns the m and k of the module for n keys.
+func dcsoSize(n, errorRate float64) (m, k float64) {
+	// Rounded up where the number is negative, and so down.
+	m = math.Abs(math.Ceil(n * math.Log(errorRate) / math.Pow(math.Log(2), 2)))
+	return m, math.Ceil(math.Log(2) * m / n)
 }
 
 // ParseDCSO returns the filter that b holds. A plain one refers to b, which must not

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
@@ -41,8 +42,7 @@ var dcsoFormat = format{
 }
 
 // detectDCSO looks at the header, and of a file in gzip at the length that stands at
-// its end, modulo 2^32. Data behind the bits may have any length, so that a file with
-// some is not that certain.
+// its end, modulo 2^32. Data behind the bits may have any length.
 func detectDCSO(b []byte) (Confidence, Spec, bool) {
 	s := Spec{Name: "dcso"}
 	if !isGzip(b) {
@@ -50,7 +50,7 @@ func detectDCSO(b []byte) (Confidence, Spec, bool) {
 		if err != nil {
 			return 0, Spec{}, false
 		}
-		return dcsoConfidence(uint64(len(f.data))), s, true
+		return f.confidence(uint64(len(f.data))), s, true
 	}
 	r, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
@@ -60,16 +60,23 @@ func detectDCSO(b []byte) (Confidence, Spec, bool) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, Spec{}, false
 	}
-	_, size, err := parseDCSOHead(head[:])
+	f, size, err := parseDCSOHead(head[:])
 	if err != nil || size/gzipMost > uint64(len(b)) {
 		return 0, Spec{}, false
 	}
 	data := uint64(binary.LittleEndian.Uint32(b[len(b)-4:]) - uint32(dcsoHeader+size))
-	return dcsoConfidence(data), s, data <= dcsoMostData
+	return f.confidence(data), s, data <= dcsoMostData
 }
 
-func dcsoConfidence(data uint64) Confidence {
+// confidence says how sure it is that f was a header with so much data behind its bits.
+// Data tells nothing, but the version fills 64 bits, and all programs derive m and k from
+// the capacity and the error rate.
+func (f *DCSO) confidence(data uint64) Confidence {
 	if data == 0 {
+		return Likely
+	}
+	m, k := dcsoSize(float64(f.capacity), f.errorRate)
+	if math.Abs(m-float64(f.m)) <= 1+1e-9*m && math.Abs(k-float64(f.k)) <= 1 {
 		return Likely
 	}
 	return Possible

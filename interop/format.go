@@ -422,7 +422,7 @@ func Clone(f Foreign) (Foreign, error) {
 func cloneOf[G Foreign](f Foreign) (Foreign, error) {
 	c, ok := f.(interface{ Clone() (G, error) })
 	if !ok {
-		return nil, fmt.Errorf("interop: a %T cannot be changed", f)
+		return nil, fmt.Errorf("interop: filters of %s cannot be changed", f.Describe().System)
 	}
 	g, err := c.Clone()
 	if err != nil {

@@ -101,6 +101,9 @@ func TestDetect(t *testing.T) {
 		if len(all) == 0 || all[0].Spec.Name != want || len(all) > 1 && all[1].Confidence == all[0].Confidence {
 			t.Errorf("%s %s: a %s is taken for %v", c.dir, g.file, want, all)
 		}
+		if want == "dcso" && c.dir != "dcso-plain" {
+			continue // data behind the bits may be of any length
+		}
 		if truncated := Detect(g.filter[:len(g.filter)-1]); len(truncated) > 0 && truncated[0].Confidence == Likely && len(g.filter) > 200 {
 			t.Errorf("%s %s: without its last byte it is taken for %v", c.dir, g.file, truncated)
 		}

@@ -115,7 +115,7 @@ func parseLevelDB(b []byte) (*LevelDB, error) {
 func (f *LevelDB) Union(other Reader) error {
 	o, ok := other.(*LevelDB)
 	if !ok {
-		return errUnlike("LevelDB filter", other)
+		return errUnlike(f, other)
 	}
 	return f.unite(&o.plain)
 }

@@ -139,7 +139,7 @@ func parseNPMBloomFilter(b []byte) (*NPMBloomFilter, error) {
 func (f *NPMBloomFilter) Union(other Reader) error {
 	o, ok := other.(*NPMBloomFilter)
 	if !ok {
-		return errUnlike("filter of npm bloomfilter", other)
+		return errUnlike(f, other)
 	}
 	return f.unite(&o.plain)
 }
@@ -189,9 +189,9 @@ var npmBloomFilterFormat = format{
 		probe: true, write: true, merge: true,
 		verified: "answers and JSON of bloomfilter 1.1.0, and rebuilt to the byte",
 	},
-	sign: "JSON with version, m, k and buckets",
+	sign: "JSON with m, k and buckets",
 	detect: func(b []byte) (Confidence, Spec, bool) {
-		return Certain, Spec{Name: "npm-bloomfilter"}, hasJSONKeys(b, "version", "m", "k", "buckets")
+		return Certain, Spec{Name: "npm-bloomfilter"}, jsonFilter(b) == "npm-bloomfilter"
 	},
 	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(ParseNPMBloomFilter(b)) },
 	create: func(_ Spec, capacity uint64, errorRate float64) (Foreign, error) {

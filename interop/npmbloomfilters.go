@@ -26,8 +26,9 @@ const NPMBloomFiltersSeed = 78187493520
 // and _filter, which has size, 8 bits for each byte, and content, the base64 of the
 // bytes; bit i is bit i mod 8 of byte i/8, the lowest first. In older files _filter is a
 // list of 0 and 1. The low 32 bits of XXH64 with the seeds _seed+1 and _seed+2 are a and
-// b, and probe i is a + i*b + (i*i*i-i)/6, which does not wrap, modulo m. Of the seed the
-// low 32 bits count.
+// b, and probe i is a + i*b + (i*i*i-i)/6, which does not wrap, modulo m. The sums are
+// those of JavaScript's numbers, which are rounded from 2^53 on; a sum of 0 is replaced
+// by [NPMBloomFiltersSeed]; and of the result the low 32 bits of the whole part count.
 //
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A NPMBloomFilters must not
@@ -39,15 +40,27 @@ type NPMBloomFilters struct {
 
 // npmScheme is how the package bloom-filters maps a key to positions.
 type npmScheme struct {
-	m, k uint64
-	seed uint32
+	m, k   uint64
+	first  uint32 // seed of a
+	second uint32 // seed of b
+}
+
+// npmSchemeOf returns the scheme for a seed.
+func npmSchemeOf(m, k uint64, seed float64) npmScheme {
+	hashSeed := func(sum float64) uint32 {
+		if sum == 0 {
+			sum = NPMBloomFiltersSeed
+		}
+		return uint32(int64(math.Mod(math.Trunc(sum), 1<<32))) // Mod is exact
+	}
+	return npmScheme{m, k, hashSeed(seed + 1), hashSeed(seed + 2)}
 }
 
 func (s npmScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 	if !utf8.Valid(key) {
 		return nil, errNoText
 	}
-	a, b := uint64(uint32(xxh64(key, s.seed+1))), uint64(uint32(xxh64(key, s.seed+2)))
+	a, b := uint64(uint32(xxh64(key, s.first))), uint64(uint32(xxh64(key, s.second)))
 	for i := range s.k {
 		dst = append(dst, (a+i*b+(i*i*i-i)/6)%s.m)
 	}
@@ -57,7 +70,7 @@ func (s npmScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 // xxh64 is XXH64 with a seed.
 func xxh64(key []byte, seed uint32) uint64 {
 	d := xxhash.NewWithSeed(uint64(seed))
-	d.Write(key)
+	d.Write(key) // a hash takes everything
 	return d.Sum64()
 }
 
@@ -65,11 +78,13 @@ func (s npmScheme) size() (m, k uint64) { return s.m, s.k }
 func (npmScheme) keyKind() KeyKind      { return KeyText }
 
 func (s npmScheme) params() []Field {
-	return []Field{{"m", strconv.FormatUint(s.m, 10)}, {"k", strconv.FormatUint(s.k, 10)}, {"seed", fmt.Sprintf("%d modulo 2^32", s.seed)}}
+	return []Field{
+		{"m", strconv.FormatUint(s.m, 10)}, {"k", strconv.FormatUint(s.k, 10)}, {"seed", fmt.Sprintf("%d and %d modulo 2^32", s.first, s.second)},
+	}
 }
 
-// npmMaxBits bounds m, which is a number of JavaScript.
-const npmMaxBits = 1 << 53
+// npmMaxNumber is the highest whole number up to which a number of JavaScript holds all.
+const npmMaxNumber = 1 << 53
 
 // npmSize returns the m and k that both npm packages begin with, k from that m.
 func npmSize(capacity uint64, errorRate float64) (m, k float64, err error) {
@@ -84,18 +99,21 @@ func npmSize(capacity uint64, errorRate float64) (m, k float64, err error) {
 }
 
 // NewNPMBloomFilters returns an empty filter of the size that the package gives it, with
-// a seed, such as [NPMBloomFiltersSeed].
-func NewNPMBloomFilters(capacity uint64, errorRate float64, seed uint64) (*NPMBloomFilters, error) {
+// a seed, such as [NPMBloomFiltersSeed]: a whole number from -2^53 to 2^53.
+func NewNPMBloomFilters(capacity uint64, errorRate, seed float64) (*NPMBloomFilters, error) {
 	m, k, err := npmSize(capacity, errorRate)
 	if err != nil {
 		return nil, err
+	}
+	if seed != math.Trunc(seed) || math.Abs(seed) > npmMaxNumber {
+		return nil, fmt.Errorf("interop: npm-bloom-filters: the seed %v is not a whole number from -2^53 to 2^53", seed)
 	}
 	b, err := newBitArray(lsbFirst, bytesOf(uint64(m)))
 	if err != nil {
 		return nil, fmt.Errorf("interop: npm-bloom-filters: %w", err)
 	}
-	s := npmScheme{uint64(m), uint64(k), uint32(seed)}
-	return &NPMBloomFilters{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}, json.Number(strconv.FormatUint(seed, 10))}, nil
+	s := npmSchemeOf(uint64(m), uint64(k), seed)
+	return &NPMBloomFilters{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}, json.Number(strconv.FormatFloat(seed, 'f', -1, 64))}, nil
 }
 
 // npmBloomFilters is the object of a file.
@@ -119,16 +137,16 @@ func ParseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
 
 func parseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
 	var doc npmBloomFilters
-	if err := json.Unmarshal(b, &doc); err != nil {
+	if err := json.Unmarshal(b, &doc); err != nil && (doc.Type == nil || *doc.Type == "BloomFilter") {
 		return nil, err
+	}
+	if doc.Type != nil && *doc.Type != "BloomFilter" {
+		return nil, fmt.Errorf("type %q of the package; only BloomFilter is read", *doc.Type)
 	}
 	if doc.Type == nil || doc.Size == nil || doc.Hashes == nil || doc.Filter == nil {
 		return nil, errors.New("the JSON has not all of type, _size, _nbHashes and _filter")
 	}
-	if *doc.Type != "BloomFilter" {
-		return nil, fmt.Errorf("type %q of the package; only BloomFilter is read", *doc.Type)
-	}
-	if *doc.Size == 0 || *doc.Size > npmMaxBits || *doc.Hashes == 0 || *doc.Hashes > foreignMaxProbes {
+	if *doc.Size == 0 || *doc.Size > npmMaxNumber || *doc.Hashes == 0 || *doc.Hashes > foreignMaxProbes {
 		return nil, fmt.Errorf("m = %d bits and k = %d probes; they are at least 1, and k at most %d", *doc.Size, *doc.Hashes, foreignMaxProbes)
 	}
 	seed, err := npmSeed(doc.Seed)
@@ -142,20 +160,20 @@ func parseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
 	if want := bytesOf(*doc.Size); uint64(len(array)) != want {
 		return nil, fmt.Errorf("%d bytes of bits, where m = %d takes %d", len(array), *doc.Size, want)
 	}
-	s := npmScheme{*doc.Size, *doc.Hashes, seed}
+	s := npmSchemeOf(*doc.Size, *doc.Hashes, seed)
 	return &NPMBloomFilters{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: s}, doc.Seed}, nil
 }
 
-// npmSeed returns the low 32 bits of a seed, which is a whole number of JavaScript.
-func npmSeed(n json.Number) (uint32, error) {
+// npmSeed returns a seed as the number that it is in JavaScript.
+func npmSeed(n json.Number) (float64, error) {
 	if n == "" {
 		return 0, errors.New("the JSON has no _seed")
 	}
 	v, err := strconv.ParseFloat(n.String(), 64)
-	if err != nil || v != math.Trunc(v) || math.Abs(v) > npmMaxBits {
-		return 0, fmt.Errorf("_seed %s is not a whole number up to 2^53", n)
+	if err != nil {
+		return 0, fmt.Errorf("_seed %s is not a number of JavaScript: its absolute value is above 1.8e308", n)
 	}
-	return uint32(int64(v)), nil
+	return v, nil
 }
 
 // npmArray decodes the value of _filter in either form.
@@ -205,7 +223,7 @@ func npmBitList(raw json.RawMessage, m uint64) ([]byte, error) {
 func (f *NPMBloomFilters) Union(other Reader) error {
 	o, ok := other.(*NPMBloomFilters)
 	if !ok {
-		return errUnlike("filter of npm bloom-filters", other)
+		return errUnlike(f, other)
 	}
 	return f.unite(&o.plain)
 }
@@ -248,24 +266,6 @@ func (f *NPMBloomFilters) WriteTo(w io.Writer) (int64, error) {
 	return c.n, err
 }
 
-// hasJSONKeys reports whether b is a JSON object with all of the keys.
-func hasJSONKeys(b []byte, keys ...string) bool {
-	b = bytes.TrimLeft(b, " \t\r\n")
-	if len(b) == 0 || b[0] != '{' {
-		return false
-	}
-	var doc map[string]json.RawMessage
-	if json.Unmarshal(b, &doc) != nil {
-		return false
-	}
-	for _, key := range keys {
-		if _, ok := doc[key]; !ok {
-			return false
-		}
-	}
-	return true
-}
-
 var npmBloomFiltersFormat = format{
 	name:   "npm-bloom-filters",
 	system: "npm bloom-filters, saveAsJSON",
@@ -274,15 +274,15 @@ var npmBloomFiltersFormat = format{
 		probe: true, write: true, merge: true,
 		verified: "answers and JSON of bloom-filters 3.0.4, and rebuilt to the byte",
 	},
-	sign: "JSON with type, _size, _nbHashes and _filter",
+	sign: "JSON with a type of the package and members that begin with _",
 	detect: func(b []byte) (Confidence, Spec, bool) {
-		return Certain, Spec{Name: "npm-bloom-filters"}, hasJSONKeys(b, "type", "_size", "_nbHashes", "_filter")
+		return Certain, Spec{Name: "npm-bloom-filters"}, jsonFilter(b) == "npm-bloom-filters"
 	},
 	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(ParseNPMBloomFilters(b)) },
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		seed, err := s.number("seed", 0, npmMaxBits)
+		seed, err := strconv.ParseFloat(s.Params["seed"], 64)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("interop: %s: %w: seed=%s is not a whole number from -2^53 to 2^53", s.Name, ErrSpec, s.Params["seed"])
 		}
 		return foreign(NewNPMBloomFilters(capacity, errorRate, seed))
 	},

@@ -134,8 +134,16 @@ func schemeDifference(a, b scheme) string {
 }
 
 // errUnlike says that a filter of one system cannot be united with another.
-func errUnlike(system string, other Reader) error {
-	return fmt.Errorf("interop: %w: the one is a %s, the other a %T", bloom.ErrIncompatible, system, other)
+func errUnlike(into Foreign, other Reader) error {
+	return fmt.Errorf("interop: %w: one is %q, the other %q", bloom.ErrIncompatible, into.Describe().System, systemOf(other))
+}
+
+// systemOf names the system that a filter is of.
+func systemOf(r Reader) string {
+	if f, ok := r.(Foreign); ok {
+		return f.Describe().System
+	}
+	return "seen, " + r.Stats().Type + " filter"
 }
 
 // clone returns a copy of p whose array has at least so many bytes.

@@ -87,7 +87,7 @@ func (f *PyBloom) Add(key []byte) (bool, error) {
 func (f *PyBloom) Union(other Reader) error {
 	o, ok := other.(*PyBloom)
 	if !ok {
-		return errUnlike("pyprobables BloomFilter", other)
+		return errUnlike(f, other)
 	}
 	return f.unite(&o.plain)
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"strconv"
 
 	"seen/bloom"
+	"seen/sizing"
 )
 
 // PyExpanding is an ExpandingBloomFilter of the Python package pyprobables: a chain of
@@ -170,20 +170,23 @@ func (f *PyExpanding) Stats() bloom.Stats {
 		Type: "pyprobables", Probes: int(f.scheme.k), Layers: len(f.chain), Capacity: f.footer.capacity * uint64(len(f.chain)),
 		Added: f.footer.added, AskedErrorRate: float64(f.footer.rate),
 	}
-	miss, missAtCapacity, variance := 1.0, 1.0, 0.0
+	miss, missAtCapacity := 1.0, 1.0
+	layers := make([]sizing.Layer, len(f.chain))
 	for i := range f.chain {
 		b := &f.chain[i].bits
 		s := plainStats("", f.scheme.m, f.scheme.k, b.ones(f.scheme.m))
 		all.Bits += s.Bits
 		all.Bytes += s.Bytes
 		all.Ones += s.Ones
-		all.Cardinality.Value += s.Cardinality.Value
-		variance += s.Cardinality.StdErr * s.Cardinality.StdErr
+		layers[i] = sizing.Layer{Index: i, Keys: s.Cardinality, Rate: s.ErrorRate, Fill: s.Fill, Probes: s.Probes}
+		for _, older := range layers[:i] { // of the same size, and so a key has the same bits
+			layers[i].Uneven += older.SameBits()
+		}
 		miss *= 1 - s.ErrorRate
 		missAtCapacity *= 1 - s.Params.ErrorRate(f.footer.capacity)
 	}
 	all.Fill = float64(all.Ones) / float64(all.Bits)
-	all.Cardinality.StdErr = math.Sqrt(variance)
+	all.Cardinality = sizing.Layered(layers)
 	all.ErrorRate, all.ErrorRateAtCapacity = 1-miss, 1-missAtCapacity
 	return all
 }

@@ -66,12 +66,17 @@ type RedisBloom struct {
 	reserve   func(bytes uint64) error
 }
 
+// RedisBloomMaxErrorRate is the highest error rate that RedisBloom makes a filter for. A
+// higher one would need less than two bits per key.
+const RedisBloomMaxErrorRate = 0.25
+
 // RedisBloomConfig says how large a [RedisBloom] is to be.
 type RedisBloomConfig struct {
 	// Capacity is the number of keys of the first sub-filter, at least 1.
 	Capacity uint64
-	// ErrorRate is between 0 and 1, exclusively. A filter that grows gives half of it
-	// to the first sub-filter, a quarter to the second, and so on.
+	// ErrorRate is between 0 and 1, exclusively; one above [RedisBloomMaxErrorRate] is
+	// taken for that, as RedisBloom does. A filter that grows gives half of it to the
+	// first sub-filter, a quarter to the second, and so on.
 	ErrorRate float64
 	// Expansion is what the capacity of a sub-filter is multiplied by for the next;
 	// 0 means that the filter does not grow.
@@ -92,11 +97,12 @@ func NewRedisBloom(c RedisBloomConfig) (*RedisBloom, error) {
 		return nil, fmt.Errorf("interop: error rate %v is not between 0 and 1, both excluded", c.ErrorRate)
 	}
 	f := &RedisBloom{options: redisNoRound | redisForce64, expansion: c.Expansion, reserve: c.Reserve}
-	rate := c.ErrorRate * redisTighten
+	asked := min(c.ErrorRate, RedisBloomMaxErrorRate)
+	rate := asked * redisTighten
 	if c.Expansion == 0 {
 		f.options |= redisNoScaling
 		f.expansion = redisNoExpansion
-		rate = c.ErrorRate
+		rate = asked
 	}
 	shape, err := newRedisShape(c.Capacity, rate, f.options)
 	if err != nil {
@@ -269,7 +275,9 @@ func (f *RedisBloom) Clear() {
 	f.links.Store(&[]*redisLink{first})
 	f.spare = nil
 	for i := range first.words {
-		atomic.StoreUint64(&first.words[i], 0)
+		if atomic.LoadUint64(&first.words[i]) != 0 {
+			atomic.StoreUint64(&first.words[i], 0)
+		}
 	}
 	runtime.KeepAlive(first)
 	first.added.Store(0)
@@ -288,7 +296,10 @@ func (f *RedisBloom) Clone() (*RedisBloom, error) {
 	c.reserve = f.reserve
 	for i, l := range c.chain() {
 		for j := range l.words {
-			l.words[j] = atomic.LoadUint64(&links[i].words[j])
+			// What is zero is not written, so that a copy takes no more memory.
+			if w := atomic.LoadUint64(&links[i].words[j]); w != 0 {
+				l.words[j] = w
+			}
 		}
 	}
 	runtime.KeepAlive(links)
@@ -351,6 +362,9 @@ type RedisSubFilter struct {
 	Hashes     uint32  // probes of a key
 	PowerOfTwo uint8   // logarithm of the number of bits in use, 0: all
 }
+
+// SubFilters returns the number of sub-filters.
+func (f *RedisBloom) SubFilters() int { return len(f.chain()) }
 
 // Info describes the filter and its sub-filters, oldest first.
 func (f *RedisBloom) Info() RedisBloomInfo {

@@ -309,7 +309,7 @@ func (f *RedisFile) Union(other Reader) error {
 	case *RedisFile:
 		d = g.dump()
 	default:
-		return fmt.Errorf("interop: %w: a filter of RedisBloom and a %T", bloom.ErrIncompatible, other)
+		return errUnlike(f, other)
 	}
 	links := f.chain()
 	shapes, _ := describe(links)
@@ -442,7 +442,8 @@ func (s *redisShape) params() sizing.Params {
 // that was never added is found if any of them has it.
 func redisStats(shapes []redisShape, added, ones []uint64) bloom.Stats {
 	s := bloom.Stats{Type: "redisbloom", Layers: len(shapes)}
-	right, rightAtCapacity, variance := 0.0, 0.0, 0.0
+	right, rightAtCapacity := 0.0, 0.0
+	layers := make([]sizing.Layer, len(shapes))
 	for i := range shapes {
 		p := shapes[i].params()
 		s.Bits += p.M
@@ -451,13 +452,17 @@ func redisStats(shapes []redisShape, added, ones []uint64) bloom.Stats {
 		s.Capacity += min(shapes[i].capacity, math.MaxUint64-s.Capacity)
 		s.Added += added[i]
 		s.Ones += ones[i]
-		right += math.Log1p(-math.Pow(float64(ones[i])/float64(p.M), float64(p.K)))
+		rate := math.Pow(float64(ones[i])/float64(p.M), float64(p.K))
+		right += math.Log1p(-rate)
 		rightAtCapacity += math.Log1p(-p.ErrorRate(shapes[i].capacity))
-		estimate := p.Cardinality(min(ones[i], p.M))
-		s.Cardinality.Value += estimate.Value
-		variance += estimate.StdErr * estimate.StdErr
+		layers[i] = sizing.Layer{Index: i, Keys: p.Cardinality(min(ones[i], p.M)), Rate: rate, Fill: float64(ones[i]) / float64(p.M), Probes: p.K}
+		for j, older := range layers[:i] {
+			if shapes[j].power != 0 && shapes[i].power != 0 { // a position in one is that in the other, cut short
+				layers[i].Uneven += older.SameBits()
+			}
+		}
 	}
-	s.Cardinality.StdErr = math.Sqrt(variance)
+	s.Cardinality = sizing.Layered(layers)
 	s.Fill = float64(s.Ones) / float64(s.Bits)
 	s.ErrorRate, s.ErrorRateAtCapacity = -math.Expm1(right), -math.Expm1(rightAtCapacity)
 	if len(shapes) == 1 {

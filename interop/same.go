@@ -25,17 +25,17 @@ func checkSame(all ...same) error {
 
 // sameSystem returns other as a filter of the type that it is to be merged into, or an
 // error that wraps bloom.ErrIncompatible.
-func sameSystem[F Reader](into F, other Reader) (F, error) {
+func sameSystem[F Foreign](into F, other Reader) (F, error) {
 	g, ok := other.(F)
 	if !ok {
-		return g, errUnlike(fmt.Sprintf("%T", into), other)
+		return g, errUnlike(into, other)
 	}
 	return g, nil
 }
 
 // unite sets the bits of other in to, the array of into. match returns the array of a
 // filter of the same type, or an error that names the difference.
-func unite[F Reader](to *bitArray, into F, other Reader, match func(g F) (*bitArray, error)) error {
+func unite[F Foreign](to *bitArray, into F, other Reader, match func(g F) (*bitArray, error)) error {
 	if err := to.mayChange(); err != nil {
 		return err
 	}

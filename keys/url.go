@@ -96,7 +96,7 @@ func NewURL(c URLConfig) (*URLForm, error) {
 	return f, nil
 }
 
-var defaultURL, _ = NewURL(URLConfig{})
+var defaultURL, _ = NewURL(URLConfig{}) // the configuration is valid
 
 // URL returns the canonical form of a URL under the zero URLConfig. Applied to
 // its own result it changes nothing. The error, an ErrURL, names what is none.

@@ -128,6 +128,29 @@ func TestForClassicMemory(t *testing.T) {
 	}
 }
 
+// Few keys take whole lines: up to two more than within 10 % of the optimum, and from 1,100
+// keys on none.
+func TestBlockedMemoryOfFewKeys(t *testing.T) {
+	for n := uint64(1); n < 10_000; n += 1 + n/20 {
+		for rate := 0.1; rate >= 0.99e-6; rate *= 0.93 {
+			p, err := For(Blocked, n, rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most := 1.10 * OptimalBits(n, rate)
+			if n < 1100 {
+				most += 2 * LineBits
+			}
+			if float64(p.M) > most {
+				t.Errorf("%d keys at %.3g: %d bits, more than %.0f", n, rate, p.M, most)
+			}
+			if got := p.ErrorRate(n); got > rate {
+				t.Errorf("%d keys: error rate %v, asked for %v", n, got, rate)
+			}
+		}
+	}
+}
+
 // TestBlockedMemory is the promise of the blocked layout: within 10 % of the
 // classic optimum at every rate from 0.1 to 1e-6, with as few lines as do it.
 func TestBlockedMemory(t *testing.T) {

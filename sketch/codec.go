@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"runtime"
 	"slices"
 
 	"seen/internal/frame"
-	"seen/internal/keyhash"
 )
 
 // CorruptError reports bytes of an encoded sketch that no writer of this package
@@ -21,27 +22,47 @@ type CorruptError = frame.CorruptError
 // secret: read such a sketch into one that was made with [SecretHash].
 var ErrSecret = errors.New("the secret is missing")
 
-// encoder is a sketch that can describe itself as a frame of one part.
+// encoder is a sketch that can describe itself as a frame of one part, whose bytes are
+// those of body and after them those of tail. They may be the memory of the sketch.
 type encoder interface {
-	encode() (h frame.Header, body []byte)
+	encode() (h frame.Header, body, tail []byte)
 }
 
 func appendBinary(s encoder, b []byte) ([]byte, error) {
-	h, body := s.encode()
-	return frame.Append(b, &h, [][]byte{body})
+	h, _, _ := s.encode()
+	l, err := h.Layout()
+	if err != nil {
+		return nil, err
+	}
+	if l.Total > math.MaxInt-uint64(len(b)) {
+		return nil, fmt.Errorf("sketch: %d bytes do not fit in memory; write to a file", l.Total)
+	}
+	w := bytes.NewBuffer(slices.Grow(b, int(l.Total)))
+	_, err = writeTo(s, w)
+	return w.Bytes(), err
 }
 
 func writeTo(s encoder, w io.Writer) (int64, error) {
-	h, body := s.encode()
-	return frame.Write(w, &h, [][]byte{body})
+	h, body, tail := s.encode()
+	n := uint64(len(body))
+	written, err := frame.WritePieces(w, &h, func(_ int, off, length uint64) []byte {
+		switch end := off + length; {
+		case end <= n:
+			return body[off:end]
+		case off >= n:
+			return tail[off-n : end-n]
+		default:
+			return slices.Concat(body[off:], tail[:end-n])
+		}
+	})
+	runtime.KeepAlive(s)
+	return written, err
 }
 
 // header makes the frame header of a sketch.
 func header(t frame.Type, h Hash, p frame.Part, fields ...uint64) frame.Header {
-	f := frame.Header{
-		Type: t, HashAlgorithm: uint8(h.Algorithm), HashSeed: h.Seed, HashKeyID: h.KeyID(),
-		Parts: []frame.Part{p},
-	}
+	f := frame.Header{Type: t, Parts: []frame.Part{p}}
+	f.SetHash(h, h.KeyID())
 	copy(f.Fields[:], fields)
 	return f
 }
@@ -53,7 +74,7 @@ type decoder[S any] interface {
 	Hash() Hash
 	frameType() frame.Type
 	// decode sets the sketch, which is a zero value before, and may be left in any
-	// state when it returns an error. The sketch may live in the memory of body.
+	// state when it returns an error. The sketch does not refer to body.
 	decode(h *frame.Header, body []byte, hash Hash) error
 }
 
@@ -61,9 +82,6 @@ func unmarshal[S any, P decoder[S]](s P, b []byte) error {
 	h, parts, err := frame.Parse(b)
 	if err != nil {
 		return err
-	}
-	for i := range parts {
-		parts[i] = slices.Clone(parts[i])
 	}
 	return replace(s, h, parts)
 }
@@ -94,7 +112,7 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 	if len(parts) != 1 {
 		return bad(h, "%d parts instead of one", len(parts))
 	}
-	hash := Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed}
+	hash := h.Hash()
 	if hash.Algorithm == SipHash {
 		hash = s.Hash()
 		if hash.Algorithm != SipHash || hash.KeyID() != h.HashKeyID {
@@ -114,7 +132,7 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 
 // sameHeader reports whether h is what s itself would write.
 func sameHeader(h *frame.Header, s encoder) bool {
-	again, _ := s.encode()
+	again, _, _ := s.encode()
 	a, errA := frame.AppendHeader(nil, h)
 	b, errB := frame.AppendHeader(nil, &again)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
@@ -145,8 +163,8 @@ func bad(h *frame.Header, format string, args ...any) error {
 // The count of a key is the least of its counters. A counter of 2^64-1 means that
 // or more. The counters of a row add up to field 3, or with conservative update to
 // at most that (sums above 2^64-1 count as 2^64-1).
-func (c *CountMin) encode() (frame.Header, []byte) {
-	body := frame.Bytes(c.counters)
+func (c *CountMin) encode() (h frame.Header, body, tail []byte) {
+	body = frame.Bytes(c.counters)
 	update := uint64(0)
 	if c.conservative {
 		update = 1
@@ -155,7 +173,7 @@ func (c *CountMin) encode() (frame.Header, []byte) {
 		Kind: frame.KindCounters, CounterBits: 64, K: uint32(c.depth),
 		M: uint64(len(c.counters)), Length: uint64(len(body)),
 	}
-	return header(frame.TypeCountMin, c.hash, p, c.width, uint64(c.depth), update, c.total), body
+	return header(frame.TypeCountMin, c.hash, p, c.width, uint64(c.depth), update, c.total), body, nil
 }
 
 func (c *CountMin) frameType() frame.Type { return frame.TypeCountMin }
@@ -174,7 +192,8 @@ func (c *CountMin) decode(h *frame.Header, body []byte, hash Hash) error {
 		return bad(h, "update %d", update)
 	}
 	c.width, c.depth, c.conservative, c.hash, c.total = width, int(depth), update == 1, hash, total
-	c.counters, _ = frame.Words(body)
+	counters, _ := frame.Words(body)
+	c.counters = slices.Clone(counters)
 	for row := range slices.Chunk(c.counters, int(width)) {
 		sum := uint64(0)
 		for _, n := range row {
@@ -217,9 +236,8 @@ func (c *CountMin) ReadFrom(r io.Reader) (int64, error) { return readFrom(c, r) 
 // hash h belongs to register h >> (64-p); it raises it to at least the number of
 // zeros before the first one bit in the other 64-p bits of h, read from the
 // highest, plus 1, or to 64-p+1 if they are all zero.
-func (s *HyperLogLog) encode() (frame.Header, []byte) {
+func (s *HyperLogLog) encode() (h frame.Header, body, tail []byte) {
 	p := frame.Part{Kind: frame.KindRegisters, M: 1 << s.precision}
-	var body []byte
 	if s.exact != nil {
 		hashes := slices.Sorted(maps.Keys(s.exact))
 		p.Kind, p.M = frame.KindFingerprints, uint64(len(hashes))
@@ -228,7 +246,7 @@ func (s *HyperLogLog) encode() (frame.Header, []byte) {
 		body = s.registers()
 	}
 	p.Length = uint64(len(body))
-	return header(frame.TypeHyperLogLog, s.hash, p, uint64(s.precision)), body
+	return header(frame.TypeHyperLogLog, s.hash, p, uint64(s.precision)), body, nil
 }
 
 func (s *HyperLogLog) frameType() frame.Type { return frame.TypeHyperLogLog }
@@ -304,11 +322,11 @@ func (s *HyperLogLog) ReadFrom(r io.Reader) (int64, error) { return readFrom(s, 
 // number is that of zeros below the lowest one bit of h >> b. If h >> b is zero
 // the number is 64-b, or 63 if b is 0. The estimate of the cardinality follows in
 // the documentation of FlajoletMartin.
-func (s *FlajoletMartin) encode() (frame.Header, []byte) {
-	body := frame.Bytes(s.maps)
+func (s *FlajoletMartin) encode() (h frame.Header, body, tail []byte) {
+	body = frame.Bytes(s.maps)
 	n := uint64(len(s.maps))
 	p := frame.Part{Kind: frame.KindRegisters, M: n, Length: uint64(len(body))}
-	return header(frame.TypeFlajoletMartin, s.hash, p, n), body
+	return header(frame.TypeFlajoletMartin, s.hash, p, n), body, nil
 }
 
 func (s *FlajoletMartin) frameType() frame.Type { return frame.TypeFlajoletMartin }
@@ -321,7 +339,8 @@ func (s *FlajoletMartin) decode(h *frame.Header, body []byte, hash Hash) error {
 		return bad(h, "%d bytes of bitmaps", len(body))
 	}
 	s.hash = hash
-	s.maps, _ = frame.Words(body)
+	maps, _ := frame.Words(body)
+	s.maps = slices.Clone(maps)
 	for i, m := range s.maps {
 		if m>>s.topBit()>>1 != 0 {
 			return bad(h, "bitmap %d has a bit above the highest possible, %d", i, s.topBit())

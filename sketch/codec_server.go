@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"runtime"
 
 	"seen/internal/frame"
 )
@@ -17,13 +16,13 @@ import (
 //	field 2  total, up to 2^63-1, which means that or more
 //
 // A counter of 2^32-1 means that or more.
-func (c *CountMin32) encode() (frame.Header, []byte) {
-	body := frame.Bytes(c.words)
+func (c *CountMin32) encode() (h frame.Header, body, tail []byte) {
+	body = frame.Bytes(c.words)
 	p := frame.Part{
 		Kind: frame.KindCounters, CounterBits: 32, K: uint32(c.depth),
 		M: c.width * uint64(c.depth), Length: uint64(len(body)),
 	}
-	return header(frame.TypeCountMin32, c.hash, p, c.width, uint64(c.depth), c.Total()), body
+	return header(frame.TypeCountMin32, c.hash, p, c.width, uint64(c.depth), c.Total()), body, nil
 }
 
 func (c *CountMin32) frameType() frame.Type { return frame.TypeCountMin32 }
@@ -42,11 +41,11 @@ func (c *CountMin32) decode(h *frame.Header, body []byte, hash Hash) error {
 		return bad(h, "total %d", h.Fields[2])
 	}
 	c.width, c.depth, c.hash, c.total = width, int(depth), hash, h.Fields[2]
-	c.words, _ = frame.Words(body)
-	if last := c.words[len(c.words)-1]; p.M%2 != 0 && last>>32 != 0 {
+	words, _ := frame.Words(body)
+	if last := words[len(words)-1]; p.M%2 != 0 && last>>32 != 0 {
 		return bad(h, "a counter beyond the last, number %d", p.M-1)
 	}
-	return nil
+	return c.fill(words)
 }
 
 // AppendBinary appends the sketch in the format of docs/FORMAT.md to b.
@@ -84,20 +83,17 @@ func (c *CountMin32) ReadFrom(r io.Reader) (int64, error) { return readFrom(c, r
 //
 // A key with hash h has the fingerprint h mod 2^32, and in each row the column that it
 // has in a count-min sketch of the same width.
-func (t *TopK) encode() (frame.Header, []byte) {
-	body := make([]byte, 0, 8*len(t.buckets)+16*len(t.heap)+int(t.keyBytes))
-	for _, b := range t.buckets {
-		body = binary.LittleEndian.AppendUint64(body, b)
-	}
-	runtime.KeepAlive(t)
+func (t *TopK) encode() (h frame.Header, body, tail []byte) {
+	body = frame.Bytes(t.buckets)
+	tail = make([]byte, 0, 16*len(t.heap)+int(t.keyBytes))
 	for _, e := range t.heap {
-		body = binary.LittleEndian.AppendUint64(body, uint64(e.count))
-		body = binary.LittleEndian.AppendUint64(body, uint64(len(e.key)))
-		body = append(body, e.key...)
+		tail = binary.LittleEndian.AppendUint64(tail, uint64(e.count))
+		tail = binary.LittleEndian.AppendUint64(tail, uint64(len(e.key)))
+		tail = append(tail, e.key...)
 	}
-	p := frame.Part{Kind: frame.KindBytes, M: uint64(len(t.buckets)), Length: uint64(len(body))}
+	p := frame.Part{Kind: frame.KindBytes, M: uint64(len(t.buckets)), Length: uint64(len(body) + len(tail))}
 	return header(frame.TypeTopK, t.hash, p, uint64(t.k), uint64(t.width), uint64(t.depth),
-		math.Float64bits(t.decay), t.random, uint64(len(t.heap))), body
+		math.Float64bits(t.decay), t.random, uint64(len(t.heap))), body, tail
 }
 
 func (t *TopK) frameType() frame.Type { return frame.TypeTopK }
@@ -120,9 +116,9 @@ func (t *TopK) decode(h *frame.Header, body []byte, hash Hash) error {
 	}
 	t.k, t.width, t.depth, t.decay, t.hash, t.random = int(k), int(width), int(depth), decay, hash, h.Fields[4]
 	t.setChances()
-	t.mem, t.buckets = nil, make([]uint64, n)
-	for i := range t.buckets {
-		t.buckets[i] = binary.LittleEndian.Uint64(body[8*i:])
+	buckets, _ := frame.Words(body[:8*n])
+	if err := t.fill(buckets); err != nil {
+		return err
 	}
 	return t.decodeKeys(h, body[8*n:], kept)
 }

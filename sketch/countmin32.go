@@ -152,69 +152,123 @@ func (c *CountMin32) CountHash(h uint64) uint32 {
 // counter of the sum would be outside 0 to 4294967295, or the total outside 0 to
 // math.MaxInt64; nothing has changed then.
 func (c *CountMin32) Overwrite(sources []*CountMin32, weights []int64) error {
-	if len(sources) == 0 || weights != nil && len(weights) != len(sources) {
-		return fmt.Errorf("sketch: %d sketches to add up, %d weights; give a weight to each of one or more", len(sources), len(weights))
+	terms, total, err := c.terms(sources, weights)
+	if err != nil {
+		return err
 	}
-	for _, s := range sources {
-		if err := c.checkAlike(s); err != nil {
+	// Twice, so that nothing has changed when the last counter overflows.
+	for _, store := range []func(i uint64, n uint32){func(uint64, uint32) {}, c.set} {
+		if err := c.add(terms, nil, store); err != nil {
 			return err
 		}
 	}
-	weight := func(i int) int64 {
-		if weights == nil {
-			return 1
-		}
-		return weights[i]
-	}
-	total := new(big.Int)
-	for i, s := range sources {
-		t := new(big.Int).SetUint64(s.Total())
-		total.Add(total, t.Mul(t, big.NewInt(weight(i))))
-	}
-	if !total.IsInt64() || total.Sign() < 0 {
-		return fmt.Errorf("%w: the total would be %v", ErrOverflow, total)
-	}
-	// Twice, so that nothing has changed when the last counter overflows.
-	for _, store := range []bool{false, true} {
-		for i := range c.width * uint64(c.depth) {
-			var sum wide
-			for j, s := range sources {
-				sum.add(s.counter(i), weight(j))
-			}
-			if sum.high != 0 || sum.low > math.MaxUint32 {
-				return fmt.Errorf("%w: counter %d of row %d", ErrOverflow, i%c.width, i/c.width)
-			}
-			if store {
-				c.set(i, uint32(sum.low))
-			}
-		}
-	}
-	atomic.StoreUint64(&c.total, total.Uint64())
+	atomic.StoreUint64(&c.total, total)
 	runtime.KeepAlive(c)
-	for _, s := range sources {
-		runtime.KeepAlive(s)
+	return nil
+}
+
+// Sum returns a new sketch that is what Overwrite would make of c. It passes to step,
+// unless that is nil, now and then how many counters it has read since, and stops with
+// its error. It fails also if the memory cannot be had.
+func (c *CountMin32) Sum(sources []*CountMin32, weights []int64, step func(counters int) error) (*CountMin32, error) {
+	terms, total, err := c.terms(sources, weights)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := pages.New(uint64(len(c.words)))
+	if err != nil {
+		return nil, fmt.Errorf("sketch: %w", err)
+	}
+	sum := &CountMin32{total: total, width: c.width, depth: c.depth, hash: c.hash, words: mem.Words(), mem: mem}
+	// Nobody else knows it yet. Zeros stay untouched, so that they take no memory.
+	err = c.add(terms, step, func(i uint64, n uint32) {
+		if n != 0 {
+			sum.words[i/2] |= uint64(n) << (i % 2 * 32)
+		}
+	})
+	return sum, err
+}
+
+// term is a sketch in a sum, with its weight.
+type term struct {
+	of     *CountMin32
+	weight wide
+}
+
+// terms returns the terms of a sum, one for each sketch however often it is given, and
+// the total.
+func (c *CountMin32) terms(sources []*CountMin32, weights []int64) (terms []term, total uint64, err error) {
+	if len(sources) == 0 || weights != nil && len(weights) != len(sources) {
+		return nil, 0, fmt.Errorf("sketch: %d sketches to add up, %d weights; give a weight to each of one or more", len(sources), len(weights))
+	}
+	sum := new(big.Int)
+	place := map[*CountMin32]int{}
+	for i, s := range sources {
+		if err := c.checkAlike(s); err != nil {
+			return nil, 0, err
+		}
+		weight := int64(1)
+		if weights != nil {
+			weight = weights[i]
+		}
+		at, known := place[s]
+		if !known {
+			at = len(terms)
+			place[s], terms = at, append(terms, term{of: s})
+		}
+		terms[at].weight.add(weight)
+		t := new(big.Int).SetUint64(s.Total())
+		sum.Add(sum, t.Mul(t, big.NewInt(weight)))
+	}
+	if !sum.IsInt64() || sum.Sign() < 0 {
+		return nil, 0, fmt.Errorf("%w: the total would be %v", ErrOverflow, sum)
+	}
+	return terms, sum.Uint64(), nil
+}
+
+// add passes every counter of a sum to store.
+func (c *CountMin32) add(terms []term, step func(counters int) error, store func(i uint64, n uint32)) error {
+	const stepCounters = 1 << 12
+	for i := range c.width * uint64(c.depth) {
+		if step != nil && i%stepCounters == 0 {
+			if err := step(stepCounters * len(terms)); err != nil {
+				return err
+			}
+		}
+		var sum wide
+		for _, t := range terms {
+			if n := t.of.counter(i); n != 0 {
+				sum.addProduct(t.weight, n)
+			}
+		}
+		if sum.high != 0 || sum.low > math.MaxUint32 {
+			return fmt.Errorf("%w: counter %d of row %d", ErrOverflow, i%c.width, i/c.width)
+		}
+		store(i, uint32(sum.low))
+	}
+	for _, t := range terms {
+		runtime.KeepAlive(t.of)
 	}
 	return nil
 }
 
-// wide is a signed number of 128 bits, enough for 2^32 products of 32 and 64 bits.
+// wide is a signed number of 128 bits, enough for the sum of 2^32 weights of 64 bits
+// times counters of 32.
 type wide struct{ high, low uint64 }
 
-// add adds n * weight.
-func (w *wide) add(n uint32, weight int64) {
-	magnitude := uint64(weight)
-	if weight < 0 {
-		magnitude = -magnitude
-	}
-	high, low := bits.Mul64(magnitude, uint64(n))
+// add adds a weight.
+func (w *wide) add(n int64) {
 	var carry uint64
-	if weight < 0 {
-		w.low, carry = bits.Sub64(w.low, low, 0)
-		w.high, _ = bits.Sub64(w.high, high, carry)
-	} else {
-		w.low, carry = bits.Add64(w.low, low, 0)
-		w.high, _ = bits.Add64(w.high, high, carry)
-	}
+	w.low, carry = bits.Add64(w.low, uint64(n), 0)
+	w.high += uint64(n>>63) + carry
+}
+
+// addProduct adds weight * n.
+func (w *wide) addProduct(weight wide, n uint32) {
+	high, low := bits.Mul64(weight.low, uint64(n))
+	var carry uint64
+	w.low, carry = bits.Add64(w.low, low, 0)
+	w.high += high + weight.high*uint64(n) + carry
 }
 
 func (c *CountMin32) checkAlike(other *CountMin32) error {
@@ -232,23 +286,32 @@ func (c *CountMin32) checkAlike(other *CountMin32) error {
 // Clear forgets all counts. The memory stays.
 func (c *CountMin32) Clear() {
 	for i := range c.words {
-		atomic.StoreUint64(&c.words[i], 0)
+		if c.words[i] != 0 {
+			atomic.StoreUint64(&c.words[i], 0)
+		}
 	}
 	atomic.StoreUint64(&c.total, 0)
 	runtime.KeepAlive(c)
 }
 
-// Clone returns a copy that shares nothing with c.
-func (c *CountMin32) Clone() *CountMin32 {
+// Clone returns a copy that shares nothing with c. It fails if the memory cannot be
+// had.
+func (c *CountMin32) Clone() (*CountMin32, error) {
 	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hash: c.hash}
-	if mem, err := pages.New(uint64(len(c.words))); err == nil {
-		d.words, d.mem = mem.Words(), mem
-	} else { // no error can be returned here: if there is other memory, it is on the heap
-		d.words = make([]uint64, len(c.words))
-	}
-	copy(d.words, c.words)
+	err := d.fill(c.words)
 	runtime.KeepAlive(c)
-	return d
+	return d, err
+}
+
+// fill gives c, which has none, a copy of counters.
+func (c *CountMin32) fill(words []uint64) error {
+	mem, err := pages.New(uint64(len(words)))
+	if err != nil {
+		return fmt.Errorf("sketch: %w", err)
+	}
+	c.words, c.mem = mem.Words(), mem
+	pages.Copy(c.words, words)
+	return nil
 }
 
 // Equal reports whether c and other have the same size, hash and counters.

@@ -55,7 +55,7 @@ func TestCountMin32Model(t *testing.T) {
 				t.Fatalf("count %d, want %d", got, want)
 			}
 		}
-		c := s.Clone()
+		c := must(s.Clone())
 		s.Clear()
 		if s.Total() != 0 || s.CountHash(hs[0]) != 0 || len(times) > 0 && model.Total() > 0 && c.Equal(s) {
 			t.Fatal("Clear leaves something, or the clone shares memory")
@@ -117,7 +117,7 @@ func TestCountMin32Overwrite(t *testing.T) {
 		}
 		total := sum((*CountMin32).Total)
 		overflow = overflow || total.Sign() < 0 || !total.IsInt64()
-		before := dest.Clone()
+		before := must(dest.Clone())
 		err := dest.Overwrite(sources, weights)
 		if overflow {
 			if !errors.Is(err, ErrOverflow) || !dest.Equal(before) {
@@ -241,7 +241,7 @@ func TestCountMin32Large(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCountMin32(t, CountMin32Config{Width: 1, Depth: 1})
-	if _, err := c.ReadFrom(bytes.NewReader(b)); err != nil || !c.Equal(s) || !s.Clone().Equal(s) || c.Count([]byte{7, 1}) < 263 {
+	if _, err := c.ReadFrom(bytes.NewReader(b)); err != nil || !c.Equal(s) || !must(s.Clone()).Equal(s) || c.Count([]byte{7, 1}) < 263 {
 		t.Error(err, "or it does not come back")
 	}
 }

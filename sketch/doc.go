@@ -40,6 +40,7 @@ type Hash = keyhash.Hash
 const (
 	XXH3    = keyhash.XXH3    // fast, with a seed
 	SipHash = keyhash.SipHash // SipHash-2-4, with a 128-bit secret
+	NH      = keyhash.NH      // fast, with a random secret that is kept in the file
 )
 
 // SecretHash returns the SipHash-2-4 function keyed with secret, which must not

@@ -36,7 +36,7 @@ func ExampleHyperLogLog() {
 	}
 	fmt.Printf("%.0f visitors, give or take %.2f %%\n", visitors.Cardinality(), 100*visitors.StdErr())
 	// Output:
-	// 100268 visitors, give or take 0.81 %
+	// 100268 visitors, give or take 0.75 %
 }
 
 func ExampleHyperLogLog_Merge() {

@@ -144,9 +144,15 @@ func (s *HyperLogLog) Cardinality() float64 {
 var stdErrs = [...]float64{4: 1.106, 5: 1.070, 6: 1.054, 7: 1.046}
 
 // StdErr returns the relative standard error of Cardinality: 0 while the hashes
-// are kept, then 1.04 / sqrt(2^precision), with 1.106, 1.070, 1.054 and 1.046 in
-// the place of 1.04 for precisions 4 to 7. Two estimates of three lie within one
-// standard error of the truth, 997 of 1000 within three.
+// are kept, then at most 1.04 / sqrt(2^precision), with 1.106, 1.070, 1.054 and 1.046
+// in the place of 1.04 for precisions 4 to 7. With few keys for each register it is
+// less, down to 0.7 of that. Two estimates of three lie within one standard error of
+// the truth, 997 of 1000 within three.
+//
+// It is the Cramér-Rao bound, which the estimator comes within a few percent of. Where
+// n keys fall on m registers as a Poisson process, a register is at most k with
+// probability exp(-l 2^-k), l being n/m. For a known number of keys the variance n of
+// that process goes off.
 func (s *HyperLogLog) StdErr() float64 {
 	if s.exact != nil {
 		return 0
@@ -155,7 +161,19 @@ func (s *HyperLogLog) StdErr() float64 {
 	if s.precision < len(stdErrs) {
 		c = stdErrs[s.precision]
 	}
-	return c / math.Sqrt(float64(uint64(1)<<s.precision))
+	registers := float64(uint64(1) << s.precision)
+	load := s.Cardinality() / registers
+	information := math.Exp(-load) // of one register about the load: of those that are 0, and of each higher value
+	for k := 1; k <= 64-s.precision; k++ {
+		low, high := math.Exp2(float64(-k)), math.Exp2(float64(1-k))
+		if p := math.Exp(-load*low) - math.Exp(-load*high); p > 0 {
+			slope := high*math.Exp(-load*high) - low*math.Exp(-load*low)
+			information += slope * slope / p
+		}
+	}
+	const bound = 1.0375 // sqrt(ln 2 / (pi^2/6 - 1)), of many keys for each register
+	variance := 1/(load*load*information) - 1/load
+	return c / bound * math.Sqrt(max(0, min(variance, bound*bound))/registers)
 }
 
 // Merge adds the keys of other to s: afterwards s is the sketch that was fed with

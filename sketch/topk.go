@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 
@@ -53,7 +54,7 @@ type TopKConfig struct {
 	// K is the number of keys that are kept.
 	K int
 	// Width is the number of buckets of a row, and Depth the number of rows, 1 to 1024;
-	// 0 stand for 8 and 7, which is little.
+	// 0 stand for those of [DefaultTopK]. [TopKNeed] tells what else is good.
 	Width, Depth int
 	// Decay is above 0 and at most 1; 0 stands for 0.9. With 1 every other key takes
 	// away, however frequent a key is.
@@ -68,8 +69,6 @@ type TopKConfig struct {
 }
 
 const (
-	defaultTopKWidth = 8
-	defaultTopKDepth = 7
 	defaultTopKDecay = 0.9
 	maxTopKDepth     = 1024
 	maxTopK          = math.MaxInt32
@@ -84,14 +83,20 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 	if err := checkHash(c.Hash); err != nil {
 		return nil, err
 	}
-	if c.Width == 0 {
-		c.Width = defaultTopKWidth
-	}
-	if c.Depth == 0 {
-		c.Depth = defaultTopKDepth
-	}
 	if c.Decay == 0 {
 		c.Decay = defaultTopKDecay
+	}
+	if c.K >= 1 && c.K <= maxTopK && (c.Width == 0 || c.Depth == 0) {
+		size, err := DefaultTopK(c.K)
+		if err != nil {
+			return nil, err
+		}
+		if c.Width == 0 {
+			c.Width = size.Width
+		}
+		if c.Depth == 0 {
+			c.Depth = size.Depth
+		}
 	}
 	if err := checkTopK(c.K, c.Width, c.Depth, c.Decay); err != nil {
 		return nil, fmt.Errorf("sketch: %w", err)
@@ -186,7 +191,8 @@ func (t *TopK) Bytes() uint64 {
 // if one had to.
 func (t *TopK) Add(key []byte) (expelled []byte, ok bool) { return t.Incr(key, 1) }
 
-// Incr counts key n times. It takes time in proportion to n where the key meets others.
+// Incr counts key n times. The time that it takes does not depend on n, but for sketches
+// whose Decay is close to, and less than, 1.
 func (t *TopK) Incr(key []byte, n uint32) (expelled []byte, ok bool) {
 	if n == 0 {
 		return nil, false
@@ -250,9 +256,21 @@ func (t *TopK) raise(h uint64, n uint32) (highest uint32) {
 // wear lets n arrivals of another key take away from a count. It returns how many of
 // them were left when the count came to 0.
 func (t *TopK) wear(count *uint32, n uint32) (left uint32) {
+	if t.decay == 1 { // each takes one
+		if n < *count {
+			*count -= n
+			return 0
+		}
+		left, *count = n-*count+1, 0
+		return left
+	}
 	p := t.chance(*count)
 	for ; n > 0 && p >= leastChance; n-- {
-		if !t.lucky(p) {
+		if p < rare && n > 1/rare {
+			if n -= t.unlucky(p, n); n == 0 {
+				return 0
+			}
+		} else if !t.lucky(p) {
 			continue
 		}
 		if *count--; *count == 0 {
@@ -261,6 +279,34 @@ func (t *TopK) wear(count *uint32, n uint32) (left uint32) {
 		p = t.chance(*count)
 	}
 	return 0
+}
+
+// rare is the probability below which it costs less to draw how many arrivals are in
+// vain than to draw for each.
+const rare = 1.0 / 64
+
+// unlucky returns how many of n arrivals come before the first that is lucky with
+// probability p, which is n if none is. The digits of that number, whose distribution is
+// geometric, are independent in base 2: digit i is 1 with the odds of q^(2^i) to 1, where
+// q = 1 - p. Nothing but products and quotients is needed, which are the same on all
+// machines.
+func (t *TopK) unlucky(p float64, n uint32) uint32 {
+	digits := bits.Len32(n)
+	var powers [33]float64
+	powers[0] = 1 - p
+	for i := range digits {
+		powers[i+1] = powers[i] * powers[i]
+	}
+	if t.lucky(powers[digits]) {
+		return n
+	}
+	vain := uint32(0)
+	for i, q := range powers[:digits] {
+		if t.lucky(q / (1 + q)) {
+			vain |= 1 << i
+		}
+	}
+	return min(vain, n)
 }
 
 // Has reports whether key is among the best now.
@@ -351,22 +397,32 @@ func (t *TopK) Clear() {
 	runtime.KeepAlive(t)
 }
 
-// Clone returns a copy that shares nothing with t.
-func (t *TopK) Clone() *TopK {
+// Clone returns a copy that shares nothing with t. It fails if the memory cannot be
+// had.
+func (t *TopK) Clone() (*TopK, error) {
 	c := *t
-	if mem, err := pages.New(uint64(len(t.buckets))); err == nil {
-		c.mem, c.buckets = mem, mem.Words()
-		copy(c.buckets, t.buckets)
-	} else { // no error can be returned here: if there is other memory, it is on the heap
-		c.mem, c.buckets = nil, slices.Clone(t.buckets)
-	}
+	err := c.fill(t.buckets)
 	runtime.KeepAlive(t)
+	if err != nil {
+		return nil, err
+	}
 	c.heap = slices.Clone(t.heap)
 	c.place = make(map[string]int, len(t.place))
 	for i, e := range c.heap {
 		c.place[e.key] = i
 	}
-	return &c
+	return &c, nil
+}
+
+// fill gives t a copy of buckets.
+func (t *TopK) fill(buckets []uint64) error {
+	mem, err := pages.New(uint64(len(buckets)))
+	if err != nil {
+		return fmt.Errorf("sketch: %w", err)
+	}
+	t.buckets, t.mem = mem.Words(), mem
+	pages.Copy(t.buckets, buckets)
+	return nil
 }
 
 // Equal reports whether t and other have the same size, hash, counts and keys, and the

@@ -34,7 +34,7 @@ func TestTopKModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		twin := s.Clone()
+		twin := must(s.Clone())
 		times := map[string]uint32{}
 		best := map[string]bool{}
 		key := rapid.Custom(func(t *rapid.T) string {
@@ -189,7 +189,7 @@ func TestTopKStuck(t *testing.T) {
 
 func TestTopKConfig(t *testing.T) {
 	s := newTopK(t, TopKConfig{K: 3})
-	if s.K() != 3 || s.Width() != 8 || s.Depth() != 7 || s.Decay() != 0.9 {
+	if s.K() != 3 || s.Width() != 100 || s.Depth() != 5 || s.Decay() != 0.9 {
 		t.Errorf("%d, %d, %d, %v", s.K(), s.Width(), s.Depth(), s.Decay())
 	}
 	errNo := errors.New("no")

@@ -1,13 +1,13 @@
 /* Reads a filter file as docs/FORMAT.md describes it: seen_reader FILE < KEYS
  *
  * Prints key, tab and maybe or no for each line of KEYS. It knows classic, blocked,
- * partitioned, counting and scalable filters whose keys are hashed with XXH3. A file
- * whose checksums are right is trusted.
+ * partitioned, counting and scalable filters whose keys are hashed with XXH3 or NH. A
+ * file whose checksums are right is trusted.
  * cc -o seen_reader seen_reader.c */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
-#include "xxh3.h"
+#include "nh.h"
 
 enum { BLOCKED = 2, PARTITIONED = 3, COUNTERS = 4 };
 
@@ -33,7 +33,7 @@ static void check(const uint8_t *d, uint64_t n) {
     uint32_t crc = crc32(crc32(crc32(0, d, 256), zero, 64), d + 320, head - 324);
     need(crc == get(d + head - 4, 4), "damaged header");
     need(get(d + 8, 4) == 1, "another format version");
-    need(get(d + 16, 2) >= 1 && get(d + 16, 2) <= 5 && d[18] == 0, "a type or hash that this reader does not know");
+    need(get(d + 16, 2) >= 1 && get(d + 16, 2) <= 5 && (d[18] == 0 || d[18] == 3), "a type or hash that this reader does not know");
     need(get(d + 256, 4) != 1, "being changed by another process");
     need(n == total, "truncated or too long");
     need(crc32(0, d + end, total - end - 4) == get(d + total - 4, 4), "damaged checksums");
@@ -77,10 +77,13 @@ int main(int argc, char **argv) {
     rewind(f);
     need(d && fread(d, 1, n, f) == n, "cannot read the file");
     check(d, n);
+    nh_key nh;
+    if (d[18] == 3) nh_expand(&nh, d + 208);
     char *key = NULL;
     for (ssize_t length; (length = getline(&key, &room, stdin)) >= 0;) {
         length -= length > 0 && key[length - 1] == '\n';
-        uint64_t h = xxh3_64((uint8_t *)key, (size_t)length, r64(d + 24)), maybe = 0;
+        uint8_t *bytes = (uint8_t *)key;
+        uint64_t h = d[18] == 3 ? nh_hash(&nh, bytes, (size_t)length) : xxh3_64(bytes, (size_t)length, r64(d + 24)), maybe = 0;
         for (uint64_t i = 0; i < get(d + 184, 4) && !maybe; i++) maybe = has(d, d + 512 + 96 * i, h);
         fwrite(key, 1, (size_t)length, stdout);
         puts(maybe ? "\tmaybe" : "\tno");

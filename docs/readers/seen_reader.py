@@ -2,13 +2,14 @@
 """Reads a filter file as docs/FORMAT.md describes it: seen_reader.py FILE < KEYS
 
 Prints key, tab and maybe or no for each line of KEYS. It knows classic, blocked,
-partitioned, counting and scalable filters whose keys are hashed with XXH3. A file
-whose checksums are right is trusted. Needs Python 3.10 or later.
+partitioned, counting and scalable filters whose keys are hashed with XXH3 or NH. A
+file whose checksums are right is trusted. Needs Python 3.10 or later.
 """
 import sys
 import zlib
 from struct import unpack_from
 
+from nh import NH
 from xxh3 import xxh3_64
 
 M = (1 << 64) - 1
@@ -23,7 +24,7 @@ def need(ok, what):
 
 
 def load(d):
-    """Checks every byte of the file d; returns the hash seed and the parts."""
+    """Checks every byte of the file d; returns its hash function and the parts."""
     need(d[:8] == b"\x89SEEN\r\n\x1a" and len(d) >= 4096, "not a seen file")
     version, head = unpack_from("<II", d, 8)
     need(4096 <= head <= len(d), "truncated")
@@ -31,7 +32,7 @@ def load(d):
     need((crc,) == unpack_from("<I", d, head - 4), "damaged header")
     need(version == 1, f"format version {version}")
     kind, algorithm, seed = unpack_from("<HB5xQ", d, 16)
-    need(kind in (1, 2, 3, 4, 5) and algorithm == 0, "a type or hash that this reader does not know")
+    need(kind in (1, 2, 3, 4, 5) and algorithm in (0, 3), "a type or hash that this reader does not know")
     need(unpack_from("<I", d, 256)[0] != 1, "being changed by another process")
     count, chunk, total, body_end = unpack_from("<IIQQ", d, 184)
     need(len(d) == total, f"{len(d)} bytes instead of {total}")
@@ -39,7 +40,8 @@ def load(d):
     for i, at in enumerate(range(head, body_end, chunk)):
         crc = zlib.crc32(d[at:min(at + chunk, body_end)])
         need((crc,) == unpack_from("<I", d, body_end + 4 * i), f"damaged at byte {at}")
-    return seed, [unpack_from("<HBBB3xI4xQ56xQ", d, 512 + 96 * i) for i in range(count)]
+    hash = NH(d[208:224]).hash if algorithm == 3 else lambda key: xxh3_64(key, seed)
+    return hash, [unpack_from("<HBBB3xI4xQ56xQ", d, 512 + 96 * i) for i in range(count)]
 
 
 def cells(h, kind, lines, lanes, k, m):
@@ -74,10 +76,10 @@ def main():
     need(len(sys.argv) == 2, "usage: seen_reader.py FILE < KEYS")
     with open(sys.argv[1], "rb") as f:
         d = f.read()
-    seed, parts = load(d)
+    hash, parts = load(d)
     for line in sys.stdin.buffer:
         key = line.removesuffix(b"\n")
-        h = xxh3_64(key, seed)
+        h = hash(key)
         sys.stdout.buffer.write(key + (b"\tmaybe\n" if any(has(d, p, h) for p in parts) else b"\tno\n"))
 
 

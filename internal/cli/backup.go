@@ -90,7 +90,7 @@ func (a *app) orders(f *backupFlags, talk func(send func(command ...[]byte) (res
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() // the answer has come, or its error
 	// An interrupted wait ends; what was asked for goes on in the server.
 	defer context.AfterFunc(a.ctx, func() { _ = conn.Close() })()
 	replies := replyReader{conn: conn}

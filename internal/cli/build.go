@@ -40,6 +40,9 @@ Types: blocked (the default: fast, small), classic (smallest that can grow old),
 partitioned (k slices), counting (keys can be removed), scalable (grows),
 static (smallest, read-only), window (forgets, with --window).
 
+The hash is public, so that files of different machines can be merged: strangers
+can compute keys that the filter takes for seen. --secret prevents that.
+
 With --format the filter is one of another system, as that would have made it from
 the same keys, capacity and error rate; see "seen formats".`,
 		Example: `  seen build -o members.seen members.txt
@@ -161,7 +164,7 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer lock.Close() // a lock file that is left behind stops nobody
 	in, config, err := b.records.open(a, files)
 	if err != nil {
 		return err

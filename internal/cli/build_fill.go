@@ -62,16 +62,29 @@ func addAll(set bloom.Set, hs []uint64, times []int64) (int, error) {
 	return n, nil
 }
 
-// collect gathers the distinct hashes of the input, up to the memory allowed.
-func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config) (*bloom.Adaptive, error) {
+// repeatBytes is the memory of an entry of the map of repeated keys: two words, at the
+// lowest load that a map has while it grows.
+const repeatBytes = 40
+
+// collect gathers the distinct hashes of the input, up to the memory allowed, and in
+// repeats, unless it is nil, how often each came again.
+func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats map[uint64]uint64) (*bloom.Adaptive, error) {
 	all, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: c.Hash})
 	if err != nil {
 		return nil, err
 	}
 	return all, a.readKeys(&b.records, in, c, func(hs []uint64, _ []int64) error {
-		all.AddHashes(nil, hs)
-		if all.Bytes() > uint64(b.memory) {
-			hint := "give -n N, the number of distinct keys, and they need not be held; or allow more with -m"
+		if repeats == nil {
+			all.AddHashes(nil, hs)
+		} else {
+			for _, h := range hs {
+				if !all.AddHash(h) {
+					repeats[h]++
+				}
+			}
+		}
+		if all.Bytes()+repeatBytes*uint64(len(repeats)) > uint64(b.memory) {
+			hint := "give -n N, the number of distinct keys, to build without holding them in memory; or allow more with -m"
 			if b.kind.value == "static" {
 				hint = "allow more with -m; a static filter needs all its keys at once"
 			}
@@ -84,7 +97,11 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config) (*bloom.A
 
 // buildCounted makes a filter that fits the keys there are.
 func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
-	all, err := a.collect(b, in, c)
+	var repeats map[uint64]uint64
+	if b.kind.value == "counting" { // which counts how often a key is added
+		repeats = make(map[uint64]uint64)
+	}
+	all, err := a.collect(b, in, c, repeats)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +112,17 @@ func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (blo
 	for hs := range all.Hashes() {
 		set.AddHashes(nil, hs)
 	}
+	for h, n := range repeats {
+		for range min(n, 1<<b.counterBits) { // more changes nothing: its counters are at their maximum
+			set.AddHash(h)
+		}
+	}
 	return set, nil
 }
 
 // buildStatic makes a static filter of the keys there are.
 func (a *app) buildStatic(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
-	all, err := a.collect(b, in, c)
+	all, err := a.collect(b, in, c, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +160,6 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 	if f, ok := v.(*foreignFill); ok {
 		r.Format, untold = f.opens()
 	}
-	var past error
-	if pastRate(st) {
-		past = &exitError{ExitLimit, fmt.Errorf("%s is written, but past its capacity of %s keys: its error rate is %.2g instead of %g",
-			name, humanize.Comma(int64(st.Capacity)), st.ErrorRate, st.AskedErrorRate)}
-	}
 	if asJSON {
 		if err := printLine(a.env.Stdout, r); err != nil {
 			return err
@@ -150,9 +167,12 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 	} else if !quiet {
 		a.say(cmd, "%s: %s filter, %s new of %s keys, error rate %.2g, %s", name, st.Type,
 			humanize.Comma(int64(isNew)), humanize.Comma(int64(keys)), st.ErrorRate, humanize.IBytes(st.Bytes))
+		for _, w := range stuckCounters(st.Stuck) {
+			a.say(cmd, "warning: %s: %s; build it with more --counter-bits", name, w)
+		}
 		if untold {
 			a.say(cmd, "%s does not tell its layout; open it with --format %s", name, r.Format)
 		}
 	}
-	return past
+	return past(name, st) // it is written all the same
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer lock.Close() // a lock file that is left behind stops nobody
 	f := &foreignFill{app: a, flags: b, rateGiven: cmd.Flags().Changed("error-rate")}
 	if b.capacity != 0 {
 		err = f.directly(files, uint64(b.capacity))
@@ -89,11 +90,12 @@ func (f *foreignFill) opens() (format string, untold bool) {
 	return format, err == nil && spec.Params["m"] != "" && f.flags.foreign.format.spec.Params["m"] == ""
 }
 
-// Stats is what the filter says, with the number of keys and what was asked for also
-// where the format has no place for them.
+// Stats is what the filter says, with the number of distinct keys, where some formats
+// count keys that came again, and with what was asked for also where the format has no
+// place for it.
 func (f *foreignFill) Stats() bloom.Stats {
 	st := f.filter.Stats()
-	st.Added = max(st.Added, f.added)
+	st.Added = f.added
 	if st.Capacity == 0 {
 		st.Capacity = uint64(f.flags.capacity)
 	}
@@ -160,38 +162,38 @@ func (f *foreignFill) directly(files []string, capacity uint64) error {
 }
 
 // counted holds the distinct keys in memory, as many as that allows, and then makes a
-// filter that fits them.
+// filter that fits them. Each key is added as often as it came: some formats count.
 func (f *foreignFill) counted(files []string) error {
-	seen, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
-	if err != nil {
-		return err
-	}
 	var keys []byte
-	var ends []int
-	err = f.each(files, func(h uint64, key []byte) error {
-		if !seen.AddHash(h) {
+	type heldKey struct{ from, to, times int }
+	var held []heldKey
+	numbers := make(map[uint64]int) // of the last key in held with a hash
+	err := f.each(files, func(h uint64, key []byte) error {
+		if i, ok := numbers[h]; ok && bytes.Equal(keys[held[i].from:held[i].to], key) {
+			held[i].times++
 			return nil
 		}
+		numbers[h] = len(held)
 		keys = append(keys, key...)
-		ends = append(ends, len(keys))
-		if uint64(cap(keys)+8*cap(ends))+seen.Bytes() > uint64(f.flags.memory) {
-			return &exitError{ExitLimit, fmt.Errorf("%s keys take more than %s; give -n N, the number of distinct keys, and they need not be held; or allow more with -m",
-				humanize.Comma(int64(len(ends))), humanize.IBytes(uint64(f.flags.memory)))}
+		held = append(held, heldKey{len(keys) - len(key), len(keys), 1})
+		if uint64(cap(keys)+24*cap(held)+repeatBytes*len(numbers)) > uint64(f.flags.memory) {
+			return &exitError{ExitLimit, fmt.Errorf("%s keys take more than %s; give -n N, the number of distinct keys, to build without holding them in memory; or allow more with -m",
+				humanize.Comma(int64(len(held))), humanize.IBytes(uint64(f.flags.memory)))}
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := f.create(max(uint64(len(ends)), 1)); err != nil {
+	if err := f.create(max(uint64(len(held)), 1)); err != nil {
 		return err
 	}
-	from := 0
-	for _, end := range ends {
-		if err := f.add(keys[from:end]); err != nil {
-			return err
+	for _, k := range held {
+		for range k.times {
+			if err := f.add(keys[k.from:k.to]); err != nil {
+				return err
+			}
 		}
-		from = end
 	}
 	return nil
 }

@@ -198,6 +198,9 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 		return printJSON(a.env.Stdout, r)
 	case !c.records.quiet:
 		a.say(cmd, "%s: %s keys removed, %s were not there", name, humanize.Comma(int64(r.Removed)), humanize.Comma(int64(r.Absent)))
+		for _, w := range stuckCounters(r.Stuck) {
+			a.say(cmd, "warning: %s: %s", name, w)
+		}
 	}
 	return nil
 }
@@ -207,14 +210,15 @@ type verifyReport struct {
 	Set    string   `json:"set"`
 	OK     bool     `json:"ok"`
 	Errors []string `json:"errors,omitempty"`
+	*folderReport
 }
 
 func (a *app) verifyCommand() *cobra.Command {
 	var asJSON, quiet, rebuild bool
 	var foreign foreignFlags
 	cmd := &cobra.Command{
-		Use:   "verify SET...",
-		Short: "check the checksums of filter files",
+		Use:   "verify {SET | DIR}...",
+		Short: "check filter files, the data folder of a server, or a backup",
 		Long: `Check every checksum of filter files. The exit code is 0 if all are whole, 1 if
 one is damaged, 2 if one cannot be read at all.
 
@@ -224,10 +228,18 @@ anew from what is there: right if the disk lost no writes, or if some keys that
 were added last may be missing.
 
 A filter of another system is whole if its length is what its header announces, and
-its checksum is right where its format has one; few have.`,
+its checksum is right where its format has one; few have.
+
+A DIR is the data folder of a server that is not running, or a backup. All of it is
+read: every file, every reference, every checksum and every record of the log, and
+what is missing or damaged is reported with the filter that needs it. Nothing is
+changed. A server that is running checks its files by itself, see "seen serve
+--help"; verify a backup that it writes.`,
 		Example: `  seen verify *.seen
-  seen verify --rebuild after-power-failure.seen`,
-		Args: arguments(1, anyMore, "SET"),
+  seen verify --rebuild after-power-failure.seen
+  seen verify /var/backups/seen/2026-11-21
+  seen verify --json /var/lib/seen | jq -r '.[].damage[]?.filter'`,
+		Args: arguments(1, anyMore, "SET or DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if rebuild {
 				for _, name := range args {
@@ -251,7 +263,13 @@ func (a *app) verify(names []string, flags *foreignFlags, asJSON, quiet bool) er
 	damaged := false
 	for _, name := range names {
 		r := verifyReport{Set: name}
-		problems, err := a.checkFile(name, flags)
+		var problems []error
+		var err error
+		if isDataFolder(name) {
+			r.folderReport, problems, err = a.verifyFolder(name, quiet)
+		} else {
+			problems, err = a.checkFile(name, flags)
+		}
 		if err != nil {
 			return err
 		}
@@ -280,7 +298,7 @@ func (a *app) verify(names []string, flags *foreignFlags, asJSON, quiet bool) er
 
 func printVerified(w io.Writer, r verifyReport) error {
 	if r.OK {
-		_, err := fmt.Fprintf(w, "%s: ok\n", r.Set)
+		_, err := fmt.Fprintf(w, "%s: ok%s\n", r.Set, r.folderReport)
 		return err
 	}
 	for _, e := range r.Errors {
@@ -304,7 +322,7 @@ func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err
 	case err != nil:
 		return nil, err
 	case kind == foreignSet:
-		defer foreign.Close()
+		defer foreign.Close() // it is only read
 		return nil, foreign.read(func() error {
 			foreign.filter.Stats() // reads all of it
 			return nil
@@ -317,7 +335,7 @@ func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err
 		}
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	for problem := range f.Check() {
 		if problems = append(problems, problem); len(problems) == maxProblems {
 			break

@@ -42,7 +42,7 @@ SET may be a filter of another system, see "seen formats": content tells which, 
 			if c.fleet.isSet() {
 				return a.checkFleet(cmd, &c, args)
 			}
-			return a.check(&c, args[0], args[1:])
+			return a.check(cmd, &c, args[0], args[1:])
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, `one JSON object a line: {"key": ..., "seen": true or false}`)
@@ -62,18 +62,26 @@ type checkAnswer struct {
 	Seen   bool   `json:"seen"`
 }
 
-func (a *app) check(c *checkFlags, name string, keys []string) error {
+func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []string) error {
+	if isStdin(name) && len(keys) == 0 {
+		return usagef("standard input cannot be both the SET and the keys; give the keys as arguments")
+	}
 	set, err := a.openLookup(name, &c.records, &c.hashing, &c.foreign)
 	if err != nil {
 		return err
 	}
-	defer set.done()
+	defer set.done() // it is only read
+	a.sayOfSets(cmd, []*lookupSet{set}, &c.records, &c.foreign)
 	if err := a.checkMembers([]*lookupSet{set}, &c.records, &c.foreign); err != nil {
 		return err
 	}
-	return a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
+	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
 		return a.ask(r, set, each)
 	})
+	if err == errNo {
+		return err // certain, however full the filter is
+	}
+	return orPast(err, set.past)
 }
 
 // answer prints what ask finds out about the keys, or about those of standard input

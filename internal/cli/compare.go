@@ -54,7 +54,7 @@ func (a *app) compare(nameA, nameB string, flags *foreignFlags) (*comparison, er
 	case err != nil:
 		return nil, err
 	case kind == foreignSet:
-		defer f.Close()
+		defer f.Close() // it is only read
 		return a.compareForeign(f, nameB, flags)
 	}
 	return compareFiles(nameA, nameB)
@@ -73,9 +73,9 @@ func (a *app) compareForeign(f *foreignFile, name string, flags *foreignFlags) (
 		return nil, err
 	}
 	if kind != foreignSet {
-		return nil, fmt.Errorf("%s and %s are unlike: %s is no filter of another system", f.name, name, name)
+		return nil, fmt.Errorf("%s and %s are unlike: %s is not a filter of another system", f.name, name, name)
 	}
-	defer g.Close()
+	defer g.Close() // it is only read
 	return c, g.read(func() error {
 		before, other := both.Stats(), g.filter.Stats()
 		if err := both.Union(g.filter); err != nil {
@@ -243,7 +243,7 @@ func oneArray(name string) (bloom.View, sizing.Params, error) {
 	if err != nil {
 		return nil, sizing.Params{}, err
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	h, parts, err := frame.Read(f)
 	if err != nil {
 		return nil, sizing.Params{}, fmt.Errorf("%s: %w", name, err)

@@ -9,6 +9,7 @@ var wordFlags = []string{
 	"jobs", "key", "lines", "memory", "missing", "name", "nth", "on-full", "precision", "probes", "redis", "seed", "server", "skip-chars",
 	"skip-fields", "slice", "stats", "time-key", "timeout", "type", "undecided", "url-drop", "url-keep", "user", "wait", "window",
 	"format", "key-encoding", "must-contain", "to", // of filters of other systems
+	"count-error", "recall", "share", "skew", "topk", // of plan --topk
 }
 
 // completeFlags tells shells what may follow the flags of cmd: the words of those

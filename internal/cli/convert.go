@@ -46,7 +46,7 @@ the files chunk-NNN.bin that BF.LOADCHUNK takes.`,
 	c.foreign.login = &c.login
 	cmd.Flags().Var(&c.to, "to", "what to write; see \"seen formats\"")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "no report")
-	_ = cmd.MarkFlagRequired("to")
+	_ = cmd.MarkFlagRequired("to") // the flag is there
 	return cmd
 }
 
@@ -61,9 +61,9 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	case kind == ownSet:
 		return fmt.Errorf("%s cannot be converted: "+interop.OwnBits+"; build it from the keys: seen build --format %s -o OUT KEYS", in, c.to.spec)
 	case kind == textSet:
-		return fmt.Errorf("%s is no filter of a format that content tells; name it with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
+		return fmt.Errorf("%s is not a filter of a format that content tells; name the format with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	var written int64
 	err = f.read(func() error {
 		w, err := interop.Rewrap(f.filter, c.to.spec)
@@ -107,7 +107,7 @@ func writeChunks(folder string, w io.WriterTo) (int64, error) {
 	if !ok {
 		return 0, errors.New("only RedisBloom's chunks are a folder; give --to redisbloom:form=chunks, or the name of a file")
 	}
-	if err := os.Mkdir(folder, 0o777); err != nil {
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		return 0, err
 	}
 	total := int64(0)
@@ -116,7 +116,7 @@ func writeChunks(folder string, w io.WriterTo) (int64, error) {
 		if err != nil {
 			return total, err
 		}
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("chunk-%03d.bin", i)), chunk, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("chunk-%03d.bin", i)), chunk, 0o600); err != nil {
 			return total, err
 		}
 		total += int64(len(chunk))

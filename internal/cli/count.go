@@ -18,7 +18,7 @@ const defaultPrecision = 16
 // countFlags are the flags of "seen count".
 type countFlags struct {
 	records   recordFlags
-	hashing   hashFlags // with --redis
+	hashing   hashFlags
 	fleet     fleetFlags
 	capacity  countValue
 	rate      rateValue
@@ -32,8 +32,9 @@ func (a *app) countCommand() *cobra.Command {
 		Use:   "count [FILE...]",
 		Short: "count distinct lines in constant memory, approximately",
 		Long: `Print the number of distinct lines, estimated by HyperLogLog in constant memory.
-The standard error goes to standard error; it is 0.41 % unless --precision says
-otherwise, and few lines (up to 2^B/8) are counted exactly.
+The standard error goes to standard error; it is at most 0.41 % unless --precision says
+otherwise, and few lines (up to 2^B/8) are counted exactly. The estimate depends on a random key
+of the run; with --seed it is the same each time.
 
 With --redis the lines are added to the filter, and those that it did not have
 are counted: what several runs print adds up to the number of different lines in
@@ -55,6 +56,7 @@ all their inputs.`,
 	f.IntVar(&c.precision, "precision", defaultPrecision, "2^`B` registers, one byte each: 4 to 18, for a standard error of 26 % to 0.2 %")
 	f.BoolVar(&c.json, "json", false, "report as JSON")
 	c.records.register(cmd)
+	c.hashing.registerPrivate(cmd)
 	c.fleet.register(cmd, &c.hashing, true)
 	c.fleet.registerCreation(cmd, &c.capacity, &c.rate)
 	return cmd
@@ -72,7 +74,7 @@ type countReport struct {
 }
 
 func (a *app) count(cmd *cobra.Command, c *countFlags, files []string) error {
-	sketch, counters, err := a.countDistinct(&c.records, c.precision, files)
+	sketch, counters, err := a.countDistinct(&c.records, &c.hashing, c.precision, files)
 	if err != nil {
 		return err
 	}
@@ -108,8 +110,12 @@ func (r *countReport) describe() string {
 
 // countDistinct passes the keys of the files through a HyperLogLog. Records
 // without a key are not counted, whether they would be kept or dropped.
-func (a *app) countDistinct(r *recordFlags, precision int, files []string) (*sketch.HyperLogLog, *stream.Counters, error) {
-	s, err := sketch.NewHyperLogLog(precision, sketch.Hash{})
+func (a *app) countDistinct(r *recordFlags, h *hashFlags, precision int, files []string) (*sketch.HyperLogLog, *stream.Counters, error) {
+	hash, err := h.private()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := sketch.NewHyperLogLog(precision, hash)
 	if err != nil {
 		return nil, nil, usagef("--precision %d is outside 4 to 18", precision)
 	}

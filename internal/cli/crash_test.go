@@ -330,7 +330,7 @@ func TestClosedPipe(t *testing.T) {
 	in := inputFile(t, config)
 	state := filepath.Join(t.TempDir(), "state")
 	for _, args := range [][]string{
-		{"uniq", in}, {"uniq", "--state", state, in}, {"filter", "-v", "--set", os.DevNull, in}, {"plan", "--table"},
+		{"uniq", in}, {"uniq", "--state", state, in}, {"filter", "-v", "--allow-empty", "--set", os.DevNull, in}, {"plan", "--table"},
 	} {
 		cmd := command(args...)
 		var messages bytes.Buffer

@@ -110,7 +110,11 @@ func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error 
 		return err
 	}
 	defer fleet.close()
-	return a.explainAll(e, fleet.hash(), args, func(key []byte, h uint64) (*explanation, error) {
+	hash, err := fleet.hash()
+	if err != nil {
+		return err
+	}
+	return a.explainAll(e, hash, args, func(key []byte, h uint64) (*explanation, error) {
 		ctx, cancel := context.WithTimeout(a.ctx, fleet.timeout)
 		defer cancel()
 		x, err := fleet.explainKey(ctx, key, h)
@@ -127,7 +131,7 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	case err != nil:
 		return err
 	case kind == foreignSet:
-		defer foreign.Close()
+		defer foreign.Close() // it is only read
 		return foreign.read(func() error {
 			return fmt.Errorf("%s is a filter of another system, of format %s: seen explain tells only about seen's own filters; seen check and seen info answer for it",
 				name, foreign.filter.Describe().Format)
@@ -143,7 +147,7 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	hash, err := f.Hash()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

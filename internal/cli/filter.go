@@ -36,7 +36,9 @@ func (a *app) filterCommand() *cobra.Command {
 		Short: "print the lines that are in the sets, or with -v those that are not",
 		Long: `Print the lines whose key is in the sets, or with -v those whose key is not. A SET
 is a filter file, or a text file with one key a line, which is held exactly. Filters
-of other systems serve as well, see "seen formats".
+of other systems serve as well, see "seen formats". Content tells which, also where it
+is compressed; a SET of - is standard input. What looks like a filter and cannot be
+opened is refused: see docs/INTEROP.md, and --format lines.
 
 A filter may take a key for a member by error. With --confirm each such answer
 is held against the full text of the set, and the result is exact.`,
@@ -61,7 +63,7 @@ is held against the full text of the set, and the result is exact.`,
 	fl.VarP(&f.memory, "memory", "m", "with --confirm: lines to hold back before the text is read")
 	fl.BoolVar(&f.buffered, "line-buffered", false, "write every line as soon as it is known")
 	f.records.register(cmd)
-	f.hashing.register(cmd)
+	f.hashing.registerPrivate(cmd)
 	f.fleet.register(cmd, &f.hashing, false)
 	f.foreign.registerTexts(cmd)
 	f.foreign.login = &f.fleet
@@ -128,15 +130,19 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 		to   *[]*lookupSet
 	}{{keep, &f.keep}, {drop, &f.drop}} {
 		for _, name := range names.from {
+			if isStdin(name) && (len(files) == 0 || slices.ContainsFunc(files, isStdin)) {
+				return usagef("standard input cannot be both a SET and the input; name a FILE to filter")
+			}
 			s, err := a.openLookup(name, &flags.records, &flags.hashing, &flags.foreign)
 			if err != nil {
 				return err
 			}
-			defer s.done()
+			defer s.done() // it is only read
 			*names.to = append(*names.to, s)
 		}
 	}
 	all := append(slices.Clone(f.keep), f.drop...)
+	a.sayOfSets(cmd, all, &flags.records, &flags.foreign)
 	if err := sameKeys(all, decimal); err != nil {
 		return err
 	}
@@ -148,6 +154,16 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 			return err
 		} else if !info.Mode().IsRegular() {
 			return fmt.Errorf("--confirm %s: the text may have to be read more than once; it must be a file", name)
+		}
+		set, err := a.openSet(name, &foreignFlags{}, &flags.records, true)
+		if err != nil {
+			return fmt.Errorf("--confirm: %w", err)
+		}
+		if set.kind != textSet {
+			if set.foreign != nil {
+				set.foreign.Close() // it is only read
+			}
+			return fmt.Errorf("--confirm %s: it is a filter; give the text that the filter was made from", name)
 		}
 	}
 	in, config, err := flags.records.open(a, files)
@@ -172,9 +188,23 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 		err = flushErr
 	}
 	if err == nil && config.Counters.Kept.Load() == 0 {
-		return errNo
+		err = errNo
 	}
-	return err
+	return orPast(err, func() error {
+		var first error
+		for _, s := range all {
+			if s.past == nil {
+				continue
+			}
+			switch pastErr := s.past(); {
+			case first == nil:
+				first = pastErr
+			case pastErr != nil:
+				a.say(cmd, "%v", pastErr)
+			}
+		}
+		return first
+	})
 }
 
 // block selects among the records of one block and writes those selected.
@@ -371,7 +401,7 @@ func (c *confirmer) write(h *heldBlock) error {
 func (c *confirmer) readText() error {
 	a, r := c.run.app, &c.run.records
 	for _, name := range c.run.filterFlags.confirm {
-		in, config, err := r.textConfig(a, name)
+		in, config, err := r.textConfig(a, name, nil)
 		if err != nil {
 			return err
 		}

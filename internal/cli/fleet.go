@@ -81,7 +81,7 @@ func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
 		f.needRedis = append(f.needRedis, "seed")
 	}
 	if !hasSecret {
-		flags.StringVar(&h.secret, "secret", "", "in Redis: the filter has the secret in `FILE`")
+		flags.StringVar(&h.secret, "secret", "", "in Redis: the filter has the secret in `FILE`; without one its hash is public")
 		f.needRedis = append(f.needRedis, "secret")
 	}
 }
@@ -308,13 +308,13 @@ func (f *fleetFlags) checkServer(c cluster.Config) error {
 	return nil
 }
 
-// hash is what tells keys apart: the filter's hash, or where that is the server's
-// any one.
-func (f *fleet) hash() bloom.Hash {
+// hash returns what tells the keys of a run apart: the filter's hash, or where the
+// server hashes by itself one that nobody else knows.
+func (f *fleet) hash() (bloom.Hash, error) {
 	if f.filter == nil {
-		return bloom.Hash{}
+		return bloom.RandomHash()
 	}
-	return f.filter.Hash()
+	return f.filter.Hash(), nil
 }
 
 // asksKeys reports whether batches must hold the keys.

@@ -18,6 +18,7 @@ type fleetAdded struct {
 	New        uint64 `json:"new"`
 	WithoutKey uint64 `json:"without_key"`
 	Bytes      uint64 `json:"bytes_read"`
+	past       error  // what is wrong with the filter's error rate
 }
 
 // addToFleet adds the keys of the files to the filter of --redis. What was added
@@ -42,6 +43,9 @@ func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity countValue,
 		return nil
 	})
 	r.Keys, r.Bytes = run.lines-r.WithoutKey-run.undecided.n, run.bytes
+	if err == nil {
+		r.past = fleet.past(a.ctx)
+	}
 	if err != nil && r.Keys > 0 {
 		a.say(cmd, "%s: %s new of %s keys were added", r.Set, humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)))
 	}
@@ -58,11 +62,13 @@ func (a *app) addFleet(cmd *cobra.Command, c *addFlags, files []string) error {
 	case err != nil:
 		return err
 	case c.json:
-		return printLine(a.env.Stdout, r)
+		if err := printLine(a.env.Stdout, r); err != nil {
+			return err
+		}
 	case !c.records.quiet:
 		a.say(cmd, "%s: %s new of %s keys", r.Set, humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)))
 	}
-	return nil
+	return r.past
 }
 
 // checkFleet refuses flags that --redis and --server leave no meaning.
@@ -80,7 +86,10 @@ func (a *app) countFleet(cmd *cobra.Command, c *countFlags, files []string) erro
 		return err
 	}
 	if c.json {
-		return printJSON(a.env.Stdout, r)
+		if err := printJSON(a.env.Stdout, r); err != nil {
+			return err
+		}
+		return r.past
 	}
 	if _, err := fmt.Fprintln(a.env.Stdout, r.New); err != nil {
 		return err
@@ -88,5 +97,5 @@ func (a *app) countFleet(cmd *cobra.Command, c *countFlags, files []string) erro
 	if !c.records.quiet {
 		a.say(cmd, "%s of %s lines were not in %s before", humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)), r.Set)
 	}
-	return nil
+	return r.past
 }

@@ -60,9 +60,9 @@ func (a *app) filterFleet(cmd *cobra.Command, f *filterFlags, files []string) er
 		err = flushErr
 	}
 	if err == nil && config.Counters.Kept.Load() == 0 {
-		return errNo
+		err = errNo
 	}
-	return err
+	return orPast(err, func() error { return fleet.past(a.ctx) })
 }
 
 // checkFleet tells for each key whether it may be in the filter of --redis.
@@ -72,7 +72,7 @@ func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error
 		return err
 	}
 	defer fleet.close()
-	return a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
+	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
 		in, config, err := r.open(a, nil)
 		if err != nil {
 			return err
@@ -94,4 +94,8 @@ func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error
 			return nil
 		})
 	})
+	if err == errNo {
+		return err // certain, however full the filter is
+	}
+	return orPast(err, func() error { return fleet.past(a.ctx) })
 }

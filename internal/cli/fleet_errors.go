@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"seen/cluster"
+	"seen/internal/redisurl"
 )
 
 // oneLine is an error whose text has no line ends, as joined errors have. What it is
@@ -41,7 +42,13 @@ func (f *fleetFlags) explain(err error) error {
 		text = err.Error()
 	}
 	switch {
-	case err == nil, errors.Is(err, cluster.ErrFull):
+	case err == nil:
+		return nil
+	case strings.Contains(text, "NOPERM"):
+		return adding(text, "choose another user with --user and --password-file, or let the administrator of the engine run ACL SETUSER USER "+f.rights())
+	case f.redis != "" && strings.Contains(text, "MOVED "):
+		return adding(text, "the engine belongs to a cluster whose nodes it does not tell this user; let its administrator run ACL SETUSER USER "+f.rights())
+	case errors.Is(err, cluster.ErrFull):
 		return err
 	case errors.Is(err, cluster.ErrNotFound) && f.adds:
 		return advised(err, "with -n N it is created")
@@ -65,6 +72,19 @@ func (f *fleetFlags) explain(err error) error {
 		return adding(text, "this is no Redis or Valkey: for a \"seen serve\" or another server of Bloom filters use --server in place of --redis")
 	}
 	return explainLogin(err)
+}
+
+// rights returns what a user of the engine has to be allowed, as ACL SETUSER takes it.
+func (f *fleetFlags) rights() string {
+	use, text := cluster.UseAdd, f.redis
+	if f.server != "" {
+		use, text = cluster.UseServer, f.server
+	}
+	name := f.name
+	if at, err := redisurl.Parse(text); err == nil && name == "" {
+		name = at.Name
+	}
+	return cluster.ACL(use, name)
 }
 
 // explainLogin tells what to do about an engine that refuses who asks.

@@ -29,6 +29,7 @@ type fleetInfo struct {
 	AtCapacity  float64  `json:"error_rate_at_capacity"`
 	Asked       float64  `json:"asked_error_rate"`
 	Hash        string   `json:"hash"`
+	publicHash  bool
 }
 
 func newFleetInfo(f *fleet, st cluster.Stats) fleetInfo {
@@ -36,7 +37,7 @@ func newFleetInfo(f *fleet, st cluster.Stats) fleetInfo {
 		Set: f.label, Filter: "cluster", Capacity: st.Capacity, Layers: st.Layers, LayersHold: st.LayerCapacity,
 		Slices: st.Slices, Bytes: st.Bytes, Written: st.Written, Cardinality: known(st.Cardinality), StdErr: st.Cardinality.StdErr,
 		Fill: st.FillRatio, Sampled: st.Sampled, ErrorRate: st.ErrorRate, AtCapacity: st.ErrorRateAtCapacity, Asked: st.ErrorRateAsked,
-		Hash: f.filter.Hash().String(),
+		Hash: f.filter.Hash().String(), publicHash: !f.filter.Hash().Algorithm.HasSecret(),
 	}
 }
 
@@ -55,7 +56,10 @@ func (a *app) inspectFleet(flags *infoFlags, at fleetFlags, another bool) error 
 		if err != nil {
 			return at.explain(err)
 		}
-		return newServerInfo(f, i).print(a, flags.json)
+		if err := newServerInfo(f, i).print(a, flags.json); err != nil {
+			return err
+		}
+		return f.past(ctx)
 	}
 	st, err := f.filter.Stats(ctx)
 	if err != nil {
@@ -63,9 +67,14 @@ func (a *app) inspectFleet(flags *infoFlags, at fleetFlags, another bool) error 
 	}
 	r := newFleetInfo(f, st)
 	if flags.json {
-		return printJSON(a.env.Stdout, r)
+		err = printJSON(a.env.Stdout, r)
+	} else {
+		err = r.print(a, another)
 	}
-	return r.print(a, another)
+	if err != nil {
+		return err
+	}
+	return f.past(ctx)
 }
 
 func (r fleetInfo) print(a *app, another bool) error {
@@ -90,7 +99,7 @@ func (r fleetInfo) print(a *app, another bool) error {
 	}
 	t.row("  fill", "%.1f %%%s", 100*r.Fill, sampled)
 	t.row("  error rate", "%.2g now, %.2g at capacity, %g asked for", r.ErrorRate, r.AtCapacity, r.Asked)
-	t.row("  hash", "%s", r.Hash)
+	t.row("  hash", "%s%s", r.Hash, publicHash(r.publicHash))
 	return t.flush()
 }
 

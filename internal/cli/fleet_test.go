@@ -418,7 +418,9 @@ func TestFleetRefused(t *testing.T) {
 	if code != ExitError || !strings.Contains(said, "50 lines are undecided: 2 to 51 of standard input, and not added; they were printed, and another machine may print them too: key ") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
-	if strings.Count(said, "dial tcp") != 1 || !strings.Contains(said, " others: ") {
+	// A machine that is busy enough meets the deadline before the refused connection.
+	reasons := strings.Count(said, "dial tcp") + strings.Count(said, "no answer within")
+	if reasons != 1 || !strings.Contains(said, " others: ") {
 		t.Errorf("the reason is not told once: %s", said)
 	}
 }

@@ -156,5 +156,5 @@ func (u *fleetUniq) end(err error) error {
 	if reportErr := u.report(); err == nil {
 		err = reportErr
 	}
-	return err
+	return orPast(err, func() error { return u.run.fleet.past(u.run.app.ctx) })
 }

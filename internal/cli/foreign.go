@@ -2,28 +2,25 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"seen/bloomfile"
-	"seen/internal/redisurl"
 	"seen/internal/stream"
-	"seen/internal/stream/input"
 	"seen/interop"
 )
 
 // foreignFlags say what filters of other systems are, where their content does not.
 type foreignFlags struct {
-	format formatValue
-	must   []string
-	login  *fleetFlags // who asks a running engine; nil: whom address and environment name
+	format     formatValue
+	must       []string
+	allowEmpty bool
+	login      *fleetFlags // who asks a running engine; nil: whom address and environment name
 }
 
 func (f *foreignFlags) register(cmd *cobra.Command) {
@@ -36,6 +33,7 @@ func (f *foreignFlags) registerTexts(cmd *cobra.Command) {
 	f.register(cmd)
 	f.format.mayLines = true
 	cmd.Flags().Lookup("format").Usage += "; or " + formatLines + ": a text, whatever its bytes"
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "do not warn of a SET without keys")
 }
 
 func (f *foreignFlags) registerFormat(cmd *cobra.Command) {
@@ -98,44 +96,6 @@ func (f *foreignFile) Close() error {
 	return f.mapped.Close()
 }
 
-// kind says what a set is.
-type kind int
-
-const (
-	textSet kind = iota
-	ownSet
-	foreignSet
-)
-
-// kindOf tells what the set name is: a filter file of ours, one of another system, which
-// then is open, or anything else, which is a text. What is no regular file is a text: it
-// can be read only once, and a filter has to be mapped.
-func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (kind, *foreignFile, error) {
-	if redisurl.Is(name) {
-		f, err := a.openLive(name, flags, inspect)
-		return foreignSet, f, err
-	}
-	info, err := os.Stat(name)
-	switch {
-	case err == nil && info.IsDir():
-		f, err := openFolder(name, flags.format.spec, inspect)
-		return foreignSet, f, err
-	case err == nil && !info.Mode().IsRegular() && !flags.format.isSet():
-		return textSet, nil, nil
-	}
-	if is, err := isFilterFile(name); err != nil || is {
-		return ownSet, nil, err
-	}
-	if flags.format.lines {
-		return textSet, nil, nil
-	}
-	f, err := openForeign(name, flags.format.spec, inspect)
-	if errors.Is(err, interop.ErrUnknown) {
-		return textSet, nil, nil
-	}
-	return foreignSet, f, err
-}
-
 // openForeign maps the file name and opens the filter of another system in it.
 func openForeign(name string, spec interop.Spec, inspect bool) (*foreignFile, error) {
 	mapped, err := bloomfile.Map(name)
@@ -145,12 +105,15 @@ func openForeign(name string, spec interop.Spec, inspect bool) (*foreignFile, er
 	f := &foreignFile{name: name, size: int64(len(mapped.Bytes())), mapped: mapped}
 	err = mapped.Guard(func() error {
 		if spec.Name == "" && !mayBeFilter(mapped.Bytes()) {
+			if err := interop.Resembles(mapped.Bytes()); err != nil {
+				return resembles(name, err)
+			}
 			return interop.ErrUnknown
 		}
 		return f.open(mapped.Bytes(), spec, inspect)
 	})
 	if err != nil {
-		mapped.Close()
+		mapped.Close() // it is only read
 		return nil, err
 	}
 	return f, nil
@@ -179,7 +142,7 @@ func (f *foreignFile) open(b []byte, spec interop.Spec, inspect bool) error {
 // openFolder opens the chunks of a dump: the files chunk-*.bin, in the order of their
 // names.
 func openFolder(name string, spec interop.Spec, inspect bool) (*foreignFile, error) {
-	names, err := filepath.Glob(filepath.Join(escapeGlob(name), "chunk-*.bin"))
+	names, err := chunksIn(name)
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +159,17 @@ func openFolder(name string, spec interop.Spec, inspect bool) (*foreignFile, err
 	return f, f.open(all.Bytes(), spec, inspect)
 }
 
+// chunksIn returns the names of the chunks of a dump in a folder.
+func chunksIn(folder string) ([]string, error) {
+	return filepath.Glob(filepath.Join(escapeGlob(folder), "chunk-*.bin"))
+}
+
 func appendFile(to *bytes.Buffer, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer file.Close() // it is only read
 	_, err = io.Copy(to, file)
 	return err
 }
@@ -210,39 +178,6 @@ func appendFile(to *bytes.Buffer, name string) error {
 // interpret.
 func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
-}
-
-// unknownFormat adds the way out to the error of a file that is no filter of ours.
-func unknownFormat(err error) error {
-	return fmt.Errorf("%w; for a filter of another system that content does not tell give --format, see \"seen formats\"", err)
-}
-
-// checkText refuses to read a set as a text whose content looks like none, unless the
-// user has said that it is one: a filter that is damaged, or of a format that content
-// does not tell, would say no to every key.
-func checkText(name string, r *recordFlags, flags *foreignFlags) error {
-	if flags.format.lines || r.zero || r.delimiter != "" {
-		return nil
-	}
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return nil // opening a pipe would take from it what its reader is to have
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	start := make([]byte, 4096)
-	n, _ := io.ReadFull(f, start) // the reader says what is wrong, if anything is
-	start = start[:n]
-	// Bytes that no text has, in whatever encoding of one byte a letter or more.
-	control := func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b' }
-	at := slices.IndexFunc(start, control)
-	if at < 0 || input.Compressed(start) {
-		return nil
-	}
-	return fmt.Errorf("%s is neither a text nor a known filter: byte %d is 0x%02x; it may be a filter that is cut short, damaged or of a format that content does not tell "+
-		"(give --format, see \"seen formats\"); to have it read as lines, give --format %s", name, at, start[at], formatLines)
 }
 
 // merger returns a copy of the filter that can take up others.
@@ -276,7 +211,7 @@ func (f *foreignFile) lookup(r *recordFlags) (*lookupSet, error) {
 		return nil, usagef("%s holds %s, not numbers, as --key-encoding decimal or another set has them; ask one at a time", f.name, f.filter.KeyKind())
 	}
 	return &lookupSet{
-		name: f.name, numbers: numbers, done: f.Close,
+		name: f.name, numbers: numbers, done: f.Close, past: f.past,
 		askKeys: func(found []bool, b keyReader, from int) error {
 			return f.read(func() error {
 				for i := range found {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ func share(cmd *cobra.Command, register func(f *pflag.FlagSet)) {
 	register(cmd.Flags())
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !before[f.Name] {
-			_ = cmd.Flags().SetAnnotation(f.Name, sharedFlag, []string{"true"})
+			_ = cmd.Flags().SetAnnotation(f.Name, sharedFlag, []string{"true"}) // the flag is there
 		}
 	})
 }
@@ -27,7 +28,7 @@ func share(cmd *cobra.Command, register func(f *pflag.FlagSet)) {
 // usage prints the help of a command below its description: examples, the flags
 // of its own, and those it shares with others.
 func usage(cmd *cobra.Command) error {
-	w := cmd.OutOrStderr()
+	w := new(strings.Builder)
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nCommands:\n")
@@ -66,7 +67,8 @@ func usage(cmd *cobra.Command) error {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\"%s COMMAND --help\" tells more.\n", cmd.CommandPath())
 	}
-	return nil
+	_, err := io.WriteString(cmd.OutOrStderr(), w.String())
+	return err
 }
 
 // keysTopic is the help topic that explains the shared flags.

@@ -53,7 +53,7 @@ keys with a secret of its own.`,
 	flags.StringVar(&f.name, "name", "", "the `NAME` of the filter in the server (default: that of the file)")
 	flags.BoolVar(&f.replace, "replace", false, "take the place of what has the name already")
 	flags.BoolVarP(&f.records.quiet, "quiet", "q", false, "no report")
-	_ = cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
+	_ = cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there
 	f.server.register(cmd, "server")
 	f.foreign.register(cmd)
 	return cmd
@@ -67,9 +67,9 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	case kind == ownSet:
 		return fmt.Errorf("%s is a filter file of seen, whose keys are hashed otherwise than a server hashes them; send the keys to the server, with BF.MADD or over HTTP", name)
 	case kind == textSet:
-		return fmt.Errorf("%s is no filter of a format that content tells; name it with --format", name)
+		return fmt.Errorf("%s is not a filter of a format that content tells; name the format with --format", name)
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	set, err := f.lookup(&flags.records)
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func (a *app) sendChunked(flags *importFlags, chunker interop.Chunker, as string
 	var stop context.CancelFunc
 	again.ctx, stop = context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer stop()
-	if again.order(&flags.server, []byte("DEL"), part) != nil {
-		return fmt.Errorf("%w; a part of the filter may be left in the server, as %q", err, part)
+	if left := again.order(&flags.server, []byte("DEL"), part); left != nil {
+		return fmt.Errorf("%w; a part of the filter may be left in the server, as %q, which could not be deleted: %w", err, part, left)
 	}
 	return err
 }

@@ -74,14 +74,22 @@ A SET may be a filter that many machines share: redis://HOST/NAME is the same as
 }
 
 func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
-	failed := 0
+	failed, above := 0, false
+	tell := func(err error) {
+		var coded *exitError
+		if errors.As(err, &coded) && coded.code == ExitLimit {
+			above = true
+		} else {
+			failed++
+		}
+		a.sayError(cmd, err)
+	}
 	for i, name := range names {
 		if redisurl.Is(name) && !flags.foreign.format.isSet() {
 			at := flags.fleet
 			at.redis = name
 			if err := a.inspectFleet(flags, at, i > 0); err != nil {
-				failed++
-				a.sayError(cmd, err)
+				tell(err)
 			}
 			continue
 		}
@@ -95,17 +103,17 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 			if err != nil {
 				return err // of writing
 			}
-			if problem := r.problem(); problem != "" {
-				err = errors.New(problem)
-			}
+			err = r.problem()
 		}
 		if err != nil {
-			failed++
-			a.sayError(cmd, err)
+			tell(err)
 		}
 	}
-	if failed > 0 {
+	switch {
+	case failed > 0:
 		return &exitError{code: ExitError}
+	case above:
+		return &exitError{code: ExitLimit}
 	}
 	return nil
 }
@@ -113,7 +121,7 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 // report is what info says of a file.
 type report interface {
 	print(w io.Writer, another bool) error
-	problem() string // "": none
+	problem() error // that it is damaged, or past its error rate
 }
 
 // describe describes a file of ours or of another system.
@@ -123,7 +131,7 @@ func (a *app) describe(name string, flags *infoFlags) (report, error) {
 	case err != nil:
 		return nil, err
 	case kind == foreignSet:
-		defer f.Close()
+		defer f.Close() // it is only read
 		return inspectForeign(f, !flags.noVerify)
 	}
 	r, err := inspect(name, !flags.noVerify)
@@ -143,7 +151,7 @@ func inspect(name string, verify bool) (*infoReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	h, err := readHeader(name)
 	if err != nil {
 		return nil, err
@@ -167,7 +175,7 @@ func inspect(name string, verify bool) (*infoReport, error) {
 	}
 	r.setState = stateOf(st)
 	r.OrFewer = mayShareKeys(h)
-	r.Warnings = warningsOf(st)
+	r.Warnings, r.past = warningsOf(st), past(name, st)
 	return r, nil
 }
 
@@ -177,7 +185,7 @@ func readHeader(name string) (*frame.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	b := make([]byte, frame.PageSize)
 	if _, err := io.ReadFull(f, b); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -275,6 +283,9 @@ const (
 	keysLeeway = 1.01
 )
 
+// pastItsRate is how the warning about an error rate above the one asked for begins.
+const pastItsRate = "past its error rate"
+
 // warningsOf says what is wrong with the state of a filter.
 func warningsOf(st bloom.Stats) []string {
 	var w []string
@@ -283,12 +294,17 @@ func warningsOf(st bloom.Stats) []string {
 	}
 	w = append(w, pastCapacity(st.Added, st.Capacity)...)
 	if pastRate(st) {
-		w = append(w, fmt.Sprintf("past its error rate: it is %s, and %s was asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
+		w = append(w, fmt.Sprintf(pastItsRate+": it is %s, and %s was asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
 	}
-	if st.Stuck > 0 {
-		w = append(w, fmt.Sprintf("%s counters are stuck; the keys that use them can no longer be removed for good", comma(st.Stuck)))
+	return append(w, stuckCounters(st.Stuck)...)
+}
+
+// stuckCounters warns of counters that no longer know their count.
+func stuckCounters(n uint64) []string {
+	if n == 0 {
+		return nil
 	}
-	return w
+	return []string{fmt.Sprintf("%s counters are stuck; the keys that use them can no longer be removed for good", comma(n))}
 }
 
 // pastRate reports whether a filter has a higher error rate than was asked for because

@@ -22,6 +22,7 @@ type foreignReport struct {
 	FileBytes int64         `json:"file_bytes"`
 	Notes     []string      `json:"notes,omitempty"`
 	Warnings  []string      `json:"warnings,omitempty"`
+	past      error         // its error rate
 }
 
 // fieldReport is one more thing that the file says.
@@ -37,7 +38,7 @@ type partReport struct {
 	setState
 }
 
-func (r *foreignReport) problem() string { return "" }
+func (r *foreignReport) problem() error { return r.past }
 
 // inspectForeign describes a filter of another system. With all it reads its bits.
 func inspectForeign(f *foreignFile, all bool) (*foreignReport, error) {
@@ -56,7 +57,7 @@ func inspectForeign(f *foreignFile, all bool) (*foreignReport, error) {
 		state := stateOf(st)
 		state.uncounted = st.Added == 0 && st.Ones > 0
 		r.setState = &state
-		r.Warnings = warningsOf(st)
+		r.Warnings, r.past = warningsOf(st), past(f.name, st)
 		if lister, ok := f.filter.(interop.Lister); ok {
 			for _, p := range lister.Parts() {
 				r.Parts = append(r.Parts, partReport{p.Name, p.Spec.String(), stateOf(p.Stats)})

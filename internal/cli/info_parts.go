@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -25,9 +26,15 @@ type infoReport struct {
 	Checksums string        `json:"checksums"`
 	Problem   string        `json:"problem,omitempty"`
 	Warnings  []string      `json:"warnings,omitempty"`
+	past      error         // its error rate
 }
 
-func (r *infoReport) problem() string { return r.Problem }
+func (r *infoReport) problem() error {
+	if r.Problem != "" {
+		return errors.New(r.Problem)
+	}
+	return r.past
+}
 
 // hashReport says how keys are hashed. A seed may have all of 64 bits, which is
 // more than many readers of JSON keep.
@@ -106,17 +113,28 @@ func newInfoReport(name string, i bloomfile.Info, h *frame.Header) *infoReport {
 }
 
 func hashOf(i bloomfile.Info) hashReport {
-	if i.Hash.Algorithm == bloom.SipHash {
+	if i.Hash.Algorithm.HasSecret() {
 		return hashReport{Algorithm: i.Hash.Algorithm.String(), KeyID: fmt.Sprintf("%016x", i.KeyID)}
 	}
 	return hashReport{Algorithm: i.Hash.Algorithm.String(), Seed: fmt.Sprint(i.Hash.Seed)}
 }
 
 func (h hashReport) String() string {
-	if h.KeyID != "" {
+	switch {
+	case h.Algorithm == bloom.NH.String():
+		return fmt.Sprintf("%s, random key %s", h.Algorithm, h.KeyID)
+	case h.KeyID != "":
 		return fmt.Sprintf("%s, keyed with the secret %s", h.Algorithm, h.KeyID)
 	}
 	return fmt.Sprintf("%s, seed %s", h.Algorithm, h.Seed)
+}
+
+// publicHash is what info says of a hash without a secret.
+func publicHash(is bool) string {
+	if !is {
+		return ""
+	}
+	return "; public: strangers can compute keys that the filter takes for seen (--secret prevents it)"
 }
 
 // layerOf describes a part that is an array of bits. Its fill and rate are those
@@ -227,7 +245,7 @@ func (r *infoReport) print(w io.Writer, another bool) error {
 		t.row("  window", "%s", r.Window)
 	}
 	r.setState.rows(t, "  ")
-	t.row("  hash", "%s", r.Hash)
+	t.row("  hash", "%s%s", r.Hash, publicHash(r.Hash.KeyID == ""))
 	checksums := "checksums " + r.Checksums
 	if r.Problem != "" {
 		checksums = "DAMAGED: " + r.Problem

@@ -42,7 +42,7 @@ hash, become one of that system.`,
 	cmd.Flags().BoolVar(&m.json, "json", false, "report as JSON")
 	cmd.Flags().BoolVarP(&m.quiet, "quiet", "q", false, "no report")
 	m.foreign.registerFormat(cmd)
-	_ = cmd.MarkFlagRequired("output")
+	_ = cmd.MarkFlagRequired("output") // the flag is there
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer lock.Close() // a lock file that is left behind stops nobody
 	all, err := a.unite(names, &m.foreign)
 	if errors.Is(err, bloom.ErrFull) {
 		return &exitError{ExitLimit, err}
@@ -79,18 +79,26 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	r.OrFewer = len(names) > 1 && st.Layers > 1 && st.Type != "cascade"
 	switch {
 	case m.json:
-		return printJSON(a.env.Stdout, r)
+		if err := printJSON(a.env.Stdout, r); err != nil {
+			return err
+		}
+		return past(m.output, st)
 	case m.quiet:
-		return nil
+		return past(m.output, st)
 	}
 	for _, w := range r.Warnings {
-		a.say(cmd, "warning: %s is %s", m.output, w)
+		if !strings.HasPrefix(w, pastItsRate) { // which is the error
+			a.say(cmd, "warning: %s is %s", m.output, w)
+		}
 	}
 	t := newTable(a.env.Stdout)
 	t.row("union", "%s of %d files", m.output, len(names))
 	t.row("type", "%s", r.Type)
 	r.setState.rows(t, "")
-	return t.flush()
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return past(m.output, st)
 }
 
 // united is what a merge makes.
@@ -106,7 +114,7 @@ func (a *app) unite(names []string, flags *foreignFlags) (united, error) {
 	case err != nil:
 		return nil, err
 	case kind == foreignSet:
-		defer first.Close()
+		defer first.Close() // it is only read
 		return a.uniteForeign(first, names[1:], flags)
 	}
 	all, err := readSet(names[0])
@@ -155,9 +163,9 @@ func (a *app) addForeign(all interop.Merger, first, name string, flags *foreignF
 		return err
 	}
 	if kind != foreignSet {
-		return fmt.Errorf("%s and %s are unlike: %s is no filter of another system", first, name, name)
+		return fmt.Errorf("%s and %s are unlike: %s is not a filter of another system", first, name, name)
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	return f.read(func() error {
 		if err := all.Union(f.filter); err != nil {
 			return fmt.Errorf("%s and %s cannot be merged: %w", first, name, err)
@@ -177,7 +185,7 @@ type fileSet struct {
 func readSet(name string) (*fileSet, error) {
 	f, err := bloomfile.Open(name, bloomfile.Options{})
 	if err != nil {
-		return nil, err
+		return nil, compressedFile(name, err)
 	}
 	s := &fileSet{name: name, info: f.Info()}
 	if err := f.Close(); err != nil {
@@ -236,6 +244,9 @@ func (s *fileSet) differences(other *fileSet) string {
 	}
 	differ("type", s.info.Type, other.info.Type)
 	differ("hash", hashOf(s.info).String(), hashOf(other.info).String())
+	if len(list) > 0 && (s.info.Hash.Algorithm == bloom.NH || other.info.Hash.Algorithm == bloom.NH) {
+		list[len(list)-1] += ` (every state of "seen uniq" has a key of its own, unless all are made with one --secret FILE or one --seed)`
+	}
 	if s.info.Type == other.info.Type {
 		a, b := s.view.Stats(), other.view.Stats()
 		p, q := a.Params, b.Params

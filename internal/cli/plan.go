@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -32,6 +33,7 @@ type planFlags struct {
 	clickhouse bool
 	nodes      int
 	slice      sizeValue
+	topK       topKFlags
 	json       bool
 }
 
@@ -43,13 +45,19 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Tell what a filter for -n distinct keys with error rate -p costs, every type side
 by side: its layout, memory, and the error rate at other numbers of keys. With
 --memory and -n: the best rate that fits; with --memory and -p: how many keys
-fit. Nothing is built; the lines to copy come with the answer.`,
+fit. Nothing is built; the lines to copy come with the answer.
+
+With --topk: the size of a sketch that finds the most frequent keys and how often
+they came (TOPK.RESERVE of "seen serve" and of Redis, whose default of 7 rows of 8
+is too small for most). Say what the least frequent of them has of all additions
+(--share), or how uneven the frequencies of -n keys are (--skew).`,
 		Example: `  seen plan -n 1G -p 1e-6                      what it will cost
   seen plan -n 200M --memory 512MiB            the best rate in that memory
   seen plan -p 1e-4 --memory 1GiB              how many keys fit
   seen plan --sample urls.txt.gz               n counted from a file
   seen plan -n 10M -p 1e-3 --plot rates.svg    error rate against n, and against k
   seen plan --table                            error rate by k and m/n
+  seen plan --topk 100 --skew 1 -n 10M         a sketch of the 100 most frequent of 10 million keys
   seen plan -n 10G -p 1e-4 --cluster 6         what each of 6 nodes of a Redis Cluster is to hold`,
 		Args:              arguments(0, 0, ""),
 		ValidArgsFunction: filesUpTo(0),
@@ -66,10 +74,11 @@ fit. Nothing is built; the lines to copy come with the answer.`,
 	f.BoolVar(&p.clickhouse, "clickhouse", false, "what ClickHouse's bloom_filter index makes of -p")
 	f.IntVar(&p.nodes, "cluster", 0, "what a filter in Redis costs, spread over `NODES` that hold keys")
 	f.Var(&p.slice, "slice", "with --cluster: parts of at most this size (default 16 MiB - 4 KiB)")
+	p.topK.register(cmd)
 	f.BoolVar(&p.json, "json", false, "report as JSON")
 	p.records.register(cmd)
-	_ = cmd.MarkFlagFilename("plot", "svg", "png")
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(planner.Types, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagFilename("plot", "svg", "png")                                                                        // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(planner.Types, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
@@ -83,6 +92,9 @@ func (p *planFlags) check(cmd *cobra.Command) error {
 	}
 	keys := set("capacity") || set("sample")
 	if err := p.checkCluster(set, keys); err != nil {
+		return err
+	}
+	if err := p.topK.check(set, keys); err != nil {
 		return err
 	}
 	switch ext := filepath.Ext(p.plot); {
@@ -102,8 +114,10 @@ func (p *planFlags) check(cmd *cobra.Command) error {
 		return usagef("--clickhouse needs the error rate, -p")
 	case p.table || p.clickhouse:
 		return nil
-	case !keys && !set("memory"):
+	case !keys && !set("memory") && !set("topk"):
 		return usagef("give the number of keys (-n N or --sample FILE), or the memory there is (--memory SIZE)")
+	case set("topk"):
+		return nil
 	case keys && set("memory") && set("error-rate"):
 		return usagef("-n, -p and --memory: give two of the three, the third is the answer")
 	case p.plot != "" && ext != ".svg" && ext != ".png":
@@ -130,6 +144,9 @@ func (a *app) plan(cmd *cobra.Command, p *planFlags) error {
 			return err
 		}
 		r.Sample, w.N = s, s.N
+	}
+	if p.topK.k > 0 {
+		return a.planTopK(p, r.Sample, w.N)
 	}
 	if w.Rate == 0 && (w.Memory == 0 || w.N == 0) {
 		w.Rate = defaultRate
@@ -194,7 +211,7 @@ type sampleReport struct {
 // times.
 func (a *app) sample(p *planFlags) (*sampleReport, error) {
 	var counters *stream.Counters
-	sketch, counters, err := a.countDistinct(&p.records, defaultPrecision, p.sample)
+	sketch, counters, err := a.countDistinct(&p.records, &hashFlags{}, defaultPrecision, p.sample)
 	if err != nil {
 		return nil, err
 	}
@@ -297,6 +314,10 @@ func layersOf(r *planner.Row) string {
 	return ""
 }
 
+// coarse is the memory of a blocked filter, in that of the best classic one, from which
+// the plan says that lines are too coarse for so few keys.
+const coarse = 1.2
+
 // remarks explain the table and say what cannot be had.
 func (r *planReport) remarks() [][]string {
 	has := func(name string) bool {
@@ -315,6 +336,9 @@ func (r *planReport) remarks() [][]string {
 		}
 	}
 	for _, p := range r.Rows {
+		if least := sizing.OptimalBits(p.N, cmp.Or(r.ErrorRate, p.ErrorRate)); p.Type == "blocked" && float64(p.M) > coarse*least {
+			rows = append(rows, []string{fmt.Sprintf("blocked: whole lines of 64 bytes, %.1f times the least memory for so few keys; classic has no such step.", float64(p.M)/least)})
+		}
 		if p.Error != "" {
 			rows = append(rows, []string{fmt.Sprintf("%s: cannot be had: %s.", p.Name(), p.Error)})
 		}

@@ -97,7 +97,29 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	c.Key = key
 	c.Counters = new(stream.Counters)
 	in, err := input.Open(files, input.Options{Stdin: a.env.Stdin, StdinName: a.stdinName, Plain: r.plain, Jobs: c.Jobs})
+	if err == nil && c.Delimiter == nil {
+		err = a.refuseFilters(files, r.plain)
+	}
 	return in, c, err
+}
+
+// refuseFilters returns an error if one of the files is a filter file of ours, compressed
+// or not: read as lines it would be a few keys that nobody has.
+func (a *app) refuseFilters(files []string, plain bool) error {
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if name == "-" || err != nil || !info.Mode().IsRegular() {
+			continue // what is wrong is said when it is read
+		}
+		start, err := readStart(name)
+		if err == nil && !plain && input.Compressed(start) {
+			start, err = a.unpackedStart(name)
+		}
+		if err == nil && isOwn(start) { // an error comes again when it is read
+			return fmt.Errorf("%s is a filter file, not a list of keys; \"seen merge\" unites filters, and \"seen filter --set\" asks one", name)
+		}
+	}
+	return nil
 }
 
 // timeKey compiles the SPEC of --time-key. A record without a time goes the way of
@@ -166,15 +188,43 @@ func (r *recordFlags) run(ctx context.Context, a *app, in *input.Files, c stream
 type hashFlags struct {
 	seed   uint64
 	secret string
+	seeded func() bool // whether --seed was given; nil where there is no such flag
+	random bloom.Hash  // of private, once it was drawn
 }
 
+// register gives a command whose filters others may merge the flags.
 func (h *hashFlags) register(cmd *cobra.Command) {
-	cmd.Flags().Uint64Var(&h.seed, "seed", 0, "use the key hash with seed `S`; filters of different seeds cannot be merged")
+	h.registerSeed(cmd, "use the key hash with seed `S`; filters of different seeds cannot be merged")
 	h.registerSecret(cmd)
+}
+
+// registerPrivate gives the flags to a command whose sets are its own; see private.
+func (h *hashFlags) registerPrivate(cmd *cobra.Command) {
+	h.registerSeed(cmd, "use the public key hash with seed `S`, as \"seen build\" does, in place of one with a random key; 0 is build's default")
+	h.registerSecret(cmd)
+}
+
+func (h *hashFlags) registerSeed(cmd *cobra.Command, usage string) {
+	cmd.Flags().Uint64Var(&h.seed, "seed", 0, usage)
+	h.seeded = func() bool { return cmd.Flags().Changed("seed") }
 }
 
 func (h *hashFlags) registerSecret(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&h.secret, "secret", "", "hash keys with the secret in `FILE`, for keys that strangers choose")
+}
+
+// private returns the hash of a set that this run makes for itself: the one that the
+// flags ask for, or else one with a random key, the same at every call. Those who
+// choose the keys cannot know it, and so cannot make keys that collide.
+func (h *hashFlags) private() (bloom.Hash, error) {
+	if h.secret != "" || h.seeded != nil && h.seeded() {
+		return h.hash()
+	}
+	var err error
+	if h.random == (bloom.Hash{}) {
+		h.random, err = bloom.RandomHash()
+	}
+	return h.random, err
 }
 
 // hash returns the hash that the flags ask for.
@@ -182,7 +232,7 @@ func (h *hashFlags) hash() (bloom.Hash, error) {
 	if h.secret == "" {
 		return bloom.Hash{Seed: h.seed}, nil
 	}
-	if h.seed != 0 {
+	if h.seeded != nil && h.seeded() || h.seed != 0 {
 		return bloom.Hash{}, usagef("--seed and --secret exclude each other")
 	}
 	text, err := os.ReadFile(h.secret)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,11 +9,12 @@ import (
 )
 
 // table prints reports of names and values, one pair a line, in columns.
-type table struct{ w *tabwriter.Writer }
-
-func newTable(w io.Writer) table {
-	return table{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+type table struct {
+	w  *bytes.Buffer
+	to io.Writer
 }
+
+func newTable(to io.Writer) table { return table{new(bytes.Buffer), to} }
 
 func (t table) row(name, format string, args ...any) {
 	if len(args) > 0 {
@@ -21,7 +23,13 @@ func (t table) row(name, format string, args ...any) {
 	fmt.Fprintf(t.w, "%s\t%s\n", name, format)
 }
 
-func (t table) flush() error { return t.w.Flush() }
+func (t table) flush() error {
+	columns := tabwriter.NewWriter(t.to, 0, 8, 2, ' ', 0)
+	if _, err := columns.Write(t.w.Bytes()); err != nil {
+		return err
+	}
+	return columns.Flush()
+}
 
 // printLine prints v as JSON in one line.
 func printLine(w io.Writer, v any) error {

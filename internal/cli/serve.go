@@ -39,7 +39,9 @@ underscores, a variable of the environment: SEEN_MAX_MEMORY=4GiB. An option
 outweighs the environment, and that the file.
 
 SIGTERM and SIGINT end the server after what is running; a second one ends it at
-once. SIGHUP reads certificates and the file of users again.`,
+once. SIGHUP reads the file of settings, the password, the users and the certificates
+again: all of them, or none if something is wrong with one. Settings other than those
+of the password and of TLS wait for the next start.`,
 		Example: `  seen serve                                  on this machine only, data in ./seen-data
   seen serve --data /var/lib/seen --max-memory 8GiB
   seen serve --config /etc/seen.toml --check-config
@@ -57,10 +59,14 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, s *serveSettings, all set
 	if f.config == "" {
 		f.config = variable(a.env.Environ, configVariable)
 	}
-	if err := all.load(cmd, f.config, a.env.Environ); err != nil {
-		return err
+	load := func(s *serveSettings, all settings) (*serveConfig, settings, error) {
+		if err := all.load(cmd, f.config, a.env.Environ); err != nil {
+			return nil, nil, err
+		}
+		c, err := s.check()
+		return c, all, err
 	}
-	c, err := s.check()
+	c, _, err := load(s, all)
 	if err != nil {
 		return err
 	}
@@ -76,7 +82,10 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, s *serveSettings, all set
 	for _, warning := range c.warnings() {
 		c.logger.Warn(warning)
 	}
-	r := &serving{serveConfig: c, environ: a.env.Environ, metrics: server.NewMetrics(Version())}
+	r := &serving{
+		serveConfig: c, environ: a.env.Environ, metrics: server.NewMetrics(Version()), started: all.values(),
+		reread: func() (*serveConfig, settings, error) { return load(newServeSettings()) },
+	}
 	err = r.run(a.takeSignals(r))
 	if err != nil {
 		c.logger.Error("ended", "error", err)

@@ -25,6 +25,7 @@ type serveSettings struct {
 	fsync      choiceValue
 	maxMemory  limitSetting
 	checkpoint checkpointSetting
+	scrub      timeoutSetting
 
 	password     textSetting
 	passwordFile textSetting
@@ -34,11 +35,13 @@ type serveSettings struct {
 	tlsClientCA  textSetting
 	insecure     boolSetting
 
-	maxClients numberSetting
-	timeout    timeoutSetting
-	maxCommand sizeSetting
-	maxOutput  sizeSetting
-	drain      durationValue
+	maxClients  numberSetting
+	httpClients numberSetting
+	eachClient  numberSetting
+	timeout     timeoutSetting
+	maxCommand  sizeSetting
+	maxOutput   sizeSetting
+	drain       durationValue
 
 	log      choiceValue
 	logLevel choiceValue
@@ -58,9 +61,9 @@ func newServeSettings() (*serveSettings, settings) {
 	s := &serveSettings{
 		layout:     choiceValue{choices: []string{"seen", "redisbloom"}},
 		fsync:      choiceValue{choices: []string{"always", "everysec", "no"}},
-		maxClients: numberSetting{least: 1, most: 1_000_000},
-		log:        choiceValue{choices: []string{"text", "json"}},
-		logLevel:   choiceValue{choices: []string{"debug", "info", "warn", "error"}},
+		maxClients: numberSetting{least: 1, most: 1_000_000}, httpClients: numberSetting{least: 1, most: 1_000_000}, eachClient: numberSetting{most: 1_000_000},
+		log:      choiceValue{choices: []string{"text", "json"}},
+		logLevel: choiceValue{choices: []string{"debug", "info", "warn", "error"}},
 	}
 	all := settings{
 		{name: "data", value: &s.data, preset: "./seen-data", usage: "keep the filters in `DIR`, made if it is not there"},
@@ -72,7 +75,8 @@ func newServeSettings() (*serveSettings, settings) {
 		{name: "http-debug", value: &s.httpDebug, preset: "false", usage: "serve profiles of the running server under /debug/pprof"},
 		{name: "layout", value: &s.layout, preset: "seen", usage: "`WORD` for new Bloom filters: seen, faster and with a secret hash, or redisbloom, whose dumps load there"},
 		{name: "fsync", value: &s.fsync, preset: "always", usage: "`WORD`: an answer waits for the disk (always), at most a second is lost (everysec), or nothing is promised (no)"},
-		{name: "max-memory", value: &s.maxMemory, preset: off, usage: "refuse what would make all filters larger than `SIZE`; off: no limit"},
+		{name: "max-memory", value: &s.maxMemory, preset: auto, usage: "refuse what would make all filters larger than `SIZE`; auto: 80 % of the memory of the machine or container; off: no limit"},
+		{name: "scrub", value: &s.scrub, preset: "24h", usage: "read all files of filters once in `SPAN`, and write again what is damaged; off: never"},
 		{name: "checkpoint", value: &s.checkpoint, preset: "64MiB", usage: "write changed filters out after `LIMIT` of log, and of time too if one is given: 256MiB or 64MiB,5m"},
 
 		{name: "requirepass", value: &s.password, secret: true, usage: "`TEXT` is the password of the default user; others see it in the list of processes, so rather:"},
@@ -81,9 +85,11 @@ func newServeSettings() (*serveSettings, settings) {
 		{name: "tls-cert", value: &s.tlsCert, usage: "speak TLS on --addr and --http, with the certificate in `FILE`; SIGHUP reads it again"},
 		{name: "tls-key", value: &s.tlsKey, usage: "the key of the certificate, in `FILE`"},
 		{name: "tls-client-ca", value: &s.tlsClientCA, usage: "let in only clients with a certificate of an authority in `FILE`"},
-		{name: "insecure", value: &s.insecure, preset: "false", usage: "listen beyond this machine without password and without TLS all the same"},
+		{name: "insecure", value: &s.insecure, preset: "false", usage: "serve clients of other machines although no password is needed and no client certificate"},
 
-		{name: "max-clients", value: &s.maxClients, preset: "10000", usage: "turn away clients beyond `N`"},
+		{name: "max-clients", value: &s.maxClients, preset: "10000", usage: "serve `N` Redis clients at a time; beyond that idle and slow ones make room, or new ones are turned away"},
+		{name: "http-max-clients", value: &s.httpClients, preset: "1024", usage: "serve `N` connections of HTTP at a time, likewise; some more are kept for health and metrics"},
+		{name: "max-clients-per-address", value: &s.eachClient, preset: "0", usage: "of these, serve `N` at a time to one address (IPv6: one /64 network); 0: nine tenths. Give the full number behind a proxy"},
 		{name: "timeout", value: &s.timeout, preset: off, usage: "close connections on which nothing came for `SPAN`; off: never"},
 		{name: "max-command", value: &s.maxCommand, preset: "1GiB", usage: "refuse a command larger than `SIZE`"},
 		{name: "max-output", value: &s.maxOutput, preset: "256MiB", usage: "drop a client for which more than `SIZE` of replies wait to be read"},
@@ -112,8 +118,9 @@ func newServeSettings() (*serveSettings, settings) {
 // serveConfig is what the settings together mean, checked.
 type serveConfig struct {
 	*serveSettings
-	secret string // password of the default user, "" for none
-	open   bool   // that user needs none
+	secret string      // password of the default user, "" for none
+	open   bool        // that user needs none
+	tls    *tls.Config // nil: no TLS
 	logger *slog.Logger
 }
 
@@ -138,8 +145,11 @@ func (s *serveSettings) check() (*serveConfig, error) {
 	}
 	if (s.tlsCert == "") != (s.tlsKey == "") {
 		complain("--tls-cert and --tls-key go together; one of them is missing")
-	} else if _, err := s.loadTLS(); err != nil {
-		problems = append(problems, err)
+	} else {
+		var err error
+		if c.tls, err = s.loadTLS(); err != nil {
+			problems = append(problems, err)
+		}
 	}
 	if s.tlsClientCA != "" && s.tlsCert == "" {
 		complain("--tls-client-ca has no meaning without --tls-cert and --tls-key")
@@ -174,7 +184,7 @@ func (s *serveSettings) filterValues() map[string]string {
 // checkExposure refuses to listen beyond this machine where anybody could do
 // anything.
 func (c *serveConfig) checkExposure() error {
-	if bool(c.insecure) || !c.open || c.tlsCert != "" {
+	if bool(c.insecure) || !c.open || c.tlsClientCA != "" {
 		return nil
 	}
 	for _, list := range []struct {
@@ -184,7 +194,7 @@ func (c *serveConfig) checkExposure() error {
 		for _, address := range list.addresses {
 			if !isLoopback(address) {
 				return fmt.Errorf("--%s %s can be reached from other machines, and anybody there could read and delete all filters; "+
-					"give --password-file, or --tls-cert with --tls-client-ca, or take 127.0.0.1, or accept it with --insecure", list.flag, address)
+					"give --password-file, or --tls-cert with --tls-client-ca (TLS alone lets in everybody), or take 127.0.0.1, or accept it with --insecure", list.flag, address)
 			}
 		}
 	}

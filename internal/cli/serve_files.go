@@ -4,7 +4,10 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
+
+	"seen/internal/store"
 )
 
 // readAuthorities reads certificates of authorities in PEM form.
@@ -32,4 +35,26 @@ func readPassword(name string) (string, error) {
 		return "", fmt.Errorf("--password-file: the first line of %s is empty", name)
 	}
 	return line, nil
+}
+
+// warnOfModes logs what others on this machine can read and should not: files and
+// folders of the data that were made by an earlier version or by somebody else, and
+// files with secrets. What the server makes itself is for its user alone.
+func (r *serving) warnOfModes() {
+	names, all, err := store.Loose(string(r.data))
+	switch {
+	case err != nil:
+		r.logger.Warn("the modes of the data folder cannot be checked", "error", err)
+	case all > 0:
+		r.logger.Warn("other users of this machine can reach files or folders of the data, which hold the secret of the hash and all filters; "+
+			"run chmod -R go= on the data folder", "count", all, "first", names)
+	}
+	for _, f := range []struct {
+		flag string
+		name textSetting
+	}{{"password-file", r.passwordFile}, {"acl-file", r.aclFile}, {"tls-key", r.tlsKey}} {
+		if info, err := os.Stat(string(f.name)); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o006 != 0 {
+			r.logger.Warn("all users of this machine can read or write a file with secrets; run chmod o= on it", "setting", f.flag, "file", string(f.name), "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
+		}
+	}
 }

@@ -6,15 +6,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"net"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"seen/internal/crashtest"
 	"seen/internal/resp"
 )
 
@@ -162,62 +161,15 @@ func (s *served) stop() {
 	}
 }
 
-// talk is a connection to a server.
-type talk struct {
-	conn net.Conn
-	in   []byte
-	part [64 << 10]byte
-}
-
-func dialServed(addr string) (*talk, error) {
-	network := "tcp"
-	if path, ok := strings.CutPrefix(addr, unixScheme); ok {
-		network, addr = "unix", path
-	}
-	conn, err := net.DialTimeout(network, addr, 10*time.Second)
-	if err != nil {
-		return nil, err
-	}
-	return &talk{conn: conn}, nil
-}
-
-// do sends a command and returns its reply. An error means that the connection
-// failed and nothing is known about the command.
-func (c *talk) do(args ...string) (resp.Value, error) {
-	if err := c.send(args...); err != nil {
-		return resp.Value{}, err
-	}
-	return c.receive()
-}
-
-func (c *talk) send(args ...string) error {
-	_, err := c.conn.Write(resp.AppendCommand(nil, args...))
-	return err
-}
-
-func (c *talk) receive() (resp.Value, error) {
-	for {
-		v, n, err := resp.ParseReply(c.in)
-		if n > 0 || err != nil {
-			c.in = c.in[n:]
-			return v, err
-		}
-		if n, err = c.conn.Read(c.part[:]); err != nil {
-			return resp.Value{}, err
-		}
-		c.in = append(c.in, c.part[:n]...)
-	}
-}
-
 // must runs a command that has to succeed.
 func (s *served) must(args ...string) resp.Value {
 	s.t.Helper()
-	c, err := dialServed(s.addr)
+	c, err := crashtest.Dial(s.addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer c.conn.Close()
-	v, err := c.do(args...)
+	defer c.Close()
+	v, err := c.Do(args...)
 	if err != nil || v.Kind == resp.Error {
 		s.t.Fatalf("%.100q: %v, %v\n%s", args, v, err, &s.log)
 	}
@@ -227,12 +179,12 @@ func (s *served) must(args ...string) resp.Value {
 // expect runs a command and compares its reply in the form of resp.Value.String.
 func (s *served) expect(want string, args ...string) {
 	s.t.Helper()
-	c, err := dialServed(s.addr)
+	c, err := crashtest.Dial(s.addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer c.conn.Close()
-	if v, err := c.do(args...); err != nil || v.String() != want {
+	defer c.Close()
+	if v, err := c.Do(args...); err != nil || v.String() != want {
 		s.t.Errorf("%.100q: %v, %v; want %s", args, v, err, want)
 	}
 }

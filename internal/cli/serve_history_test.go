@@ -12,6 +12,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"seen/internal/crashtest"
 	"seen/internal/resp"
 )
 
@@ -180,12 +181,12 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		for client := range clients {
 			r := rand.New(rand.NewPCG(uint64(round), uint64(client)))
 			group.Go(func() {
-				c, err := dialServed(s.addr)
+				c, err := crashtest.Dial(s.addr)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				defer c.conn.Close()
+				defer c.Close()
 				for range acts {
 					// Several at once, so that pipelines are part of it. Each begins when
 					// all are sent and ends when its answer is here.
@@ -196,12 +197,12 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 						request = resp.AppendCommand(request, pipeline[i].command()...)
 					}
 					call := time.Since(start).Nanoseconds()
-					if _, err := c.conn.Write(request); err != nil {
+					if _, err := c.Write(request); err != nil {
 						t.Error(err)
 						return
 					}
 					for _, a := range pipeline {
-						v, err := c.receive()
+						v, err := c.Receive()
 						if err != nil {
 							t.Error(err)
 							return

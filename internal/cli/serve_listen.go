@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -30,9 +29,7 @@ func (c *serveConfig) openListeners(ctx context.Context) (_ *listeners, err erro
 			l.close()
 		}
 	}()
-	if err := l.reload(c.serveSettings); err != nil {
-		return nil, err
-	}
+	l.tls.Store(c.tls)
 	for _, address := range c.addr {
 		if err := l.open(ctx, &l.redis, address); err != nil {
 			return nil, fmt.Errorf("--addr: %w", err)
@@ -42,11 +39,6 @@ func (c *serveConfig) openListeners(ctx context.Context) (_ *listeners, err erro
 	for _, address := range c.http {
 		if err := l.open(ctx, &l.http, address); err != nil {
 			return nil, fmt.Errorf("--http: %w", err)
-		}
-		last := &l.http[len(l.http)-1]
-		*last = newFewListener(*last, maxHTTPConnections)
-		if config := l.tlsConfig(); config != nil {
-			*last = tls.NewListener(*last, config) // outermost: HTTP looks at what is accepted to tell that it is TLS
 		}
 	}
 	if c.unix != "" {
@@ -80,22 +72,12 @@ func (l *listeners) tlsConfig() *tls.Config {
 	}
 }
 
-// reload reads certificates and keys again. On an error the former ones stay.
-func (l *listeners) reload(s *serveSettings) error {
-	config, err := s.loadTLS()
-	if err != nil || config == nil {
-		return err
-	}
-	l.tls.Store(config)
-	return nil
-}
-
 func (l *listeners) close() {
 	for _, one := range l.redis {
-		_ = one.Close()
+		_ = one.Close() // the process ends
 	}
 	for _, one := range l.http {
-		_ = one.Close()
+		_ = one.Close() // the process ends
 	}
 }
 
@@ -124,7 +106,7 @@ func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listene
 			return nil, fmt.Errorf("%s is there and no socket", path)
 		}
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
-			_ = conn.Close()
+			_ = conn.Close() // nothing was sent
 			return nil, fmt.Errorf("another server listens on %s", path)
 		}
 		if err := os.Remove(path); err != nil {
@@ -139,7 +121,7 @@ func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listene
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(hidden)
+	defer os.RemoveAll(hidden) // it is empty
 	made := filepath.Join(hidden, "s")
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "unix", made)
@@ -149,7 +131,7 @@ func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listene
 	socket := l.(*net.UnixListener)
 	socket.SetUnlinkOnClose(false)
 	if err := errors.Join(os.Chmod(made, mode), os.Rename(made, path)); err != nil {
-		_ = l.Close()
+		_ = l.Close() // nobody has connected
 		return nil, err
 	}
 	return &unixListener{Listener: l, path: path}, nil
@@ -169,50 +151,4 @@ func (l *unixListener) Close() error {
 		err = removeErr
 	}
 	return err
-}
-
-// maxHTTPConnections bounds the connections of HTTP at the same time. Others wait
-// to be accepted.
-const maxHTTPConnections = 1024
-
-// fewListener accepts a connection only when there are not too many.
-type fewListener struct {
-	net.Listener
-	slots chan struct{}
-	once  sync.Once
-	done  chan struct{} // closed with the listener
-}
-
-func newFewListener(l net.Listener, most int) *fewListener {
-	return &fewListener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{})}
-}
-
-func (l *fewListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &fewConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-func (l *fewListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return l.Listener.Close()
-}
-
-// fewConn is a connection that gives its place free when it is closed.
-type fewConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *fewConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
 }

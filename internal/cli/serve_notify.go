@@ -24,7 +24,7 @@ func (r *serving) notify(state string) {
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err == nil {
 		_, err = conn.Write([]byte(state))
-		_ = conn.Close()
+		_ = conn.Close() // Write has told whether it arrived
 	}
 	if err != nil {
 		r.logger.Warn("the supervisor could not be told", "state", state, "error", err)

@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"seen/internal/crashtest"
 )
 
 // Two servers on one folder, or on one port, are one too many.
@@ -126,8 +128,8 @@ func serialOf(addr string, config *tls.Config) (int64, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	c := &talk{conn: conn}
-	if v, err := c.do("PING"); err != nil || v.Text != "PONG" {
+	c := &crashtest.Client{Conn: conn}
+	if v, err := c.Do("PING"); err != nil || v.Text != "PONG" {
 		return 0, fmt.Errorf("PING: %v, %w", v, err)
 	}
 	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(), nil
@@ -157,8 +159,8 @@ func TestServeTLS(t *testing.T) {
 	if n, err := serialOf(s.addr, trusting); err == nil {
 		t.Errorf("without a certificate of a client: let in, %d", n)
 	}
-	if c, err := dialServed(s.addr); err == nil {
-		if v, err := c.do("PING"); err == nil {
+	if c, err := crashtest.Dial(s.addr); err == nil {
+		if v, err := c.Do("PING"); err == nil {
 			t.Errorf("without TLS: %v", v)
 		}
 	}
@@ -166,7 +168,7 @@ func TestServeTLS(t *testing.T) {
 	// A reload serves the new certificate; one that is broken leaves the former.
 	writeCertificate(t, cert, key, 2)
 	s.signal(syscall.SIGHUP)
-	if _, ok := s.await("reloaded certificates and users"); !ok {
+	if _, ok := s.await("reloaded settings, users and certificates"); !ok {
 		t.Fatalf("not reloaded\n%s", &s.log)
 	}
 	if n, err := serialOf(s.addr, known); err != nil || n != 2 {
@@ -176,7 +178,7 @@ func TestServeTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.signal(syscall.SIGHUP)
-	if line, ok := s.await("not reloaded; the former certificates and users stay"); !ok || !strings.Contains(line.Error, "--tls-cert") {
+	if line, ok := s.await("not reloaded; everything stays as it was"); !ok || !strings.Contains(line.Error, "--tls-cert") {
 		t.Errorf("a broken certificate: %+v", line)
 	}
 	if n, err := serialOf(s.addr, known); err != nil || n != 2 {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"seen/internal/pages"
 	"seen/internal/resp"
 	"seen/internal/server"
 	"seen/internal/store"
@@ -22,8 +23,14 @@ type serving struct {
 	*serveConfig
 	environ []string
 	metrics *server.Metrics
-	stop    func() // ends the run as SIGTERM does
-	ended   func() // gives signals back
+	started map[string]string                      // the settings at the start
+	reread  func() (*serveConfig, settings, error) // reads and checks all settings again
+	stop    func()                                 // ends the run as SIGTERM does
+	ended   func()                                 // gives signals back
+
+	// drained ends when the time is over in which what runs may come to its end; nil
+	// until the server is to end.
+	drained context.Context
 
 	// What SIGHUP reaches; nil until the ports are open.
 	open atomic.Pointer[opened]
@@ -41,19 +48,50 @@ func (r *serving) run(ctx context.Context) error {
 	defer r.ended()
 	started := time.Now()
 	r.logger.Info("starting", "version", Version(), "data", string(r.data), "pid", os.Getpid())
+	r.logger.Info("memory", "max_memory", r.maxMemory.bytes(), "machine", pages.Machine())
+	r.warnOfModes()
 	data, err := r.recover(ctx)
 	if err != nil || data == nil {
 		return err
 	}
 	err = r.serve(ctx, data, started)
-	closed := time.Now()
-	if closeErr := data.Close(); closeErr != nil {
+	if r.drained == nil { // it has not come to serving
+		var cancel context.CancelFunc
+		r.drained, cancel = context.WithTimeout(context.WithoutCancel(ctx), r.patienceAtEnd())
+		defer cancel()
+	}
+	began := time.Now()
+	switch closeErr := r.close(data); {
+	case errors.Is(closeErr, store.ErrStopped):
+		r.logger.Warn("the time to end is over; all that was acknowledged is in the log", "left", closeErr)
+	case closeErr != nil:
 		return errors.Join(err, fmt.Errorf("closing the data: %w", closeErr))
 	}
 	if err == nil {
-		r.logger.Info("stopped", "closing_data", time.Since(closed))
+		r.logger.Info("stopped", "closing_data", time.Since(began))
 	}
 	return err
+}
+
+// endTime is how long after the time for draining the process ends, whatever hangs.
+const endTime = 900 * time.Millisecond
+
+// close closes the data in the time that is left.
+func (r *serving) close(data *store.Store) error {
+	closed := make(chan error, 1)
+	go func() { closed <- data.CloseBy(r.drained) }()
+	select {
+	case err := <-closed:
+		return err
+	case <-r.drained.Done():
+	}
+	deadline, _ := r.drained.Deadline()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(time.Until(deadline.Add(endTime))):
+		return errors.New("that takes longer than --drain allows, and was left to the end of the process; what was acknowledged is in the log as --fsync promises")
+	}
 }
 
 // recover opens the data. If ctx ends before that, it returns nil and leaves the
@@ -90,15 +128,7 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 	if err != nil {
 		return err
 	}
-	web := &http.Server{
-		Handler:           s.HTTP(server.HTTPConfig{Hosts: r.httpHosts, Debug: bool(r.httpDebug)}),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       5 * time.Minute,
-		WriteTimeout:      5 * time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          newErrorLog(r.logger),
-	}
+	web := s.NewHTTPServer(server.HTTPConfig{Hosts: r.httpHosts, Debug: bool(r.httpDebug)}, &http.Server{ErrorLog: newErrorLog(r.logger)})
 	failed := make(chan error, len(ports.redis)+len(ports.http))
 	var running sync.WaitGroup
 	for i, l := range ports.redis {
@@ -111,7 +141,7 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 		})
 	}
 	for _, l := range ports.http {
-		running.Go(func() { failed <- web.Serve(l) })
+		running.Go(func() { failed <- web.Serve(l, ports.tlsConfig()) })
 	}
 	r.open.Store(&opened{s, ports})
 	r.logger.Info("ready",
@@ -128,12 +158,13 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 	}
 	r.notify("STOPPING=1")
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patienceAtEnd())
-	defer cancel()
+	r.drained = drain
+	context.AfterFunc(drain, cancel) // it is needed until the process ends
 	if err := s.Shutdown(drain); err != nil {
 		r.logger.Warn("connections were cut off", "error", err)
 	}
 	if err := web.Shutdown(drain); err != nil {
-		_ = web.Close()
+		_ = web.Close() // its listeners are closed, and what it cuts off is told below
 		r.logger.Warn("HTTP requests were cut off", "error", err)
 	}
 	ports.close()
@@ -141,29 +172,13 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 	return failure
 }
 
-// reload reads again what may change while the server runs. What is wrong is
-// logged and leaves the former in effect.
-func (r *serving) reload() {
-	o := r.open.Load()
-	if o == nil {
-		return // they have not been read yet
-	}
-	err := errors.Join(o.ports.reload(r.serveSettings), o.server.ReloadACL())
-	if err != nil {
-		r.logger.Error("not reloaded; the former certificates and users stay", "error", err)
-		return
-	}
-	r.logger.Info("reloaded certificates and users")
-}
-
 // storeOptions returns how the data is kept.
 func (r *serving) storeOptions() store.Options {
-	// The words of the settings are those of the store.
-	fsync, _ := store.ParseFsync(r.fsync.value)
-	layout, _ := store.ParseLayout(r.layout.value)
+	fsync, _ := store.ParseFsync(r.fsync.value)    // the setting takes only words of the store
+	layout, _ := store.ParseLayout(r.layout.value) // as above
 	return store.Options{
-		Fsync: fsync, Layout: layout, MaxMemory: uint64(r.maxMemory),
-		CheckpointBytes: r.checkpoint.bytes, CheckpointEvery: r.checkpoint.every,
+		Fsync: fsync, Layout: layout, MaxMemory: r.maxMemory.bytes(),
+		CheckpointBytes: r.checkpoint.bytes, CheckpointEvery: r.checkpoint.every, ScrubEvery: time.Duration(r.scrub),
 		Events: store.Events{
 			Fsync: r.metrics.Fsync,
 			Checkpoint: func(took time.Duration, bytes uint64) {
@@ -189,7 +204,7 @@ func (r *serving) serverConfig(data *store.Store) server.Config {
 		Store: data, Version: Version(), Password: r.secret, ACLFile: string(r.aclFile), Insecure: bool(r.insecure),
 		Settings: r.filterValues(), Stop: r.stop, Metrics: r.metrics,
 		Limits: server.Limits{
-			Clients: int(r.maxClients.value), Idle: time.Duration(r.timeout), Output: int(min(uint64(r.maxOutput), math.MaxInt)), Command: limits,
+			Clients: int(r.maxClients.value), Each: int(r.eachClient.value), HTTP: int(r.httpClients.value), Idle: time.Duration(r.timeout), Output: int(min(uint64(r.maxOutput), math.MaxInt)), Command: limits,
 		},
 		Events: func(level server.Level, message string, pairs ...any) {
 			r.logger.Log(context.Background(), slog.Level(level), message, pairs...)

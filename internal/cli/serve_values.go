@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seen/internal/figure"
+	"seen/internal/pages"
 )
 
 // The types of this file are values of settings that only the server has.
@@ -58,23 +59,51 @@ func (v *numberSetting) Type() string   { return "N" }
 // expected.
 const off = "off"
 
-// limitSetting is an amount of memory, or off: no limit.
-type limitSetting uint64
+// limitSetting is an amount of memory, auto, or off: no limit.
+type limitSetting struct {
+	auto bool
+	size sizeValue // 0: no limit
+}
+
+// auto as a limit is a share of what the process may have.
+const (
+	auto            = "auto"
+	autoNumerator   = 4
+	autoDenominator = 5
+)
 
 func (v *limitSetting) Set(s string) error {
-	if s == off || s == "0" {
-		*v = 0
+	switch s {
+	case auto:
+		*v = limitSetting{auto: true}
+		return nil
+	case off, "0":
+		*v = limitSetting{}
 		return nil
 	}
-	return (*sizeValue)(v).Set(s)
+	v.auto = false
+	return v.size.Set(s)
 }
+
 func (v *limitSetting) String() string {
-	if *v == 0 {
+	switch {
+	case v.auto:
+		return auto
+	case v.size == 0:
 		return off
 	}
-	return formatSize(uint64(*v))
+	return formatSize(uint64(v.size))
 }
 func (v *limitSetting) Type() string { return "SIZE" }
+
+// bytes returns the limit, 0 if there is none. What the system does not tell sets no
+// limit.
+func (v *limitSetting) bytes() uint64 {
+	if v.auto {
+		return pages.Machine() / autoDenominator * autoNumerator
+	}
+	return uint64(v.size)
+}
 
 // sizeSetting is an amount of memory that is not nothing.
 type sizeSetting uint64

@@ -1,16 +1,16 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"seen/bloom"
 	"seen/bloomfile"
-	"seen/internal/frame"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 	"seen/internal/stream/keyspec"
@@ -25,31 +25,79 @@ type lookupSet struct {
 	done func() error
 	// askKeys, unless it is nil, is for filters with a hash of their own: it asks for
 	// the keys of a block from number from on, instead of ask.
-	askKeys func(found []bool, b keyReader, from int) error
-	numbers bool // keys are numbers
+	askKeys  func(found []bool, b keyReader, from int) error
+	numbers  bool         // keys are numbers
+	past     func() error // says if the error rate is above the one that was asked for; nil for texts
+	empty    bool         // there are certainly no keys
+	unpacked uint64       // bytes of memory that the set takes since it is not mapped
 }
 
 // openLookup opens SET for asking. Lines of a text file are keys, to which the
 // normalising options apply as to the keys of the input; the options that pick a
 // part of a line do not.
 func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *foreignFlags) (*lookupSet, error) {
-	kind, f, err := a.kindOf(name, flags, false)
-	switch {
-	case err != nil:
+	set, err := a.openSet(name, flags, r, false)
+	if err != nil {
 		return nil, err
-	case kind == textSet:
-		if err := checkText(name, r, flags); err != nil {
-			return nil, err
-		}
-		return a.readTextSet(name, r, h)
-	case kind == foreignSet:
-		s, err := f.lookup(r)
-		if err != nil {
-			f.Close()
-		}
-		return s, err
 	}
-	return openOwn(name, h)
+	var s *lookupSet
+	switch {
+	case set.kind == textSet:
+		s, err = a.readTextSet(name, set.text, r, h)
+	case set.kind == foreignSet:
+		if s, err = set.foreign.lookup(r); err != nil {
+			set.foreign.Close() // it is only read
+		}
+	case set.own != nil:
+		s, err = loadOwn(name, set.own, h)
+	default:
+		s, err = openOwn(name, h)
+	}
+	if err == nil {
+		s.unpacked = set.unpacked
+	}
+	return s, err
+}
+
+// sayOfSets warns of sets without keys, and says what memory those take that are unpacked.
+func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, flags *foreignFlags) {
+	if r.quiet {
+		return
+	}
+	for _, s := range sets {
+		if s.empty && !flags.allowEmpty {
+			a.say(cmd, "warning: %s is empty: it has no keys; --allow-empty silences this", s.name)
+		}
+		if s.unpacked > 0 {
+			a.say(cmd, "%s is held in %s of memory, unpacked; a file that is not compressed is mapped instead", s.name, formatBytes(s.unpacked))
+		}
+	}
+}
+
+// isStdin reports whether a name is standard input's.
+func isStdin(name string) bool { return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" }
+
+// isEmpty reports whether a filter certainly has no keys.
+func isEmpty(st bloom.Stats) bool { return st.Added == 0 && st.Ones == 0 }
+
+// loadOwn makes a set to ask of a filter of ours that is in memory.
+func loadOwn(name string, b []byte, h *hashFlags) (*lookupSet, error) {
+	o, err := h.load()
+	if err != nil {
+		return nil, err
+	}
+	v, err := bloom.Decode(b, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	st := v.Stats()
+	return &lookupSet{
+		name: name, hash: v.Hash(), empty: isEmpty(st), past: func() error { return past(name, st) }, done: func() error { return nil },
+		ask: func(found []bool, hs []uint64) error {
+			v.HasHashes(found, hs)
+			return nil
+		},
+	}, nil
 }
 
 // openOwn opens a filter file of ours for asking.
@@ -64,43 +112,25 @@ func openOwn(name string, h *hashFlags) (*lookupSet, error) {
 	}
 	hash, err := f.Hash()
 	if err != nil {
-		f.Close()
+		f.Close() // it is only read
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	empty := false
+	if i := f.Info(); i.Added == 0 && i.Size <= cheapStats {
+		st, err := f.Stats()
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		empty = isEmpty(st)
+	}
 	return &lookupSet{
-		name: name, hash: hash, done: f.Close,
+		name: name, hash: hash, empty: empty, done: f.Close,
 		ask: func(found []bool, hs []uint64) error {
 			_, err := f.HasHashes(found, hs)
 			return err
 		},
+		past: func() error { return pastFile(f, name) },
 	}, nil
-}
-
-// isFilterFile tells a filter file from a text by its first bytes. What is no
-// regular file is a text: it can be read only once, and a filter has to be mapped.
-func isFilterFile(name string) (bool, error) {
-	// Opening a pipe would take from it what its reader is to have.
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return false, nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return false, err
-	case info.IsDir():
-		return false, fmt.Errorf("%s is a folder, not a set", name)
-	}
-	start := make([]byte, len(frame.Magic()))
-	n, err := io.ReadFull(f, start)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return false, err
-	}
-	return bytes.Equal(start[:n], frame.Magic()), nil
 }
 
 // checkReplaceable refuses to replace a file that is no filter: nobody means to
@@ -116,19 +146,25 @@ func (a *app) checkReplaceable(name string, flags *foreignFlags) error {
 	}
 	kind, f, err := a.kindOf(name, flags, true)
 	if f != nil {
-		f.Close()
+		f.Close() // it is only read
 	}
 	if kind == ownSet || err == nil && kind == foreignSet {
 		return err
 	}
-	return fmt.Errorf("%s exists and is no filter; remove it first, or choose another name", name)
+	return fmt.Errorf("%s exists and is not a filter; remove it first, or choose another name", name)
 }
 
 // textConfig is how the lines of a text set are read: whole lines, normalised as
 // the keys of the input are.
-func (r *recordFlags) textConfig(a *app, name string) (*input.Files, stream.Config, error) {
+func (r *recordFlags) textConfig(a *app, name string, text io.Reader) (*input.Files, stream.Config, error) {
 	whole := r.whole()
-	return whole.open(a, []string{name})
+	if text == nil {
+		return whole.open(a, []string{name})
+	}
+	whole.plain = true
+	env := a.env
+	env.Stdin = text
+	return whole.open(&app{env: env, ctx: a.ctx, stdinName: name}, nil)
 }
 
 // whole returns r for records that are keys as a whole.
@@ -140,13 +176,14 @@ func (r *recordFlags) whole() recordFlags {
 	return whole
 }
 
-// readTextSet reads the lines of a text file into an exact set.
-func (a *app) readTextSet(name string, r *recordFlags, h *hashFlags) (*lookupSet, error) {
-	in, c, err := r.textConfig(a, name)
+// readTextSet reads the lines of a text file into an exact set: those of text, unless it
+// is nil.
+func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFlags) (*lookupSet, error) {
+	in, c, err := r.textConfig(a, name, text)
 	if err != nil {
 		return nil, err
 	}
-	if c.Hash, err = h.hash(); err != nil {
+	if c.Hash, err = h.private(); err != nil {
 		return nil, err
 	}
 	set, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: c.Hash})
@@ -163,7 +200,7 @@ func (a *app) readTextSet(name string, r *recordFlags, h *hashFlags) (*lookupSet
 		return nil, err
 	}
 	return &lookupSet{
-		name: name, hash: c.Hash, done: func() error { return nil },
+		name: name, hash: c.Hash, empty: c.Counters.Records.Load() == 0, done: func() error { return nil },
 		ask: func(found []bool, hs []uint64) error {
 			set.HasHashes(found, hs)
 			return nil
@@ -198,10 +235,10 @@ func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer lock.Close() // a lock file that is left behind stops nobody
 	v, err := lock.Read(o)
 	if err != nil {
-		return err
+		return compressedFile(name, err)
 	}
 	if err := change(v); err != nil {
 		return err

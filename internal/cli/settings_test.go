@@ -60,8 +60,8 @@ func TestSettingsPrecedence(t *testing.T) {
 			t.Errorf("%s comes from %s, want %s", name, from[name], want)
 		}
 	}
-	if len(s.addr) != 2 || s.maxMemory != 2<<30 || s.maxClients.value != 7 {
-		t.Errorf("the values are %v, %d, %d", s.addr, s.maxMemory, s.maxClients.value)
+	if len(s.addr) != 2 || s.maxMemory.bytes() != 2<<30 || s.maxClients.value != 7 {
+		t.Errorf("the values are %v, %d, %d", s.addr, s.maxMemory.bytes(), s.maxClients.value)
 	}
 }
 

@@ -41,6 +41,7 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 	if err != nil {
 		return nil, nil, err
 	}
+	lock.MakePrivate() // it tells strangers which lines were there
 	s := &state{path: path, every: every, lock: lock, saved: time.Now()}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return s, nil, nil
@@ -116,7 +117,7 @@ func (s *state) save(set bloom.Set) error {
 
 func (s *state) close() {
 	if s.lock != nil {
-		_ = s.settle()
-		_ = s.lock.Close()
+		_ = s.settle()     // the run has ended with an error of its own, or saved since
+		_ = s.lock.Close() // a lock file that is left behind stops nobody
 	}
 }

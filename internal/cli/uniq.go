@@ -65,11 +65,13 @@ func (a *app) uniqCommand() *cobra.Command {
 With neither -n nor -p the answer is exact until --memory is reached; then a
 filter takes over, which drops a line wrongly with probability -p at most, and
 a note says so. With -n or -p a filter is used from the start. FILE may be
-compressed (gzip, zstd, xz, bzip2, lz4).
+compressed (gzip, zstd, xz, bzip2, lz4). Each run hashes lines with a random
+key, so that nobody can make a line that hides another; --state keeps the key.
 
 With --redis a filter in Redis or Valkey remembers for many machines: of equal
 lines in all their inputs one is printed, once. -n creates it if there is none.
-With --server that filter is in one "seen serve".`,
+With --server that filter is in one "seen serve". In Redis the hash is public,
+unless --secret is given.`,
 		Example: `  seen uniq access.log > once.log                like awk '!s[$0]++', in a fraction of the memory
   seen uniq -n 2G -p 1e-6 urls-*.gz              2 billion distinct lines, 1 in a million wrongly dropped
   seen uniq -k json:/user/id events.ndjson       one line for each user
@@ -84,7 +86,7 @@ With --server that filter is in one "seen serve".`,
 	f.VarP(&u.capacity, "capacity", "n", "size for N distinct lines: a filter from the start, which grows past N")
 	f.VarP(&u.rate, "error-rate", "p", "a filter from the start, with this rate (default 1e-6 where one is used)")
 	u.memory = defaultMemory
-	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter; with -n: the most it may begin with")
+	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the most it may begin with")
 	f.BoolVar(&u.exact, "exact", false, "never a filter, whatever the memory (64-bit fingerprints)")
 	u.onFull = choiceValue{"grow", []string{"grow", "stop", "warn", "rotate"}}
 	f.Var(&u.onFull, "on-full", "when the filter is full: grow it, stop (exit code 3), go on with a warning, or forget the oldest")
@@ -92,7 +94,7 @@ With --server that filter is in one "seen serve".`,
 	f.IntVar(&u.nth, "nth", 1, "print only the `N`th occurrence; 2: each repeated line once")
 	f.BoolVar(&u.mark, "mark", false, `print every line, with "new\t" or "old\t" before it`)
 	f.BoolVar(&u.buffered, "line-buffered", false, "write every line as soon as it is known")
-	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines)")
+	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, else up to a seventh later")
 	f.BoolVar(&u.noRefresh, "no-refresh", false, "with --window: count from the first sight, not from the last")
 	f.StringVar(&u.timeKey, "time-key", "", "with --window: take the time from the line, `SPEC` as for -k")
 	f.StringVarP(&u.state, "state", "s", "", "remember across runs in `FILE`")
@@ -105,7 +107,7 @@ With --server that filter is in one "seen serve".`,
 	u.undecided = choiceValue{"stop", []string{"stop", "keep"}}
 	f.Var(&u.undecided, "undecided", "with --redis and --server: lines for which no answer came are printed as new; then stop, or keep going")
 	u.records.register(cmd)
-	u.hashing.register(cmd)
+	u.hashing.registerPrivate(cmd)
 	u.fleet.register(cmd, &u.hashing, true)
 	return cmd
 }
@@ -163,11 +165,10 @@ type uniqRun struct {
 	started time.Time
 	atRisk  uint64 // lines that could have been dropped wrongly
 	old     uint64 // lines that were taken for seen
-	noted   bool   // it was said that a filter has taken over
-	warned  bool   // it was said that the filter is too full
-	header  bool   // a csv header was printed
-	broken  bool   // the output cannot be written
-	torn    bool   // the set holds keys whose lines were not decided
+	notes   uniqNotes
+	header  bool // a csv header was printed
+	broken  bool // the output cannot be written
+	torn    bool // the set holds keys whose lines were not decided
 
 	// deciding is held while the set or the output is used; a checkpoint takes it
 	// between blocks.
@@ -205,7 +206,7 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 
 	u.sink = a.env.Stdout
 	if u.output != "" {
-		if u.file, err = vfs.Replace(vfs.OS, u.output); err != nil {
+		if u.file, err = vfs.Replace(vfs.OS, u.output, vfs.Shared); err != nil {
 			return err
 		}
 		file := u.file
@@ -218,10 +219,14 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 }
 
 // openSet loads the state, or makes a new set.
-func (u *uniqRun) openSet() error {
+func (u *uniqRun) openSet() (err error) {
 	u.state = &state{}
+	defer func() {
+		if err != nil && u.state != nil {
+			u.state.close()
+		}
+	}()
 	if u.uniqFlags.state != "" {
-		var err error
 		if u.state, u.set, err = openState(u.uniqFlags.state, time.Duration(u.checkpoint), &u.hashing); err != nil {
 			return err
 		}
@@ -229,7 +234,7 @@ func (u *uniqRun) openSet() error {
 			return u.checkState()
 		}
 	}
-	hash, err := u.hashing.hash()
+	hash, err := u.hashing.private()
 	if err != nil {
 		return err
 	}
@@ -258,6 +263,9 @@ func (u *uniqRun) newSet(hash bloom.Hash) (bloom.Set, error) {
 	case u.window.isSet():
 		if capacity == 0 {
 			capacity = defaultCapacity
+			if u.window.lines != 0 {
+				capacity = min(capacity, u.window.lines)
+			}
 		}
 		return bloom.NewWindow(bloom.WindowConfig{
 			Span: u.window.time, SpanKeys: u.window.lines, Capacity: capacity, ErrorRate: rate,
@@ -366,33 +374,6 @@ func (u *uniqRun) writeHeader(b *stream.Block) error {
 	return u.out.Write(b, nil)
 }
 
-// sized is a filter that knows how many keys it has and is made for.
-type sized interface {
-	Added() uint64
-	Capacity() uint64 // 0 while it is exact
-}
-
-// note says once that a filter has taken over, and once that it is too full.
-func (u *uniqRun) note() {
-	if u.records.quiet {
-		return
-	}
-	if a, ok := u.set.(*bloom.Adaptive); ok && !u.noted && a.Switched() {
-		u.noted = true
-		rate := "with a rate that rises once it is full"
-		if u.onFull.value != "warn" {
-			rate = fmt.Sprintf("with probability %.2g at most", a.Stats().AskedErrorRate)
-		}
-		u.app.say(u.cmd, "note: the memory of -m %v is used up after %s distinct lines; from here on a filter drops a line wrongly %s",
-			&u.memory, humanize.Comma(int64(a.Added())), rate)
-	}
-	if s, ok := u.set.(sized); ok && !u.warned && u.onFull.value == "warn" && s.Capacity() > 0 && s.Added() > s.Capacity() {
-		u.warned = true
-		u.app.say(u.cmd, "warning: the filter is past its %s lines; more and more lines are dropped wrongly (see --stats; --on-full grow keeps the rate)",
-			humanize.Comma(int64(s.Capacity())))
-	}
-}
-
 // fill describes the set for the progress line.
 func (u *uniqRun) fill() string {
 	if text := u.filled.Load(); text != nil {
@@ -437,7 +418,20 @@ func (u *uniqRun) end(err error) error {
 	if reportErr := u.report(); reportErr != nil && err == nil {
 		err = reportErr
 	}
-	return err
+	return orPast(err, u.past)
+}
+
+// past says at the end whether the filter is past its error rate. To learn that the bits
+// are counted, which takes time in a large one; so only where there are too many lines.
+func (u *uniqRun) past() error {
+	if s, ok := u.set.(sized); ok && (s.Capacity() == 0 || s.Added() <= s.Capacity()) {
+		return nil
+	}
+	name := "the filter"
+	if u.uniqFlags.state != "" {
+		name = u.uniqFlags.state
+	}
+	return past(name, u.set.Stats())
 }
 
 // afterError handles an input that cannot be read or an output that cannot be

@@ -17,14 +17,18 @@ func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (blo
 	if !changed("capacity") && !changed("error-rate") && u.onFull.value != "rotate" {
 		return bloom.NewAdaptive(bloom.AdaptiveConfig{ErrorRate: rate, MaxBytes: memory, Hash: hash})
 	}
+	first := arrays{of: 1, parts: 1}
+	if u.onFull.value == "rotate" {
+		first = arrays{of: 8, parts: 7}
+	}
 	var err error
 	switch {
 	case capacity == 0 && (changed("memory") || u.onFull.value != "grow"):
-		capacity, _, err = sizing.CapacityWithin(sizing.Blocked, memory, rate)
+		capacity, err = first.capacityWithin(memory, rate)
 	case capacity == 0:
 		capacity = defaultCapacity
 	case changed("memory"):
-		rate, err = u.rateWithin(capacity, memory, rate)
+		rate, err = u.rateWithin(first, capacity, memory, rate)
 	}
 	if err != nil {
 		return nil, err
@@ -33,6 +37,23 @@ func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (blo
 		return bloom.NewWindow(bloom.WindowConfig{SpanKeys: capacity, CountNew: true, ErrorRate: rate, Hash: hash})
 	}
 	return bloom.NewScalable(bloom.ScalableConfig{Capacity: capacity, ErrorRate: rate, Hash: hash})
+}
+
+// arrays are those that a filter has when it is full for the first time, which -m has
+// to hold: the one layer of a Scalable, or the generations of a window, of which one is
+// being filled while the others hold the lines.
+type arrays struct{ of, parts uint64 }
+
+// rate returns the error rate of each, of that of the filter.
+func (a arrays) rate(of float64) float64 { return bloom.LayerRate(of/float64(a.of), 0) }
+
+// lines returns for how many of the filter's lines each is made.
+func (a arrays) lines(of uint64) uint64 { return (of + a.parts - 1) / a.parts }
+
+// capacityWithin returns how many lines a filter with the error rate has in the memory.
+func (a arrays) capacityWithin(memory uint64, rate float64) (uint64, error) {
+	n, _, err := sizing.CapacityWithin(sizing.Blocked, memory/a.of, a.rate(rate))
+	return n * a.parts, err
 }
 
 // limit applies -m and --on-full to the set. It may come from a state, but the
@@ -45,7 +66,7 @@ func (u *uniqRun) limit() error {
 	}
 	switch set := u.set.(type) {
 	case *bloom.Adaptive:
-		u.noted = set.Switched()
+		u.notes.switched = set.Switched()
 		if u.exact || set.Stats().AskedErrorRate == 0 { // a state made with --exact stays so
 			return set.SetLimits(0, 0, false)
 		}
@@ -55,6 +76,7 @@ func (u *uniqRun) limit() error {
 			most = set.Bytes() // as large as it is, and no larger
 		}
 		set.SetLimit(most, overfill)
+		u.notes.grows = set.Added() > set.Config().Capacity // it was said when it began
 	default:
 		if u.cmd.Flags().Changed("on-full") && u.onFull.value != "rotate" {
 			return fmt.Errorf("--on-full %s is not for a %s filter", u.onFull.value, describeSet(u.set))
@@ -65,9 +87,10 @@ func (u *uniqRun) limit() error {
 
 // rateWithin returns the error rate for capacity lines within the memory: the
 // one asked for if it fits, the best if none was asked for.
-func (u *uniqRun) rateWithin(capacity, memory uint64, rate float64) (float64, error) {
-	p, err := sizing.For(sizing.Blocked, capacity, rate)
-	if err == nil && p.Bytes() <= memory {
+func (u *uniqRun) rateWithin(first arrays, capacity, memory uint64, rate float64) (float64, error) {
+	lines := first.lines(capacity)
+	p, err := sizing.For(sizing.Blocked, lines, first.rate(rate))
+	if err == nil && p.Bytes()*first.of <= memory {
 		return rate, nil
 	}
 	if u.cmd.Flags().Changed("error-rate") {
@@ -75,12 +98,16 @@ func (u *uniqRun) rateWithin(capacity, memory uint64, rate float64) (float64, er
 			return 0, err
 		}
 		return 0, usagef("-n %d at -p %g takes %s, more than -m %s; leave one of them out",
-			capacity, rate, humanize.IBytes(p.Bytes()), humanize.IBytes(memory))
+			capacity, rate, humanize.IBytes(p.Bytes()*first.of), humanize.IBytes(memory))
 	}
-	if p, err = sizing.Within(sizing.Blocked, capacity, memory); err != nil {
+	if p, err = sizing.Within(sizing.Blocked, lines, memory/first.of); err != nil {
 		return 0, err
 	}
-	return p.ErrorRate(capacity), nil
+	if rate = p.ErrorRate(lines) / first.rate(1); rate >= 1 {
+		return 0, usagef("-m %s is too little for -n %d: every line would be taken for seen; give more memory or fewer lines",
+			humanize.IBytes(memory), capacity)
+	}
+	return rate, nil
 }
 
 // checkState holds the loaded state against the flags that were given: what the
@@ -98,8 +125,8 @@ func (u *uniqRun) checkState() error {
 		return differ("error rate", float64(u.rate), st.AskedErrorRate)
 	case changed("capacity") && !isOfCapacity(u.set, uint64(u.capacity)):
 		return differ("capacity", uint64(u.capacity), describeCapacity(u.set))
-	case changed("seed") && u.set.Hash().Seed != u.hashing.seed:
-		return differ("seed", u.hashing.seed, u.set.Hash().Seed)
+	case changed("seed") && u.set.Hash() != bloom.Hash{Seed: u.hashing.seed}:
+		return differ("hash", bloom.Hash{Seed: u.hashing.seed}, u.set.Hash())
 	case u.hashing.secret != "" && u.set.Hash().Algorithm != bloom.SipHash:
 		return differ("hash", "a secret", u.set.Hash())
 	case u.window.isSet() && (!isWindow || w.Config().Span != u.window.time || w.Config().SpanKeys != u.window.lines):

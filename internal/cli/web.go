@@ -46,11 +46,12 @@ func (a *app) web(address string) error {
 		WriteTimeout:      time.Minute,
 		MaxHeaderBytes:    32 << 10,
 	}
+	s.SetKeepAlivesEnabled(false) // an idle connection would keep another from being accepted
 	if _, err := fmt.Fprintf(a.env.Stdout, "http://%s/\n", l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(newFewListener(l, maxHTTPConnections)) }()
+	go func() { failed <- s.Serve(newFewListener(l, maxWebConnections)) }()
 	select {
 	case err := <-failed:
 		return err

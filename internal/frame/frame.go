@@ -59,7 +59,11 @@
 //	88   8   length of the part in bytes, without padding
 package frame
 
-import "fmt"
+import (
+	"fmt"
+
+	"seen/internal/keyhash"
+)
 
 // Sizes and limits of the format.
 const (
@@ -204,9 +208,10 @@ type Part struct {
 // Header is everything a frame says before its arrays.
 type Header struct {
 	Type          Type
-	HashAlgorithm uint8  // a keyhash.Algorithm
-	HashSeed      uint64 // 0 for SipHash
-	HashKeyID     uint64 // which secret is needed; 0 for XXH3
+	HashAlgorithm uint8                    // a keyhash.Algorithm
+	HashSeed      uint64                   // 0 for SipHash and NH
+	HashKeyID     uint64                   // which secret is needed; 0 for XXH3
+	HashSecret    [keyhash.SecretSize]byte // that of NH, else zero
 	Capacity      uint64
 	ErrorRate     float64 // 0 to 1; 0 where none was asked for
 	Fields        [16]uint64

@@ -24,6 +24,7 @@ const (
 	atChunkSize    = 188
 	atTotal        = 192
 	atBodyEnd      = 200
+	atSecret       = 208
 
 	partAtLines       = 2
 	partAtLanes       = 3
@@ -74,6 +75,7 @@ func encodeHeader(h *Header) ([]byte, Layout, error) {
 	le.PutUint32(b[atChunkSize:], ChunkSize)
 	le.PutUint64(b[atTotal:], l.Total)
 	le.PutUint64(b[atBodyEnd:], l.BodyEnd)
+	copy(b[atSecret:], h.HashSecret[:])
 	for i := range h.Parts {
 		p, r := &h.Parts[i], b[partsOffset+i*partSize:]
 		le.PutUint16(r, uint16(p.Kind))
@@ -168,6 +170,7 @@ func ParseHeader(b []byte) (*Header, error) {
 		ErrorRate:     math.Float64frombits(le.Uint64(b[atErrorRate:])),
 		Parts:         make([]Part, parts),
 	}
+	copy(h.HashSecret[:], b[atSecret:])
 	for i := range h.Fields {
 		h.Fields[i] = le.Uint64(b[atFields+8*i:])
 	}
@@ -228,17 +231,8 @@ func (h *Header) validate() *CorruptError {
 	if !h.Type.known() {
 		return corrupt(atType, "unknown type %d", uint16(h.Type))
 	}
-	switch keyhash.Algorithm(h.HashAlgorithm) {
-	case keyhash.XXH3, keyhash.Murmur64A:
-		if h.HashKeyID != 0 {
-			return corrupt(atKeyID, "key id %#x with %v, which has no secret", h.HashKeyID, keyhash.Algorithm(h.HashAlgorithm))
-		}
-	case keyhash.SipHash:
-		if h.HashSeed != 0 {
-			return corrupt(atSeed, "seed %d with siphash, which has none", h.HashSeed)
-		}
-	default:
-		return corrupt(atAlgorithm, "unknown hash algorithm %d", h.HashAlgorithm)
+	if e := h.validateHash(); e != nil {
+		return e
 	}
 	if !isRate(h.ErrorRate) {
 		return corrupt(atErrorRate, "error rate %v is not between 0 and 1", h.ErrorRate)
@@ -259,6 +253,48 @@ func (h *Header) validate() *CorruptError {
 		}
 	}
 	return nil
+}
+
+func (h *Header) validateHash() *CorruptError {
+	hash := h.Hash()
+	switch hash.Algorithm {
+	case keyhash.XXH3, keyhash.Murmur64A:
+		if h.HashKeyID != 0 {
+			return corrupt(atKeyID, "key id %#x with %v, which has no secret", h.HashKeyID, hash.Algorithm)
+		}
+	case keyhash.SipHash, keyhash.NH:
+		if h.HashSeed != 0 {
+			return corrupt(atSeed, "seed %d with %v, which has none", h.HashSeed, hash.Algorithm)
+		}
+	default:
+		return corrupt(atAlgorithm, "unknown hash algorithm %d", h.HashAlgorithm)
+	}
+	zero := hash.Secret == [keyhash.SecretSize]byte{}
+	switch isNH := hash.Algorithm == keyhash.NH; {
+	case isNH && zero:
+		return corrupt(atSecret, "no secret with nh")
+	case isNH && hash.KeyID() != h.HashKeyID:
+		return corrupt(atKeyID, "key id %#x does not belong to the secret", h.HashKeyID)
+	case !isNH && !zero:
+		return corrupt(atSecret, "a secret with %v, which keeps none in a file", hash.Algorithm)
+	}
+	return nil
+}
+
+// Hash returns the key hash that h names. That of SipHash is without its secret,
+// which no file has.
+func (h *Header) Hash() keyhash.Hash {
+	return keyhash.Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed, Secret: h.HashSecret}
+}
+
+// SetHash makes hash the key hash of h. keyID is that of hash, also where its secret
+// is not known.
+func (h *Header) SetHash(hash keyhash.Hash, keyID uint64) {
+	h.HashAlgorithm, h.HashSeed, h.HashKeyID = uint8(hash.Algorithm), hash.Seed, keyID
+	h.HashSecret = [keyhash.SecretSize]byte{}
+	if hash.Algorithm == keyhash.NH {
+		h.HashSecret = hash.Secret
+	}
 }
 
 // onlyKind lists the types that are one array.

@@ -76,14 +76,18 @@ func AppendStored(dst []byte, words []uint64, at, n uint64) []byte {
 }
 
 // Store replaces the little-endian bytes of words from offset at on by b. Words are
-// stored atomically, so that other goroutines may load them; only one may store.
+// stored atomically, so that other goroutines may load them; only one may store. Words
+// that stay as they are are not written to.
 func Store(words []uint64, at uint64, b []byte) {
 	for len(b) > 0 {
 		w := &words[at/8]
 		var word [8]byte
-		binary.LittleEndian.PutUint64(word[:], atomic.LoadUint64(w))
+		was := atomic.LoadUint64(w)
+		binary.LittleEndian.PutUint64(word[:], was)
 		n := copy(word[at%8:], b)
-		atomic.StoreUint64(w, binary.LittleEndian.Uint64(word[:]))
+		if is := binary.LittleEndian.Uint64(word[:]); is != was {
+			atomic.StoreUint64(w, is)
+		}
 		at += uint64(n)
 		b = b[n:]
 	}

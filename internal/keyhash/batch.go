@@ -8,10 +8,6 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Default returns what the zero Hash's Sum does. It is a call less, which counts
-// where a key is hashed in three nanoseconds.
-func Default(key []byte) uint64 { return xxh3.Hash(key) }
-
 // IsShort reports whether Short applies. Keys of 9 to 16 bytes, which most ids
 // are, take half as long without a call for each.
 func IsShort(key []byte) bool { return uint(len(key)-9) < 8 }
@@ -95,5 +91,54 @@ func (h *Hash) SumFlat(hs []uint64, buf []byte, begin int, ends []int) {
 			hs[i] = xxh3.Hash(key)
 		}
 		begin = ends[i]
+	}
+}
+
+// Summer is a Hash made ready for many keys that come one by one.
+type Summer struct {
+	hash *Hash
+	nh   *nhSchedule // nil for other algorithms
+}
+
+// Summer returns h made ready. h must not change as long as that is used.
+func (h *Hash) Summer() Summer {
+	s := Summer{hash: h}
+	if h.Algorithm == NH {
+		s.nh = scheduleOf(&h.Secret)
+	}
+	return s
+}
+
+// Sum does what the Sum of the hash does.
+func (s *Summer) Sum(key []byte) uint64 {
+	if s.nh != nil {
+		return s.nh.sum(key)
+	}
+	return s.hash.Sum(key)
+}
+
+// SumLines is SumKeys for keys that stand one after another in data, from its start
+// on, with tail bytes between each two and behind the last: key i ends tail bytes
+// before ends[i].
+func (h *Hash) SumLines(hs []uint64, data []byte, ends []uint32, tail int) {
+	ends = ends[:len(hs)]
+	start := uint32(0)
+	switch {
+	case h.Algorithm == NH:
+		scheduleOf(&h.Secret).sumLines(hs, data, ends, uint32(tail))
+	case *h != Hash{}:
+		for i, end := range ends {
+			hs[i] = h.Sum(data[start : end-uint32(tail)])
+			start = end
+		}
+	default:
+		for i, end := range ends {
+			if key := data[start : end-uint32(tail)]; IsShort(key) {
+				hs[i] = Short(key)
+			} else {
+				hs[i] = xxh3.Hash(key)
+			}
+			start = end
+		}
 	}
 }

@@ -23,7 +23,20 @@ func many(t *testing.T, h Hash, keys [][]byte, want []uint64) {
 		texts, flat = append(texts, string(key)), append(flat, key...)
 		ends = append(ends, len(flat))
 	}
+	var lines []byte
+	var lineEnds []uint32
+	for _, key := range keys {
+		lines = append(append(lines, key...), "\r\n"...)
+		lineEnds = append(lineEnds, uint32(len(lines)))
+	}
 	for name, sum := range map[string]func(hs []uint64){
+		"Summer": func(hs []uint64) {
+			sum := h.Summer()
+			for i, key := range keys {
+				hs[i] = sum.Sum(key)
+			}
+		},
+		"SumLines":   func(hs []uint64) { h.SumLines(hs[:len(keys)], lines, lineEnds, 2) },
 		"SumKeys":    func(hs []uint64) { h.SumKeys(hs, keys) },
 		"SumStrings": func(hs []uint64) { h.SumStrings(hs, texts) },
 		"SumFlat":    func(hs []uint64) { h.SumFlat(hs, flat, begin, ends) },
@@ -52,15 +65,12 @@ func TestBatches(t *testing.T) {
 			}
 			keys = append(keys, key)
 		}
-		for _, h := range []Hash{{}, {Seed: 7}, Keyed([SecretSize]byte{1, 2, 3})} {
+		for _, h := range []Hash{{}, {Seed: 7}, Keyed([SecretSize]byte{1, 2, 3}), {Algorithm: NH, Secret: secret()}} {
 			want := make([]uint64, len(keys))
 			for i, key := range keys {
 				want[i] = h.Sum(key)
 				if h.Algorithm == XXH3 && want[i] != xxh3.HashSeed(key, h.Seed) {
 					t.Errorf("%v: Sum of %d bytes is %x, want %x", h, i, want[i], xxh3.HashSeed(key, h.Seed))
-				}
-				if h == (Hash{}) && Default(key) != want[i] {
-					t.Errorf("length %d: Default is %x, Sum %x", i, Default(key), want[i])
 				}
 				if h == (Hash{}) && IsShort(key) && Short(key) != want[i] {
 					t.Errorf("length %d: Short is %x, Sum %x", i, Short(key), want[i])

@@ -64,6 +64,9 @@ func TestValidate(t *testing.T) {
 		{Hash{Secret: secret()}, "has none"},
 		{Hash{Algorithm: SipHash}, "not all zero"},
 		{Hash{Algorithm: SipHash, Secret: secret(), Seed: 7}, "seed 7"},
+		{Hash{Algorithm: NH, Secret: secret()}, ""},
+		{Hash{Algorithm: NH}, "nh needs a secret"},
+		{Hash{Algorithm: NH, Secret: secret(), Seed: 7}, "seed 7 was given for nh"},
 		{Hash{Algorithm: 9}, "algorithm 9"},
 	} {
 		err := c.hash.Validate()
@@ -74,7 +77,12 @@ func TestValidate(t *testing.T) {
 }
 
 func TestSecretIsNotPrinted(t *testing.T) {
-	h := Keyed(secret())
+	for _, h := range []Hash{Keyed(secret()), {Algorithm: NH, Secret: secret()}} {
+		secretIsNotPrinted(t, h)
+	}
+}
+
+func secretIsNotPrinted(t *testing.T, h Hash) {
 	encoded, err := json.Marshal(h)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +111,7 @@ func TestKeyID(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	for _, h := range []Hash{{}, {Seed: 3}, Keyed(secret())} {
+	for _, h := range []Hash{{}, {Seed: 3}, Keyed(secret()), {Algorithm: NH, Secret: secret()}} {
 		key := make([]byte, 40)
 		if n := testing.AllocsPerRun(100, func() { h.Sum(key); h.SumString("text") }); n != 0 {
 			t.Errorf("%v allocates %v times", h, n)

@@ -6,7 +6,8 @@
 // Outside the heap the arrays do not make the garbage collector wait until the
 // heap has doubled before it collects, their memory goes back to the system at
 // once when they are released, and a size that cannot be had is an error instead
-// of the end of the process.
+// of the end of the process. An array takes addresses when it is made, and memory
+// only where it is written to: what is still zero costs nothing.
 //
 // An Array that nobody refers to any more releases itself. Whoever works on its
 // words must therefore keep the Array itself alive until the last access, with
@@ -17,6 +18,7 @@
 package pages
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"runtime"
@@ -31,9 +33,8 @@ const (
 	Least = 1 << 20
 
 	hugePage = 2 << 20
-	// populateLeast is the size from which the pages are made at creation, by all
-	// cores; below it that is not worth the goroutines.
-	populateLeast = 32 << 20
+	// block is the number of words that Copy looks at together: a page of memory.
+	block = 4096 / 8
 )
 
 // Array is a zeroed array of 64-bit words.
@@ -53,13 +54,13 @@ func New(n uint64) (*Array, error) {
 	if size < Least || !canMap {
 		return &Array{words: make([]uint64, n)}, nil
 	}
+	if have := Machine(); have != 0 && uint64(size) > have {
+		return nil, fmt.Errorf("pages: %d bytes of memory cannot be had: this process may have %d", size, have)
+	}
 	collect(size)
 	words, mapped, err := mapWords(size)
 	if err != nil {
 		return nil, fmt.Errorf("pages: %d bytes of memory cannot be had: %w", size, err)
-	}
-	if size >= populateLeast {
-		populate(words)
 	}
 	a := &Array{words: words, mapped: mapped}
 	a.cleanup = runtime.AddCleanup(a, unmap, mapped)
@@ -86,23 +87,35 @@ func (a *Array) Release() {
 	}
 }
 
-// populate makes the pages of words, each core a part of them.
-func populate(words []uint64) {
-	const step = 8 * hugePage / 8 // words
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for {
-				at := int(next.Add(step)) - step
-				if at >= len(words) {
-					return
-				}
-				populatePart(words[at:min(at+step, len(words))])
-			}
-		})
+// Copy copies src to dst, which has the same length and is all zero. It writes only
+// where src is not zero, so that dst takes no more memory than src.
+func Copy(dst, src []uint64) {
+	for at := 0; at < len(src); at += block {
+		end := min(at+block, len(src))
+		if piece := src[at:end]; !zero(piece) {
+			copy(dst[at:end], piece)
+		}
 	}
-	wg.Wait()
+}
+
+// CopyBytes is Copy for bytes.
+func CopyBytes(dst, src []byte) {
+	for at := 0; at < len(src); at += 8 * block {
+		end := min(at+8*block, len(src))
+		if piece := src[at:end]; !Zero(piece) {
+			copy(dst[at:end], piece)
+		}
+	}
+}
+
+func zero(words []uint64) bool {
+	return Zero(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words)))
+}
+
+// Zero reports whether all bytes are zero.
+func Zero(b []byte) bool {
+	// Each byte equals the one before it, and the first is zero.
+	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }
 
 // The collector does not see the memory of arrays, and would let any number of

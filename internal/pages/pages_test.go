@@ -9,7 +9,7 @@ import (
 )
 
 func TestArraysAreZeroAndWritable(t *testing.T) {
-	for _, n := range []uint64{0, 1, Least/8 - 1, Least / 8, hugePage/8 + 3, populateLeast/8 + 5} {
+	for _, n := range []uint64{0, 1, Least/8 - 1, Least / 8, hugePage/8 + 3, 32<<20/8 + 5} {
 		a, err := New(n)
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestForgottenArraysAreReleased(t *testing.T) {
 	}
 	before := Live()
 	for range 400 {
-		a, err := New(populateLeast/8 - 1)
+		a, err := New(32<<20/8 - 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,7 +121,7 @@ func (s *Server) Restart() error {
 	if err != nil {
 		return fmt.Errorf("redistest: the engine's log: %w", err)
 	}
-	defer said.Close()
+	defer said.Close() // the process has it open
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, said, said
 	dieWithParent(cmd)
@@ -212,7 +212,7 @@ func (s *Server) Do(args ...string) (resp.Value, error) {
 	if err != nil {
 		return resp.Value{}, fmt.Errorf("redistest: %w", err)
 	}
-	defer conn.Close()
+	defer conn.Close() // the answer has come, or its error
 	limit, _ := ctx.Deadline()
 	if err := conn.SetDeadline(limit); err != nil {
 		return resp.Value{}, fmt.Errorf("redistest: %w", err)
@@ -234,7 +234,7 @@ func (s *Server) Do(args ...string) (resp.Value, error) {
 		case used > 0:
 			return v, nil
 		case errors.Is(err, io.EOF):
-			return resp.Value{}, fmt.Errorf("redistest: %s closed the connection", s.address)
+			return resp.Value{}, fmt.Errorf("redistest: %s closed the connection: %w", s.address, err)
 		case err != nil:
 			return resp.Value{}, fmt.Errorf("redistest: %s at %s: %w", args[0], s.address, err)
 		}
@@ -291,15 +291,17 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("redistest: no free port between 12000 and 32000: %w", last)
 }
 
-// await asks until the answer is yes, an error, or late.
+// await asks until the answer is yes, an error, or late. A connection that fails is
+// no answer: an engine closes them when it starts or becomes a replica.
 func await(what string, ok func() (bool, error)) error {
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		done, err := ok()
-		if done || err != nil {
+		_, network := errors.AsType[*net.OpError](err)
+		if done || err != nil && !network && !errors.Is(err, io.EOF) {
 			return err
 		}
 		if time.Since(begun) > patience {
-			return fmt.Errorf("redistest: waited %v in vain for %s", patience, what)
+			return errors.Join(fmt.Errorf("redistest: waited %v in vain for %s", patience, what), err)
 		}
 	}
 }

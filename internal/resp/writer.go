@@ -34,6 +34,9 @@ func (w *Writer) Reset(keep int) {
 // Truncate drops what was written after the first n bytes.
 func (w *Writer) Truncate(n int) { w.buf = w.buf[:n] }
 
+// Append appends replies that another Writer of the same version has written.
+func (w *Writer) Append(replies []byte) { w.buf = append(w.buf, replies...) }
+
 // Simple writes a status, such as OK. Ends of lines in it become blanks.
 func (w *Writer) Simple(s string) {
 	w.buf = append(w.buf, '+')

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 const defaultUserName = "default"
@@ -18,65 +19,78 @@ type user struct {
 
 // acl is the list of users.
 type acl struct {
-	table *table
-	file  string
+	table  *table
+	file   string
+	logins *logins
+	// changed is called after every change, without a lock.
+	changed func()
 
 	changing sync.Mutex // held by changes, so that none is lost, before mu
 
-	mu      sync.RWMutex
-	users   map[string]*user
-	nobody  *user         // the user default, of whom nobody has to ask
-	slow    chan struct{} // held while bcrypt runs, so that it does not take all processors
-	log     aclLog
-	hasSlow bool // a password is a bcrypt hash
+	mu     sync.RWMutex
+	users  map[string]*user
+	nobody *user // the default user, for clients that do not log in
+	log    aclLog
 }
 
-func newACL(t *table, password, file string) *acl {
-	a := &acl{table: t, file: file, users: map[string]*user{}, slow: make(chan struct{}, 1)}
-	r := defaultRights(t)
-	if password != "" {
-		_ = r.apply(t, ">"+password) // any text is a password
-	}
-	a.nobody = a.put(defaultUserName, r)
+func newACL(t *table, password, file string, now func() time.Time) *acl {
+	a := &acl{table: t, file: file, users: map[string]*user{}, logins: newLogins(now), changed: func() {}}
+	a.nobody = &user{name: defaultUserName}
+	a.nobody.rights.Store(defaultRights(t, password))
+	a.users[defaultUserName] = a.nobody
 	return a
 }
 
-// defaultRights are those of the user default until a rule changes them.
-func defaultRights(t *table) *rights {
+// defaultRights are those of the default user until a rule changes them. The password
+// "" opens it to everybody.
+func defaultRights(t *table, password string) *rights {
 	r := newRights(t)
-	r.enabled, r.open, r.allKeys, r.allChannels = true, true, true, true
+	r.enabled, r.allKeys, r.allChannels = true, true, true
 	r.setAll(true)
+	r.setPassword(password)
 	return r
 }
 
-// put gives a user its rights, a new one if there is none of that name.
-func (a *acl) put(name string, r *rights) *user {
+// setPassword makes a password the only one; "" means that none is needed.
+func (r *rights) setPassword(password string) {
+	r.passwords, r.open = nil, password == ""
+	if password != "" {
+		r.passwords = []passwordHash{hashPassword(password)}
+	}
+}
+
+// update makes a change to the users, under the lock. What was found out about
+// passwords is forgotten.
+func (a *acl) update(change func()) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	change()
+	work := uint64(0) // of the user whose passwords take longest to try
+	for _, u := range a.users {
+		work = max(work, u.rights.Load().work())
+	}
+	a.logins.forget(work)
+	a.mu.Unlock()
+	a.changed()
+}
+
+// put gives a user its rights, a new one if there is none of that name. mu is held.
+func (a *acl) put(name string, r *rights) {
 	u := a.users[name]
 	if u == nil {
 		u = &user{name: name}
 		a.users[name] = u
 	}
 	u.rights.Store(r)
-	a.hasSlow = false
-	for _, u := range a.users {
-		a.hasSlow = a.hasSlow || slices.ContainsFunc(u.rights.Load().passwords, passwordHash.slow)
-	}
-	return u
 }
 
-// setPassword makes a password the only one of the user default; "" opens that user
+// setPassword makes a password the only one of the default user; "" opens that user
 // to everybody.
 func (a *acl) setPassword(password string) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	r := a.nobody.rights.Load().clone()
-	r.passwords, r.open = nil, password == ""
-	if password != "" {
-		r.passwords = []passwordHash{hashPassword(password)}
-	}
-	a.put(defaultUserName, r)
+	r.setPassword(password)
+	a.update(func() { a.put(defaultUserName, r) })
 }
 
 // get returns the user of a name, nil if there is none.
@@ -94,12 +108,14 @@ func (a *acl) list() []*user {
 }
 
 // remove removes a user and returns it, nil if there was none.
-func (a *acl) remove(name string) *user {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	u := a.users[name]
-	delete(a.users, name)
-	return u
+func (a *acl) remove(name string) (gone *user) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	a.update(func() {
+		gone = a.users[name]
+		delete(a.users, name)
+	})
+	return gone
 }
 
 // change applies rules to a user, a new one if there is none of that name: all of
@@ -119,55 +135,12 @@ func (a *acl) change(name string, rules []string) (rule, problem string) {
 			return rule, problem
 		}
 	}
-	a.put(name, r)
+	a.update(func() { a.put(name, r) })
 	return "", ""
 }
 
-// open reports whether somebody who has told nothing may use the server.
+// open reports whether clients that do not log in may use the server.
 func (a *acl) open() bool {
 	r := a.nobody.rights.Load()
 	return r.enabled && r.open
-}
-
-// slowSum is the bcrypt hash that is tried for users who do not exist where others
-// have one, so that the time of an answer does not tell who exists.
-const slowSum = "$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy"
-
-// authenticate returns the user of a name if it has the password, nil if it has
-// not.
-func (a *acl) authenticate(name string, password []byte) *user {
-	u := a.get(name)
-	r := &rights{}
-	if u != nil {
-		r = u.rights.Load()
-	}
-	if r.enabled && r.open {
-		return u
-	}
-	a.mu.RLock()
-	hasSlow := a.hasSlow
-	a.mu.RUnlock()
-	sum := hashPassword(string(password)).text
-	ok, slow := false, false
-	for _, p := range r.passwords {
-		slow = slow || p.slow()
-		if a.matches(p, password, sum) {
-			ok = true
-		}
-	}
-	if hasSlow && !slow {
-		a.matches(passwordHash{slowSum}, password, sum)
-	}
-	if !ok || !r.enabled {
-		return nil
-	}
-	return u
-}
-
-func (a *acl) matches(p passwordHash, password []byte, sum string) bool {
-	if p.slow() {
-		a.slow <- struct{}{}
-		defer func() { <-a.slow }()
-	}
-	return p.matches(password, sum)
 }

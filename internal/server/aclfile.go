@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"strings"
 
@@ -73,7 +72,7 @@ func readACL(t *table, file string) (map[string]*rights, error) {
 	return users, nil
 }
 
-// CheckACL reports whether the user default, of whom nobody has to ask, needs no
+// CheckACL reports whether the default user, for clients that do not log in, needs no
 // password with an ACL file and a password for it ("" for none), or what is wrong
 // with the file.
 func CheckACL(file, password string) (open bool, err error) {
@@ -87,30 +86,28 @@ func CheckACL(file, password string) (open bool, err error) {
 	return password == "", nil
 }
 
-// load replaces all users by those of the file, and returns those who are gone. The
-// user default stays as it is unless the file names it.
-func (a *acl) load() (gone []*user, err error) {
-	found, err := readACL(a.table, a.file)
-	if err != nil {
-		return nil, err
-	}
+// replace replaces all users by those found in a file, and returns those who are gone.
+// The default user stays as it is unless the file names it.
+func (a *acl) replace(found map[string]*rights) (gone []*user) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
-	for _, u := range a.list() {
-		if found[u.name] == nil && u.name != defaultUserName {
-			a.remove(u.name)
-			gone = append(gone, u)
+	a.update(func() {
+		for name, u := range a.users {
+			if found[name] == nil && name != defaultUserName {
+				delete(a.users, name)
+				gone = append(gone, u)
+			}
 		}
-	}
-	for name, r := range maps.All(found) {
-		a.put(name, r)
-	}
-	return gone, nil
+		for name, r := range found {
+			a.put(name, r)
+		}
+	})
+	return gone
 }
 
-// save writes all users to the file.
+// save writes all users to the file, which has the hashes of their passwords.
 func (a *acl) save() error {
-	err := vfs.WriteAtomic(vfs.OS, a.file, func(w io.Writer) error {
+	err := vfs.WritePrivate(vfs.OS, a.file, func(w io.Writer) error {
 		for _, u := range a.list() {
 			if _, err := fmt.Fprintf(w, "user %s %s\n", u.name, u.rights.Load().describe()); err != nil {
 				return err

@@ -9,14 +9,17 @@ import (
 	"seen/internal/web"
 )
 
-// A board is what the pages show of all filters, looked at now and then: whoever asks
-// meanwhile is shown what was seen last. What takes time, the error rates, is
-// computed only for filters that have changed.
+// A board is what the pages show of filters, looked at now and then: a visitor that
+// asks meanwhile is shown what was seen last. What takes time, the error rates, is
+// computed only for filters that have changed. Where there are very many filters it
+// has the largest.
 type board struct {
 	mu      sync.Mutex
 	looked  time.Time
-	asked   time.Time // when somebody was last interested
+	took    time.Duration // by the last look
+	asked   time.Time     // when somebody was last interested
 	filters []*web.Filter
+	others  int // filters that are not among them
 	notes   map[store.Value]*note
 }
 
@@ -33,30 +36,41 @@ type note struct {
 type rates struct{ adds, checks, hits float64 }
 
 const (
-	// lookEvery is the least time between two looks.
+	// lookEvery is the least time between two looks, and lookShare how much longer than
+	// a look takes that time is at least.
 	lookEvery = 2 * time.Second
+	lookShare = 20
 	// smoothing is the time over which rates are averaged, older ones counting less.
 	smoothing = 10 * time.Second
 	// interest is how long looks go on when nobody asks any more.
 	interest = time.Minute
 )
 
-// show returns the filters as they were a short time ago. They must not be changed.
-func (b *board) show(s *store.Store, now time.Time) ([]*web.Filter, time.Time) {
+// maxOnBoard is the number of filters that a board has. It is a variable for tests.
+var maxOnBoard = 10_000
+
+// show returns the filters as they were a short time ago, which must not be changed, and
+// how many others there are.
+func (b *board) show(s *store.Store, now time.Time) (filters []*web.Filter, others int, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = now
-	if b.notes == nil || now.Sub(b.looked) >= lookEvery {
+	if b.notes == nil || b.due(now) {
 		b.look(s, now)
 	}
-	return b.filters, b.looked
+	return b.filters, b.others, b.looked
+}
+
+// due reports whether it is time for another look.
+func (b *board) due(now time.Time) bool {
+	return now.Sub(b.looked) >= max(lookEvery, lookShare*b.took)
 }
 
 // keep looks again while somebody is interested.
 func (b *board) keep(s *store.Store, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.notes != nil && now.Sub(b.asked) < interest && now.Sub(b.looked) >= lookEvery {
+	if b.notes != nil && now.Sub(b.asked) < interest && b.due(now) {
 		b.look(s, now)
 	}
 }
@@ -65,10 +79,13 @@ func (b *board) look(s *store.Store, now time.Time) {
 	if b.notes == nil {
 		b.notes = map[store.Value]*note{}
 	}
-	filters := make([]*web.Filter, 0, len(b.notes))
-	rows := make([]web.Filter, 0, len(b.notes)) // in one piece
-	present := make(map[store.Value]*note, len(b.notes))
-	for name, v := range s.Names() {
+	begin := time.Now()
+	shown, others := largest(s.Names(), maxOnBoard, func(string) bool { return true })
+	filters := make([]*web.Filter, 0, len(shown))
+	rows := make([]web.Filter, 0, len(shown)) // in one piece
+	present := make(map[store.Value]*note, len(shown))
+	for _, found := range shown {
+		v := found.value
 		n := b.notes[v]
 		if n == nil {
 			n = &note{since: v.Created(), row: describe(v)}
@@ -84,7 +101,7 @@ func (b *board) look(s *store.Store, now time.Time) {
 		}
 		n.measure(v.Traffic(), now)
 		row := n.row
-		row.Name, row.Bytes, row.Expires = name, v.Bytes(), v.Expires()
+		row.Name, row.Bytes, row.Expires = found.name, v.Bytes(), v.Expires()
 		row.Adds, row.Checks, row.Hits = n.adds, n.checks, math.NaN()
 		if n.checks > 0 {
 			row.Hits = n.hits / n.checks
@@ -94,7 +111,8 @@ func (b *board) look(s *store.Store, now time.Time) {
 	for i := range rows {
 		filters = append(filters, &rows[i])
 	}
-	b.filters, b.notes, b.looked = filters, present, now
+	b.filters, b.others, b.notes = filters, others, present
+	b.looked, b.took = now, time.Since(begin)
 }
 
 // measure brings the rates up to date.

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"seen/internal/fair"
 )
 
 // clients are the connections that there are.
@@ -14,30 +17,35 @@ type clients struct {
 	mu     sync.Mutex
 	all    map[*conn]bool
 	nextID int64
+	places *fair.Places // what the limits of connections are about
 
 	total    atomic.Int64 // connections there have been
 	rejected atomic.Int64 // turned away because there were too many
+	evicted  atomic.Int64 // ended to make room for others
 	slow     atomic.Int64 // dropped because they did not take their replies
 }
 
-func (cs *clients) init() { cs.all = map[*conn]bool{} }
+func (cs *clients) init(most, each int) {
+	cs.all, cs.places = map[*conn]bool{}, fair.NewPlaces(most, each)
+}
 
-// add gives a connection its number, unless there are limit of them already.
-func (cs *clients) add(c *conn, limit int) bool {
+// add gives a connection its place and its number, or returns why there is no place.
+func (cs *clients) add(c *conn, now time.Time) (err error) {
+	if c.slot, err = cs.places.Take(c.peer.key, c, now); err != nil {
+		cs.rejected.Add(1)
+		return err
+	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if len(cs.all) >= limit {
-		cs.rejected.Add(1)
-		return false
-	}
 	cs.nextID++
 	c.id = cs.nextID
 	cs.all[c] = true
 	cs.total.Add(1)
-	return true
+	return nil
 }
 
 func (cs *clients) remove(c *conn) {
+	c.slot.Leave()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	delete(cs.all, c)

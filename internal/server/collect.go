@@ -30,6 +30,9 @@ var (
 	descLogBytes    = description("seen_log_bytes", "Length of the log since the last checkpoint.")
 	descLogLag      = description("seen_log_lag_operations", "Operations that are not durable yet.")
 	descCheckpoint  = description("seen_last_checkpoint_timestamp_seconds", "When the last checkpoint ended.")
+	descScrubbed    = description("seen_scrub_last_pass_timestamp_seconds", "When all files of values were last read and verified; 0: not yet.")
+	descDamaged     = description("seen_scrub_damaged_files_total", "Files of values that were missing or damaged on the disk.")
+	descFolder      = description("seen_data_folder_ok", "0 if the data folder, or a file in it, is not the one that was opened.")
 	descDiskFree    = description("seen_disk_free_bytes", "Free space on the disk of the data; 0: unknown.")
 	descExpired     = description("seen_filters_expired_total", "Filters deleted because their time was over.")
 	descWritable    = description("seen_writable", "1 if changes are taken, 0 if the disk is full or has failed.")
@@ -38,10 +41,13 @@ var (
 	descCapacity    = description("seen_filter_capacity", "Keys until the filter grows or is full.", "filter")
 	descFill        = description("seen_filter_fill_ratio", "Part of the bits that are set.", "filter")
 	descRate        = description("seen_filter_error_rate", "Error rate with the keys that the filter has now.", "filter")
+	descAsked       = description("seen_filter_asked_error_rate", "Error rate that the filter was made for.", "filter")
+	descAbove       = description("seen_filters_past_error_rate", "Filters that err more often than they were made for, as of a few seconds ago.")
 	descFilterBytes = description("seen_filter_bytes", "Memory of the filter or sketch.", "filter", "type")
 
 	descConnections = description("seen_connections", "Clients that are connected.")
 	descConnected   = description("seen_connections_total", "Clients that have connected.")
+	descEvicted     = description("seen_clients_evicted_total", "Clients that waited and were dropped to make room for others.")
 	descRejected    = description("seen_clients_rejected_total", "Clients turned away because there were too many.")
 	descDropped     = description("seen_clients_dropped_total", "Clients dropped because they did not take their replies.")
 	descCalls       = description("seen_commands_total", "Commands that were run.", "command")
@@ -76,13 +82,26 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 	gauge(descDiskFree, float64(stats.DiskFree))
 	gauge(descCheckpoint, float64(stats.LastCheckpoint.UnixMilli())/1000)
 	out <- prometheus.MustNewConstMetric(descExpired, prometheus.CounterValue, float64(stats.Expired))
+	scrubbed, folder := 0.0, 1.0
+	if !stats.Scrubbed.IsZero() {
+		scrubbed = float64(stats.Scrubbed.UnixMilli()) / 1000
+	}
+	if stats.Ground != nil {
+		folder = 0
+	}
+	gauge(descScrubbed, scrubbed)
+	gauge(descFolder, folder)
+	out <- prometheus.MustNewConstMetric(descDamaged, prometheus.CounterValue, float64(stats.Damaged))
 	writable := 1.0
 	if s.Failed() != nil {
 		writable = 0
 	}
 	gauge(descWritable, writable)
+	gauge(descAbove, float64(c.Server.above.count()))
 
-	shown, hidden := largest(s.Names(), maxFilterSeries)
+	shown, hidden := largest(s.Names(), maxFilterSeries, func(name string) bool {
+		return len(name) <= maxFilterLabel && utf8.ValidString(name)
+	})
 	gauge(descHidden, float64(hidden))
 	for _, n := range shown {
 		gauge(descFilterBytes, float64(n.value.Bytes()), n.name, n.value.Type())
@@ -95,6 +114,7 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 		gauge(descCapacity, float64(info.Capacity), n.name)
 		gauge(descFill, info.Fill, n.name)
 		gauge(descRate, info.ErrorRateNow, n.name)
+		gauge(descAsked, info.ErrorRate, n.name)
 	}
 }
 
@@ -105,26 +125,34 @@ type named struct {
 	bytes uint64
 }
 
-// largest returns the values that take the most memory, at most n of them and none
-// whose name is no label, and how many others there are. It holds no more than 2n
+// largest returns the values that take the most memory, at most n of them and only
+// those whose names will do, and how many others there are. It holds no more than 2n
 // at a time.
-func largest(all iter.Seq2[string, store.Value], n int) (shown []named, hidden int) {
+func largest(all iter.Seq2[string, store.Value], n int, will func(name string) bool) (shown []named, hidden int) {
+	order := func(a, b named) int {
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name))
+	}
+	full := false // n are larger than whatever comes after the last of them in order
 	shrink := func() {
-		slices.SortFunc(shown, func(a, b named) int {
-			return cmp.Or(cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name))
-		})
+		slices.SortFunc(shown, order)
 		if len(shown) > n {
 			hidden += len(shown) - n
 			clear(shown[n:])
 			shown = shown[:n]
+			full = true
 		}
 	}
 	for name, v := range all {
-		if len(name) > maxFilterLabel || !utf8.ValidString(name) {
+		if !will(name) {
 			hidden++
 			continue
 		}
-		shown = append(shown, named{name, v, v.Bytes()})
+		next := named{name, v, v.Bytes()}
+		if full && order(next, shown[n-1]) > 0 {
+			hidden++
+			continue
+		}
+		shown = append(shown, next)
 		if len(shown) >= 2*n {
 			shrink()
 		}
@@ -143,6 +171,7 @@ func (c stateCollector) collectCommands(out chan<- prometheus.Metric) {
 	}
 	out <- prometheus.MustNewConstMetric(descConnections, prometheus.GaugeValue, float64(c.clients.count()))
 	counter(descConnected, uint64(c.clients.total.Load()))
+	counter(descEvicted, uint64(c.clients.evicted.Load()))
 	counter(descRejected, uint64(c.clients.rejected.Load()))
 	counter(descDropped, uint64(c.clients.slow.Load()))
 	type latency struct {

@@ -52,6 +52,7 @@ const (
 	flagAllowBusy
 
 	flagAlone // uses the store otherwise than between Begin and End; not listed
+	flagHeavy // may take long with few words; not listed
 )
 
 var flagNames = []string{

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"seen/internal/resp"
@@ -122,9 +123,7 @@ func aclDelUser(c *call) {
 		}
 	}
 	for _, name := range c.args[2:] {
-		c.server.acl.changing.Lock()
 		u := c.server.acl.remove(string(name))
-		c.server.acl.changing.Unlock()
 		if u != nil {
 			c.kill(func(other *conn) bool { return other.user.Load() == u })
 			n++
@@ -289,22 +288,40 @@ func aclSave(c *call) {
 }
 
 // ReloadACL reads the users from the ACL file, if there is one, in the place of all
-// users that there are. Connections of users who are gone are ended. If the file has
-// an error nothing changes.
+// users that there are. If the file has an error nothing changes.
 func (s *Server) ReloadACL() error {
-	if s.acl.file == "" {
-		return nil
-	}
-	gone, err := s.acl.load()
+	apply, err := s.PrepareUsers(nil)
 	if err != nil {
 		return err
 	}
-	for _, u := range gone {
+	apply()
+	return nil
+}
+
+// PrepareUsers reads and checks the ACL file, if there is one, and changes nothing yet:
+// apply does, at once and without failing. The users of the file take the place of all
+// users that there are; connections of users who are gone are ended. password, unless
+// it is nil, becomes that of the default user ("" for none), but not where the file
+// names that user.
+func (s *Server) PrepareUsers(password *string) (apply func(), err error) {
+	var found map[string]*rights
+	if s.acl.file != "" {
+		if found, err = readACL(s.table, s.acl.file); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		if password != nil && found[defaultUserName] == nil {
+			s.acl.setPassword(*password)
+		}
+		if found == nil {
+			return
+		}
+		gone := s.acl.replace(found)
 		for _, c := range s.clients.list() {
-			if c.user.Load() == u {
+			if slices.Contains(gone, c.user.Load()) {
 				c.drain()
 			}
 		}
-	}
-	return nil
+	}, nil
 }

@@ -25,7 +25,7 @@ func backup(c *call) {
 		c.out.Error("ERR the folder of a backup must be given with its full path")
 		return
 	}
-	if err := c.store().Backup(dir); err != nil {
+	if err := c.store().Backup(c.life, dir); err != nil {
 		c.out.Error("ERR " + reason(err))
 		return
 	}

@@ -185,11 +185,22 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			at   store.LSN
 			err  error
 		)
+		add := func(f store.Filter, keys [][]byte) {
+			stopped := c.inParts(len(keys), f.Layers, func(from, to int) bool {
+				var n int
+				n, at, err = f.Add(answers[done:done+to-from], keys[from:to])
+				done += n
+				return err == nil
+			})
+			if err == nil {
+				err = stopped
+			}
+		}
 		v := c.store().Get(name)
 		f, ok := v.(store.Filter)
 		switch {
 		case ok:
-			done, at, err = f.Add(answers, keys)
+			c.together(len(keys), func() { add(f, keys) })
 		case v != nil:
 			c.after(v.LSN())
 			return nil, wrongType
@@ -197,10 +208,19 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			c.after(c.store().Absent())
 			return nil, noFilter
 		default:
-			// Nobody may see the filter without the keys, nor delete it before it has
-			// them: it would be a deletion of nothing.
-			made, madeAt, problem := c.store().CreateBloomWith(name, o.config(), func(f store.Filter) {
-				done, at, err = f.Add(answers, keys)
+			// Nobody may see the filter without keys, nor delete it before it has some:
+			// it would be a deletion of nothing.
+			var made store.Filter
+			var madeAt store.LSN
+			var problem error
+			c.together(len(keys), func() {
+				first := min(len(keys), partKeys)
+				made, madeAt, problem = c.store().CreateBloomWith(name, o.config(), func(f store.Filter) {
+					done, at, err = f.Add(answers[:first], keys[:first])
+				})
+				if problem == nil && err == nil {
+					add(made, keys[first:])
+				}
 			})
 			c.after(madeAt)
 			if errors.Is(problem, store.ErrExists) {
@@ -229,20 +249,30 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 }
 
 func bfExists(c *call) {
-	c.out.Bool(c.hasInBloom(c.args[1], c.args[2:3])[0])
+	if found, ok := c.hasInBloom(c.args[1], c.args[2:3]); ok {
+		c.out.Bool(found[0])
+	}
 }
 
 func bfMExists(c *call) {
-	c.bools(c.hasInBloom(c.args[1], c.args[2:]))
+	if found, ok := c.hasInBloom(c.args[1], c.args[2:]); ok {
+		c.bools(found)
+	}
 }
 
 // hasInBloom asks the filter called name for keys. What is not there, and what is
-// no filter, has none.
-func (c *call) hasInBloom(name []byte, keys [][]byte) []bool {
-	found := c.answers(len(keys))
+// no filter, has none. It writes the error, and reports false, if it was stopped.
+func (c *call) hasInBloom(name []byte, keys [][]byte) (found []bool, ok bool) {
+	found = c.answers(len(keys))
 	switch v := c.store().Get(name).(type) {
 	case store.Filter:
-		c.after(v.Has(found, keys))
+		if err := c.inParts(len(keys), v.Layers, func(from, to int) bool {
+			c.after(v.Has(found[from:to], keys[from:to]))
+			return true
+		}); err != nil {
+			c.out.Error(storeError(err))
+			return nil, false
+		}
 	case nil:
 		clear(found)
 		c.after(c.store().Absent())
@@ -250,7 +280,7 @@ func (c *call) hasInBloom(name []byte, keys [][]byte) []bool {
 		clear(found)
 		c.after(v.LSN())
 	}
-	return found
+	return found, true
 }
 
 // bloomInfoFields are what BF.INFO tells, and the words that ask for each.

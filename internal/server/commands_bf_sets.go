@@ -16,7 +16,7 @@ import (
 const maxIntersected = 6
 
 func bfMerge(c *call) {
-	at, err := c.store().MergeBloom(c.args[1], c.args[2:]...)
+	at, err := c.store().MergeBloom(c.work, c.args[1], c.args[2:]...)
 	c.after(at)
 	switch {
 	case err == nil:
@@ -27,7 +27,7 @@ func bfMerge(c *call) {
 		c.out.Error(wrongType)
 	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
 		c.out.Error(noMemory)
-	case refusesAll(err):
+	case refusesAll(err), errors.Is(err, store.ErrStopped):
 		c.out.Error(storeError(err))
 	default:
 		c.out.Error("ERR filters cannot be merged: " + reason(err))
@@ -35,25 +35,32 @@ func bfMerge(c *call) {
 }
 
 // filters returns the filters of the given names that there are. It writes the
-// error and reports false if a name stands for something else.
-func (c *call) filters(names [][]byte) (filters []store.Filter, ok bool) {
+// error and reports false if a name stands for something else. A filter that is named
+// several times counts once.
+func (c *call) filters(names [][]byte) (filters []store.Filter, missing, ok bool) {
+	known := map[store.Filter]bool{}
 	for _, name := range names {
 		switch v := c.store().Get(name).(type) {
 		case nil:
 			c.after(c.store().Absent())
+			missing = true
 		case store.Filter:
+			if known[v] {
+				continue
+			}
+			known[v] = true
 			c.after(v.LSN())
 			filters = append(filters, v)
 		default:
 			c.notThere(v, "")
-			return nil, false
+			return nil, false, false
 		}
 	}
-	return filters, true
+	return filters, missing, true
 }
 
 func bfUnionCard(c *call) {
-	filters, ok := c.filters(c.args[1:])
+	filters, _, ok := c.filters(c.args[1:])
 	if !ok {
 		return
 	}
@@ -68,23 +75,23 @@ func (c *call) unionCard(filters []store.Filter) (sizing.Estimate, error) {
 	case 1: // counted, not estimated
 		return sizing.Estimate{Value: float64(filters[0].Info().Added)}, nil
 	}
-	n, at, err := c.store().UnionCardinality(filters...)
+	n, at, err := c.store().UnionCardinality(c.work, filters...)
 	c.after(at)
 	return n, err
 }
 
 func bfInterCard(c *call) {
-	filters, ok := c.filters(c.args[1:])
+	filters, missing, ok := c.filters(c.args[1:])
 	switch {
 	case !ok:
-	case len(c.args)-1 > maxIntersected:
+	case len(filters) > maxIntersected:
 		c.out.Error("ERR at most 6 filters can be intersected")
-	case len(filters) < len(c.args)-1: // an absent one has no keys
+	case missing: // an absent one has no keys
 		c.out.Int(0)
 	case len(filters) == 1:
 		c.cardinality(c.unionCard(filters))
 	default:
-		n, at, err := c.store().IntersectionCardinality(filters...)
+		n, at, err := c.store().IntersectionCardinality(c.work, filters...)
 		c.after(at)
 		c.cardinality(n, err)
 	}
@@ -93,6 +100,8 @@ func bfInterCard(c *call) {
 // cardinality writes an estimate.
 func (c *call) cardinality(n sizing.Estimate, err error) {
 	switch {
+	case errors.Is(err, store.ErrStopped):
+		c.out.Error(storeError(err))
 	case err != nil:
 		c.out.Error(notComparable + reason(err))
 	case !n.Known():

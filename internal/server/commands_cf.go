@@ -90,7 +90,7 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 		f, ok := v.(*store.Cuckoo)
 		switch {
 		case ok:
-			at, err = c.tryCuckoo(f, keys, answers, absentOnly)
+			c.together(len(keys), func() { at, err = c.tryCuckoo(f, keys, answers, absentOnly) })
 		case v != nil:
 			c.after(v.LSN())
 			return nil, wrongType
@@ -99,8 +99,17 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 			return nil, noFilter
 		default:
 			// As with Bloom filters, nobody meets the filter without its keys.
-			_, madeAt, problem := c.store().CreateCuckooWith(c.args[1], c.cuckooConfig(o), func(f *store.Cuckoo) {
-				at, err = c.tryCuckoo(f, keys, answers, absentOnly)
+			var madeAt store.LSN
+			var problem error
+			c.together(len(keys), func() {
+				first := min(len(keys), partKeys)
+				var made *store.Cuckoo
+				made, madeAt, problem = c.store().CreateCuckooWith(c.args[1], c.cuckooConfig(o), func(f *store.Cuckoo) {
+					at, err = c.tryCuckoo(f, keys[:first], answers[:first], absentOnly)
+				})
+				if problem == nil && err == nil && first < len(keys) {
+					at, err = c.tryCuckoo(made, keys[first:], answers[first:], absentOnly)
+				}
 			})
 			c.after(madeAt)
 			if errors.Is(problem, store.ErrExists) {
@@ -120,11 +129,17 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 	}
 }
 
-func (c *call) tryCuckoo(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (store.LSN, error) {
-	if absentOnly {
-		return f.AddNew(keys, func(i int, added bool, err error) { answers[i] = cuckooAnswer{added, err} })
-	}
-	return f.Add(keys, func(i int, err error) { answers[i] = cuckooAnswer{err == nil, err} })
+func (c *call) tryCuckoo(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (at store.LSN, err error) {
+	stopped := c.inParts(len(keys), f.AddCost, func(from, to int) bool {
+		part, answers := keys[from:to], answers[from:to]
+		if absentOnly {
+			at, err = f.AddNew(part, func(i int, added bool, err error) { answers[i] = cuckooAnswer{added, err} })
+		} else {
+			at, err = f.Add(part, func(i int, err error) { answers[i] = cuckooAnswer{err == nil, err} })
+		}
+		return err == nil
+	})
+	return at, errors.Join(err, stopped)
 }
 
 // cuckooAddition is the error of a key that could not be added.
@@ -204,17 +219,32 @@ func (c *call) insertIntoCuckoo(absentOnly bool) ([]cuckooAnswer, bool) {
 	return answers, true
 }
 
-func cfExists(c *call)  { c.out.Bool(c.hasInCuckoo()[0]) }
-func cfMExists(c *call) { c.bools(c.hasInCuckoo()) }
+func cfExists(c *call) {
+	if found, ok := c.hasInCuckoo(); ok {
+		c.out.Bool(found[0])
+	}
+}
+
+func cfMExists(c *call) {
+	if found, ok := c.hasInCuckoo(); ok {
+		c.bools(found)
+	}
+}
 
 // hasInCuckoo asks for the keys of the command. What is not there, and what is no
-// cuckoo filter, has none.
-func (c *call) hasInCuckoo() []bool {
+// cuckoo filter, has none. It writes the error, and reports false, if it was stopped.
+func (c *call) hasInCuckoo() (found []bool, ok bool) {
 	keys := c.args[2:]
-	found := c.answers(len(keys))
+	found = c.answers(len(keys))
 	switch v := c.store().Get(c.args[1]).(type) {
 	case *store.Cuckoo:
-		c.after(v.Has(found, keys))
+		if err := c.inParts(len(keys), v.Layers, func(from, to int) bool {
+			c.after(v.Has(found[from:to], keys[from:to]))
+			return true
+		}); err != nil {
+			c.out.Error(storeError(err))
+			return nil, false
+		}
 	case nil:
 		clear(found)
 		c.after(c.store().Absent())
@@ -222,7 +252,7 @@ func (c *call) hasInCuckoo() []bool {
 		clear(found)
 		c.after(v.LSN())
 	}
-	return found
+	return found, true
 }
 
 func cfCount(c *call) {

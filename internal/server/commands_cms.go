@@ -71,14 +71,26 @@ func cmsIncrBy(c *call) {
 			c.out.Error(problem)
 			return
 		}
-		counts := make([]uint32, len(items))
-		at, err := s.Increment(counts, items, increments)
-		c.after(at)
+		counts, done := make([]uint32, len(items)), 0
+		var err error
+		c.together(len(items), func() {
+			stopped := c.inParts(len(items), s.Depth, func(from, to int) bool {
+				var at store.LSN
+				if at, err = s.Increment(counts[from:to], items[from:to], increments[from:to]); err == nil {
+					done = to
+				}
+				c.after(at)
+				return err == nil
+			})
+			if err == nil {
+				err = stopped
+			}
+		})
 		switch {
 		case err == nil:
 			c.counts(counts, countMinOverflow)
 			return
-		case !errors.Is(err, store.ErrGone):
+		case !errors.Is(err, store.ErrGone) || done > 0: // it is not to count the first ones again
 			c.out.Error(storeError(err))
 			return
 		}
@@ -104,7 +116,13 @@ func cmsQuery(c *call) {
 		return
 	}
 	counts := make([]uint32, len(c.args)-2)
-	c.after(s.Count(counts, c.args[2:]))
+	if err := c.inParts(len(counts), s.Depth, func(from, to int) bool {
+		c.after(s.Count(counts[from:to], c.args[2+from:2+to]))
+		return true
+	}); err != nil {
+		c.out.Error(storeError(err))
+		return
+	}
 	c.counts(counts, "")
 }
 
@@ -123,7 +141,7 @@ func cmsMerge(c *call) {
 		if !ok {
 			return
 		}
-		at, err := c.store().MergeCountMin(dest, sources, weights)
+		at, err := c.store().MergeCountMin(c.work, dest, sources, weights)
 		c.after(at)
 		switch {
 		case err == nil:

@@ -67,7 +67,7 @@ func configResetStat(c *call) {
 	}
 	c.server.errors.reset()
 	for _, n := range []interface{ Store(int64) }{
-		&c.server.clients.total, &c.server.clients.rejected, &c.server.clients.slow, &c.server.received, &c.server.sent,
+		&c.server.clients.total, &c.server.clients.rejected, &c.server.clients.evicted, &c.server.clients.slow, &c.server.received, &c.server.sent,
 	} {
 		n.Store(0)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"strings"
 
 	"seen/internal/resp"
@@ -74,7 +75,7 @@ func quit(c *call) {
 func reset(c *call) {
 	c.discard()
 	c.user.Store(c.server.acl.nobody)
-	c.authenticated = false
+	c.authenticated.Store(false)
 	c.out.Proto = 2
 	c.mute = muteNothing
 	c.about.mu.Lock()
@@ -130,34 +131,46 @@ func auth(c *call) {
 		c.out.Error(syntaxError)
 		return
 	}
-	if c.login(name, password) {
-		c.out.OK()
+	if problem := c.login(name, password); problem != "" {
+		c.out.Error(problem)
 	} else {
-		c.out.Error(wrongPassword)
+		c.out.OK()
 	}
 }
 
-// login makes the client the user of a name if the password is right.
-func (c *call) login(name string, password []byte) bool {
-	u := c.server.acl.authenticate(name, password)
-	former := c.user.Load()
-	if u != nil {
+// login makes the client the user of a name if the password is right, and returns
+// what is wrong, "" if nothing is.
+func (c *call) login(name string, password []byte) (problem string) {
+	acl, former := c.server.acl, c.user.Load()
+	u, err := acl.authenticate(c.server.cutting, name, password, c.peer.key, c.peer.far)
+	if err == nil {
 		c.user.Store(u)
 		// Who was deleted while the password was tried is not found among the
 		// connections that are ended for it.
-		if c.server.acl.get(name) != u {
+		if acl.get(name) != u {
 			c.user.Store(former)
-			u = nil
+			err = errWrong
 		}
 	}
-	if u == nil {
-		c.server.acl.log.add(refused{
-			reason: "auth", context: c.place(), object: strings.ToUpper(c.command.full), user: name, client: c.describe(),
-		}, c.server.config.Now())
-		return false
+	if err == nil {
+		c.authenticated.Store(true)
+		return ""
 	}
-	c.authenticated = true
-	return true
+	acl.log.add(refused{
+		reason: "auth", context: c.place(), object: strings.ToUpper(c.command.full), user: name, client: c.describe(),
+	}, c.server.config.Now())
+	return loginProblem(err)
+}
+
+// loginProblem is the error of a log-in as clients of Redis know it.
+func loginProblem(err error) string {
+	switch {
+	case errors.Is(err, errWrong):
+		return wrongPassword
+	case errors.Is(err, errFar):
+		return denied
+	}
+	return "ERR " + err.Error()
 }
 
 func hello(c *call) {
@@ -191,8 +204,14 @@ func hello(c *call) {
 			return
 		}
 	}
-	if user != nil && !c.login(string(user), password) {
-		c.out.Error(wrongPassword)
+	if user != nil {
+		if problem := c.login(string(user), password); problem != "" {
+			c.out.Error(problem)
+			return
+		}
+	}
+	if c.denied() {
+		c.out.Error(denied)
 		return
 	}
 	if c.stranger() {

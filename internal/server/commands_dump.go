@@ -10,26 +10,35 @@ import (
 
 var dumpCommands = section("generic", nil, []command{
 	{
-		name: "dump", arity: 2, flags: flagReadonly, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, handle: dump,
+		name: "dump", arity: 2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, handle: dump,
 		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Gives a value away as one string.", arguments: arguments("key"),
 	},
 	{
-		name: "restore", arity: -4, flags: flagWrite | flagDenyOOM, categories: []string{"keyspace", "dangerous"}, first: 1, last: 1, step: 1,
+		name: "restore", arity: -4, flags: flagWrite | flagDenyOOM | flagHeavy, categories: []string{"keyspace", "dangerous"}, first: 1, last: 1, step: 1,
 		access: writes | overwrites, handle: restore,
 		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Makes the value that DUMP has given away.",
 		arguments: arguments("key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"),
 	},
 })
 
+const dumpTooLarge = "ERR the value is too large for one string: use SCANDUMP of its family, or a backup"
+
+// dumpSlack is more than what stands around a string in a reply.
+const dumpSlack = 64
+
 func dump(c *call) {
-	// Nobody could send it back, and it stands in memory more than once.
-	if v := c.look(c.args[1]); v != nil && v.Bytes() > uint64(c.server.config.Limits.Command.Bulk) {
-		c.out.Error("ERR the value is too large for one string: use SCANDUMP of its family, or a backup")
+	// Nobody could send it back, it stands in memory more than once, and a client for
+	// which more than the limit of output waits would be dropped.
+	most := min(c.server.config.Limits.Command.Bulk, c.server.config.Limits.Output-dumpSlack)
+	if v := c.look(c.args[1]); v != nil && int64(v.Bytes()) > int64(most) {
+		c.out.Error(dumpTooLarge)
 		return
 	}
 	payload, at, err := c.store().Dump(c.args[1])
 	c.after(at)
 	switch {
+	case err == nil && len(payload) > most:
+		c.out.Error(dumpTooLarge)
 	case err == nil:
 		c.out.Bulk(payload)
 	case errors.Is(err, store.ErrNotFound):

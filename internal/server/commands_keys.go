@@ -32,11 +32,11 @@ var keyCommands = section("generic", nil, []command{
 		since: "4.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: arguments("key [key ...]"),
 	},
 	{
-		name: "keys", arity: 2, flags: flagReadonly, categories: []string{"keyspace", "dangerous"}, handle: keys,
+		name: "keys", arity: 2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: keys,
 		since: "1.0.0", complexity: "O(n), n values", summary: "Lists the keys that match a pattern.", arguments: arguments("pattern"),
 	},
 	{
-		name: "scan", arity: -2, flags: flagReadonly, categories: []string{"keyspace"}, handle: scan,
+		name: "scan", arity: -2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace"}, handle: scan,
 		since: "2.8.0", complexity: "O(1) for a call, O(n) for all of n values", summary: "Lists some keys at a time.",
 		arguments: arguments("cursor [MATCH pattern] [COUNT count] [TYPE type]"),
 	},
@@ -57,11 +57,11 @@ var keyCommands = section("generic", nil, []command{
 		since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key unless that has one.", arguments: arguments("key newkey"),
 	},
 	{
-		name: "flushall", arity: -1, flags: flagWrite, categories: []string{"keyspace", "dangerous"}, handle: flush,
+		name: "flushall", arity: -1, flags: flagWrite | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: flush,
 		since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: arguments("[ASYNC|SYNC]"),
 	},
 	{
-		name: "flushdb", arity: -1, flags: flagWrite, categories: []string{"keyspace", "dangerous"}, handle: flush,
+		name: "flushdb", arity: -1, flags: flagWrite | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: flush,
 		since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: arguments("[ASYNC|SYNC]"),
 	},
 	{
@@ -127,9 +127,21 @@ func del(c *call) {
 
 func keys(c *call) {
 	pattern, all := c.args[1], string(c.args[1]) == "*"
+	if len(pattern) > maxPattern {
+		c.out.Error(longPattern)
+		return
+	}
 	var found []string
 	for name, v := range c.store().Names() {
-		if all || globMatch(pattern, []byte(name)) {
+		matches, err := all, c.work.Rest(16)
+		if !all && err == nil {
+			matches, err = globMatchFor(c.work, pattern, []byte(name))
+		}
+		if err != nil {
+			c.out.Error(storeError(err))
+			return
+		}
+		if matches {
 			found = append(found, name)
 			c.after(v.LSN())
 		}
@@ -176,13 +188,26 @@ func scan(c *call) {
 			return
 		}
 	}
+	if len(pattern) > maxPattern {
+		c.out.Error(longPattern)
+		return
+	}
 	var found []string
+	var stopped error
 	next := c.store().Scan(cursor, int(count), func(name string, v store.Value) {
-		if (pattern == nil || globMatch(pattern, []byte(name))) && (kind == "" || strings.EqualFold(kind, v.Type())) {
+		matches := kind == "" || strings.EqualFold(kind, v.Type())
+		if matches && pattern != nil && stopped == nil {
+			matches, stopped = globMatchFor(c.work, pattern, []byte(name))
+		}
+		if matches {
 			found = append(found, name)
 			c.after(v.LSN())
 		}
 	})
+	if stopped != nil {
+		c.out.Error(storeError(stopped))
+		return
+	}
 	c.after(c.store().Absent())
 	c.out.Array(2)
 	c.out.BulkString(strconv.FormatUint(next, 10))
@@ -193,7 +218,7 @@ func scan(c *call) {
 }
 
 func dbSize(c *call) {
-	c.after(c.store().Last())
+	c.after(c.store().Shown())
 	c.out.Int(int64(c.store().Len()))
 }
 

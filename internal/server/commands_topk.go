@@ -101,20 +101,37 @@ func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []st
 			return from
 		}
 		next := failed(0)
-		at, err := t.Add(keys, by, func(_ int, expelled []byte, ok bool) {
-			if ok {
-				c.out.Bulk(expelled)
-			} else {
-				c.out.Null()
+		done, err := 0, error(nil)
+		c.together(len(keys), func() {
+			stopped := c.inParts(len(keys), t.AddCost(by), func(from, to int) bool {
+				var at store.LSN
+				var times []uint32
+				if by != nil {
+					times = by[from:to]
+				}
+				at, err = t.Add(keys[from:to], times, func(_ int, expelled []byte, ok bool) {
+					if ok {
+						c.out.Bulk(expelled)
+					} else {
+						c.out.Null()
+					}
+					next = failed(next + 1)
+				})
+				c.after(at)
+				if err == nil {
+					done = to
+				}
+				return err == nil
+			})
+			if err == nil {
+				err = stopped
 			}
-			next = failed(next + 1)
 		})
-		c.after(at)
 		if err == nil {
 			return
 		}
 		c.out.Truncate(start)
-		if !errors.Is(err, store.ErrGone) {
+		if !errors.Is(err, store.ErrGone) || done > 0 { // it is not to count the first ones again
 			c.out.Error(storeError(err))
 			return
 		}
@@ -127,7 +144,14 @@ func topkQuery(c *call) {
 		return
 	}
 	found := c.answers(len(c.args) - 2)
-	c.after(t.Has(found, c.args[2:]))
+	depth := func() int { return t.Config().Depth }
+	if err := c.inParts(len(found), depth, func(from, to int) bool {
+		c.after(t.Has(found[from:to], c.args[2+from:2+to]))
+		return true
+	}); err != nil {
+		c.out.Error(storeError(err))
+		return
+	}
 	c.bools(found)
 }
 
@@ -137,7 +161,14 @@ func topkCount(c *call) {
 		return
 	}
 	counts := make([]uint32, len(c.args)-2)
-	c.after(t.Count(counts, c.args[2:]))
+	depth := func() int { return t.Config().Depth }
+	if err := c.inParts(len(counts), depth, func(from, to int) bool {
+		c.after(t.Count(counts[from:to], c.args[2+from:2+to]))
+		return true
+	}); err != nil {
+		c.out.Error(storeError(err))
+		return
+	}
 	c.out.Array(len(counts))
 	for _, n := range counts {
 		c.out.Int(int64(n))

@@ -52,6 +52,8 @@ const (
 // Limits bound what clients can take. 0 stands for the default.
 type Limits struct {
 	Clients  int           // connections at the same time; default 10000
+	Each     int           // of those of one address, and of HTTP; default nine tenths of all
+	HTTP     int           // connections of HTTP at the same time; default 1024
 	Idle     time.Duration // a connection without a command for so long is closed; default and < 0: never
 	Stalled  time.Duration // a client that takes nothing of its replies for so long is dropped; default 1 min
 	Output   int           // bytes of replies that wait for a client before it is dropped; default 256 MiB
@@ -59,6 +61,14 @@ type Limits struct {
 	Pipeline int           // commands that are taken from a connection before they are answered; default 1024
 	Queued   int           // commands in a transaction; default 65536
 	Command  resp.Limits   // default resp.DefaultLimits
+}
+
+// each returns how many of so many connections may be of one address.
+func (l Limits) each(most int) int {
+	if l.Each > 0 {
+		return l.Each
+	}
+	return max(1, most-most/10)
 }
 
 // complete returns the configuration with its defaults filled in.
@@ -82,6 +92,7 @@ func (c Config) complete() (Config, error) {
 		def   int
 	}{
 		{"Clients", &l.Clients, 10000},
+		{"HTTP", &l.HTTP, 1024},
 		{"Output", &l.Output, 256 << 20},
 		{"Buffers", &l.Buffers, 1 << 30},
 		{"Pipeline", &l.Pipeline, 1024},
@@ -97,6 +108,9 @@ func (c Config) complete() (Config, error) {
 		if *limit.value == 0 {
 			*limit.value = limit.def
 		}
+	}
+	if l.Each < 0 {
+		return c, fmt.Errorf("server: the limit Each is %d; it has to be positive, or 0 for nine tenths of all", l.Each)
 	}
 	if l.Stalled == 0 {
 		l.Stalled = time.Minute

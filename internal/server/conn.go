@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync/atomic"
 	"time"
 
+	"seen/internal/fair"
 	"seen/internal/resp"
 	"seen/internal/store"
 )
@@ -24,15 +26,28 @@ type conn struct {
 	server *Server
 	socket net.Conn // what carries the protocol: the outlet, or TLS over it
 	outlet *outlet
-	tls    *tls.Conn // nil: none
+	tls    *tls.Conn    // nil: none
+	peer   peer         // far is known once hands are shaken
+	slot   *fair.Place  // of all connections
+	budget *fair.Holder // pays for buffers
 
 	id     int64
 	began  time.Time
 	active atomic.Int64 // when the last bytes came, in Unix nanoseconds; read by others
+	served atomic.Int64 // when the last command was complete, likewise
+	since  atomic.Int64 // bytes that have come since then
+	asking atomic.Bool  // it waits for bytes of the client
+	poor   atomic.Bool  // others have taken the memory that it held
 	about  about
 
+	// life ends with the connection, and what it has running with it.
+	life context.Context
+	end  context.CancelCauseFunc
+	work *store.Work
+	busy atomic.Int64 // when the command began that runs and may take long, in Unix nanoseconds; 0: none; read by others
+
 	user          atomic.Pointer[user] // read by others
-	authenticated bool
+	authenticated atomic.Bool          // likewise
 
 	parser resp.Parser
 	in     []byte // in[from:] is not parsed yet
@@ -43,9 +58,10 @@ type conn struct {
 
 	out     resp.Writer
 	call    call
-	replies int       // in out
-	lsn     store.LSN // what they show
-	ending  bool      // close after the replies
+	replies int        // in out
+	lsn     store.LSN  // what they show
+	answers []answered // replies that show something
+	ending  bool       // close after the replies
 	scratch scratch
 	mute    muting
 	tx      transaction
@@ -61,11 +77,17 @@ type parsed struct {
 func (s *Server) newConn(socket net.Conn) *conn {
 	c := &conn{server: s, outlet: newOutlet(s, socket)}
 	c.socket = c.outlet
+	c.life, c.end = context.WithCancelCause(s.cutting)
+	c.work = s.store.NewWork(c.life)
+	c.budget = s.buffers.Holder(c.idle, c.impoverish)
+	c.outlet.budget = c.budget
+	c.peer.key = fair.Key(socket.RemoteAddr())
 	c.parser.Limits = s.config.Limits.Command
 	c.out.Proto = 2
 	c.call = call{conn: c, out: &c.out}
 	c.began = s.config.Now()
 	c.active.Store(c.began.UnixNano())
+	c.served.Store(c.began.UnixNano())
 	c.user.Store(s.acl.nobody)
 	return c
 }
@@ -77,15 +99,22 @@ func (c *conn) serve() {
 	if !c.shakeHands() {
 		return
 	}
+	c.peer.far = c.server.placeOf(c.outlet.Conn, c.tls).far
+	if c.denied() {
+		c.server.noteFar(c.address())
+		c.out.Error(denied)
+		_, _ = c.socket.Write(c.out.Bytes()) // the client may have gone
+		c.ending = true
+	}
 	c.in = make([]byte, 0, bufferSize)
-	for c.fill() && c.answer() {
+	for !c.ending && c.fill() && c.answer() {
 	}
 	if c.tls != nil {
 		_ = c.tls.CloseWrite() // the client may have gone
 	}
 	c.outlet.finish()
 	c.discard()
-	c.server.buffers.give(c.extra)
+	c.budget.Close()
 }
 
 // handshakeTime is how long a client may take to agree on TLS.
@@ -98,6 +127,8 @@ func (c *conn) shakeHands() bool {
 	}
 	ctx, cancel := context.WithTimeout(c.server.cutting, handshakeTime)
 	defer cancel()
+	c.asking.Store(true)
+	defer c.asking.Store(false)
 	if err := c.tls.HandshakeContext(ctx); err != nil {
 		c.server.event(Debug, "a client could not agree on TLS", "client", c.address(), "error", err.Error())
 		return false
@@ -106,12 +137,18 @@ func (c *conn) shakeHands() bool {
 }
 
 // cut closes the connection at once. Anybody may call it.
-func (c *conn) cut() { _ = c.outlet.Close() } // nothing can be done about an error
+func (c *conn) cut() {
+	c.end(errCut)
+	_ = c.outlet.Close() // nothing can be done about an error
+}
+
+// errCut is why the commands of a connection stop that was closed.
+var errCut = errors.New("the connection was closed")
 
 // drain has the connection end when what was received is answered. Anybody may call
 // it.
 func (c *conn) drain() {
-	if c.outlet.SetReadDeadline(time.Unix(1, 0)) != nil {
+	if c.outlet.SetReadDeadline(time.Unix(1, 0)) != nil { // then it is cut off
 		c.cut()
 	}
 }
@@ -123,19 +160,31 @@ func (c *conn) idleSince(now time.Time) time.Duration {
 // fill reads what the client has sent. It reports false when the connection is over.
 func (c *conn) fill() bool {
 	if !c.room() {
-		c.out.Error("ERR the buffers of all clients together are at their limit; send smaller commands or try again")
-		c.replies++
-		c.flush()
-		return false
+		return c.giveUp()
 	}
+	c.asking.Store(true)
 	n, err := c.socket.Read(c.in[len(c.in):cap(c.in)])
+	c.asking.Store(false)
+	if c.poor.Load() {
+		return c.giveUp()
+	}
 	c.in = c.in[:len(c.in)+n]
 	if n == 0 && err != nil {
 		return false
 	}
 	c.active.Store(c.server.config.Now().UnixNano())
 	c.server.received.Add(int64(n))
+	c.since.Add(int64(n))
 	return true
+}
+
+// giveUp tells the client that there is no memory for what it sends, and reports that
+// the connection is over.
+func (c *conn) giveUp() bool {
+	c.out.Error("ERR the buffers of all clients together are at their limit; send smaller commands or try again")
+	c.replies++
+	c.flush()
+	return false
 }
 
 // room makes room in the buffer: by moving what is not parsed to its beginning, and
@@ -152,7 +201,7 @@ func (c *conn) room() bool {
 		size = bufferSize
 	case len(c.in) == size:
 		size *= 2
-		if !c.server.buffers.take(size - cap(c.in)) {
+		if !c.budget.Take(size - cap(c.in)) {
 			return false
 		}
 		c.extra += size - cap(c.in)
@@ -160,7 +209,7 @@ func (c *conn) room() bool {
 		return true
 	}
 	if size == bufferSize {
-		c.server.buffers.give(c.extra)
+		c.budget.Give(c.extra)
 		c.extra = 0
 	}
 	c.in = append(make([]byte, 0, size), c.in...)
@@ -206,6 +255,7 @@ func (c *conn) parse() (more bool, err error) {
 	if c.parser.Stranger {
 		limit = 1 // the first may change what the next are allowed
 	}
+	c.forgetWords()
 	clear(c.args)
 	c.args, c.batch = c.args[:0], c.batch[:0]
 	for len(c.batch) < limit {
@@ -215,6 +265,8 @@ func (c *conn) parse() (more bool, err error) {
 			return false, err
 		}
 		c.from += n
+		c.served.Store(c.server.config.Now().UnixNano())
+		c.since.Store(0)
 		args := c.args[before:len(c.args):len(c.args)]
 		if len(args) == 0 {
 			continue
@@ -229,13 +281,7 @@ func (c *conn) flush() bool {
 	if c.replies == 0 && c.out.Len() == 0 {
 		return true
 	}
-	if err := c.settle(); err != nil {
-		// The replies would promise what a crash may take back.
-		c.out.Reset(keepBuffer)
-		for range c.replies {
-			c.out.Error("MISCONF the log cannot be written, so that the outcome of this command is not known: " + err.Error())
-		}
-	}
+	c.settle()
 	c.replies = 0
 	if c.out.Len() == 0 {
 		return true
@@ -244,14 +290,4 @@ func (c *conn) flush() bool {
 	_, err := c.socket.Write(c.out.Bytes())
 	c.out.Reset(keepBuffer)
 	return err == nil
-}
-
-// settle waits until what the replies show is durable.
-func (c *conn) settle() error {
-	at := c.lsn
-	c.lsn = 0
-	if at == 0 {
-		return nil
-	}
-	return c.server.store.Wait(c.server.cutting, at)
 }

@@ -10,7 +10,7 @@ import (
 // processTimes returns the processor time of the process.
 func processTimes() (user, system time.Duration) {
 	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil { // it fails for no valid argument
 		return 0, 0
 	}
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())

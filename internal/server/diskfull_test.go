@@ -34,8 +34,8 @@ func TestFullDisk(t *testing.T) {
 	c.want(":0", "BF.EXISTS", "a", "x")
 	c.want(":0", "DEL", "a")
 	for _, r := range []*http.Request{
-		httptest.NewRequest("PUT", "http://localhost/v1/filters/a", strings.NewReader(`{"capacity":10,"error_rate":0.1}`)),
-		httptest.NewRequest("GET", "http://localhost/readyz", nil),
+		localRequest("PUT", "http://localhost/v1/filters/a", strings.NewReader(`{"capacity":10,"error_rate":0.1}`)),
+		localRequest("GET", "http://localhost/readyz", nil),
 	} {
 		r.Header.Set("Content-Type", "application/json")
 		out := httptest.NewRecorder()

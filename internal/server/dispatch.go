@@ -21,6 +21,10 @@ func (c *conn) find(args [][]byte) *command {
 // run runs the commands of the batch.
 func (c *conn) run() {
 	for rest := c.batch; len(rest) > 0 && !c.ending; {
+		if c.life.Err() != nil {
+			c.ending = true // nobody waits for the rest
+			return
+		}
 		n := c.neighbours(rest)
 		c.execute(rest[:n])
 		rest = rest[n:]
@@ -53,13 +57,18 @@ func (c *conn) neighbours(batch []parsed) int {
 func (c *conn) execute(batch []parsed) {
 	p := batch[0]
 	c.call.command, c.call.args = p.command, p.args
-	mark := c.out.Len()
+	mark, before := c.out.Len(), c.lsn
+	c.lsn = 0
+	a := answered{commands: batch, replies: len(batch), from: mark, asked: asks(batch)}
+	if p.command != nil && p.command.full == "exec" {
+		a.commands, a.asked = nil, asks(c.tx.queued)
+	}
 	c.replies += len(batch)
 	if len(batch) > 1 {
 		c.counted(batch, func() {
-			c.server.store.Begin()
+			c.enter(batch)
+			defer c.leave()
 			p.command.runs.handle(&c.call, batch)
-			c.server.store.End()
 		})
 	} else if p.command == nil && speaksHTTP(p.args[0]) {
 		c.server.event(Warning, "a client speaks HTTP: a web page may be behind it; it was cut off", "client", c.address())
@@ -70,9 +79,10 @@ func (c *conn) execute(batch []parsed) {
 	} else if c.tx.open && !p.command.immediate() {
 		c.queue(p)
 	} else {
-		c.counted(batch, func() { c.handle(p.command) })
+		c.counted(batch, func() { c.handle(p) })
 	}
 	c.afterReply(mark)
+	c.note(a, before)
 }
 
 // speaksHTTP reports whether a word begins a line of HTTP. A web page can have a
@@ -82,14 +92,18 @@ func speaksHTTP(word []byte) bool {
 }
 
 // handle calls the handler of a command whose words are in the call.
-func (c *conn) handle(cmd *command) {
-	if cmd.flags&flagAlone != 0 || c.tx.running {
+func (c *conn) handle(p parsed) {
+	switch cmd := p.command; {
+	case c.tx.running && cmd.flags&flagWrite != 0:
+		// A transaction is not to be done by half: what it changes is not stopped.
+		c.work.Firmly(func() { cmd.handle(&c.call) })
+	case c.tx.running || cmd.flags&flagAlone != 0:
 		cmd.handle(&c.call)
-		return
+	default:
+		c.enter([]parsed{p})
+		defer c.leave()
+		cmd.handle(&c.call)
 	}
-	c.server.store.Begin()
-	defer c.server.store.End()
-	cmd.handle(&c.call)
 }
 
 // counted runs commands and notes how long that took and how it ended.
@@ -118,6 +132,8 @@ func (c *conn) refusal(p parsed) string {
 		return c.server.table.unknown(p.args)
 	case !cmd.takes(len(p.args)):
 		return "ERR wrong number of arguments for '" + cmd.full + "' command"
+	case c.denied() && cmd.flags&flagNoAuth == 0:
+		return denied
 	case c.stranger() && cmd.flags&flagNoAuth == 0:
 		return noAuth
 	case c.tx.open && cmd.flags&flagNoMulti != 0:
@@ -177,5 +193,7 @@ func (c *conn) place() string {
 	return "toplevel"
 }
 
-// stranger reports whether the client has to say who it is before anything else.
-func (c *conn) stranger() bool { return !c.authenticated && !c.server.acl.open() }
+// stranger reports whether the client has to log in before anything else.
+func (c *conn) stranger() bool {
+	return !c.authenticated.Load() && (c.peer.far || !c.server.acl.open())
+}

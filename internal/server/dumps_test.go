@@ -148,3 +148,18 @@ func TestChunksOutsideAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A value that is too large to be sent is answered with an error, and the client stays.
+func TestDumpBeyondTheLimitOfOutput(t *testing.T) {
+	s := start(t, func(c *Config) { c.Limits.Output = 1 << 20 })
+	c := s.dial(t)
+	c.want("+OK", "BF.RESERVE", "large", "0.01", "1500000")
+	c.want("+OK", "BF.RESERVE", "just", "0.01", "700000")
+	for _, name := range []string{"large", "just"} {
+		v := c.do("DUMP", name)
+		if tooLarge := v.Text == dumpTooLarge; tooLarge != (name == "large") {
+			t.Errorf("%s: %.100s", name, v)
+		}
+	}
+	c.want("+PONG", "PING")
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"seen/internal/resp"
+	"seen/interop"
 )
 
 // The limits that the commands of the four families share with the settings
@@ -13,7 +14,7 @@ import (
 const (
 	maxCapacity   = 1 << 30
 	maxExpansion  = 1 << 15
-	maxErrorRate  = 0.25 // larger rates are taken for this one, silently
+	maxErrorRate  = interop.RedisBloomMaxErrorRate // larger rates are taken for this one, silently
 	maxBucketSize = 255
 	maxIterations = 65535
 	maxExpansions = 65536

@@ -1,9 +1,23 @@
 package server
 
+import "seen/internal/store"
+
+// maxPattern bounds what a client can have us do for each byte of a name.
+const (
+	maxPattern  = 1 << 10
+	longPattern = "ERR the pattern is longer than 1024 bytes, the limit"
+)
+
 // globMatch reports whether s matches a pattern of Redis: * any bytes, ? one byte,
 // [abc], [a-z] and [^a] one byte of a set, \ the next byte itself. It takes at most
 // len(pattern) * len(s) steps.
 func globMatch(pattern, s []byte) bool {
+	matches, _ := globMatchFor(nil, pattern, s) // what is always wanted is not stopped
+	return matches
+}
+
+// globMatchFor is globMatch as a part of some work.
+func globMatchFor(w *store.Work, pattern, s []byte) (bool, error) {
 	p, at := 0, 0
 	star, resume := -1, 0 // the last * and where it is to be tried next
 	for at < len(s) {
@@ -19,7 +33,10 @@ func globMatch(pattern, s []byte) bool {
 			}
 		}
 		if star < 0 {
-			return false
+			return false, nil
+		}
+		if err := w.Step(1 + at - resume); err != nil {
+			return false, err
 		}
 		resume++
 		p, at = star+1, resume
@@ -27,7 +44,7 @@ func globMatch(pattern, s []byte) bool {
 	for p < len(pattern) && pattern[p] == '*' {
 		p++
 	}
-	return p == len(pattern)
+	return p == len(pattern), nil
 }
 
 // globByte reports whether c matches what stands at p in the pattern, which is no *,

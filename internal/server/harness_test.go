@@ -24,7 +24,11 @@ import (
 // This file is what the tests of all commands stand on: servers on a free port of
 // the loopback with a store of their own, clients, and transcripts.
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// What a database that has given up leaves: it must not go on.
+		goleak.IgnoreAnyFunction("seen/internal/store.(*database).Fatalf"))
+}
 
 var rewriteTranscripts = flag.Bool("rewrite", false, "write the transcripts anew, with the replies as they are")
 

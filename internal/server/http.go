@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"seen/internal/fair"
 	"seen/internal/resp"
 	"seen/internal/web"
 )
@@ -27,19 +30,27 @@ type HTTPConfig struct {
 // HTTP returns what answers requests of HTTP: metrics, health, the JSON side and the
 // pages for browsers.
 func (s *Server) HTTP(c HTTPConfig) http.Handler {
-	w := &httpSide{config: c, login: s.speaker, metrics: s.config.Metrics.handler(s), ready: func() error {
+	w := &httpSide{server: s, config: c, login: s.speaker, metrics: s.config.Metrics.handler(s), ready: func() error {
 		if s.closing() {
 			return errors.New("the server is about to end")
 		}
 		return s.store.Failed()
 	}}
-	w.pages = web.New(web.Config{Source: &pages{s, &s.board}, Known: w.knows, Now: s.config.Now})
+	w.pages = web.New(web.Config{
+		Source: &pages{s, &s.board}, Known: w.knows, Now: s.config.Now, Budget: s.buffers,
+		Waits: func(r *http.Request, now time.Time) (time.Duration, bool, bool) {
+			return s.guestOf(nil, r).Waits(now)
+		},
+	})
 	return w.handler()
 }
 
 // maxHTTPRequests bounds the requests that are worked on at the same time, and so
 // their memory.
 const maxHTTPRequests = 64
+
+// maxLooking bounds the requests for metrics.
+const maxLooking = 4
 
 // speaker runs commands with the rights of somebody.
 type speaker interface {
@@ -50,11 +61,12 @@ type speaker interface {
 
 // httpSide is the HTTP side of a server.
 type httpSide struct {
+	server *Server
 	config HTTPConfig
 
-	// login returns who speaks with a name and a password, or without them; nil if
-	// they are wrong.
-	login func(name, password string, given bool) speaker
+	// login returns who speaks with a name and a password, or without them, or why
+	// nobody does.
+	login func(r *http.Request, name, password string, given bool) (speaker, error)
 	// ready returns why the server cannot serve, nil if it can.
 	ready func() error
 	// metrics answers /metrics.
@@ -62,12 +74,13 @@ type httpSide struct {
 	// pages answers browsers.
 	pages http.Handler
 
-	slots chan struct{}
+	slots   *fair.Places // for requests
+	looking *fair.Places // reserved for metrics
 }
 
 // handler returns what answers the requests.
 func (w *httpSide) handler() http.Handler {
-	w.slots = make(chan struct{}, maxHTTPRequests)
+	w.slots, w.looking = fair.NewPlaces(maxHTTPRequests, 0), fair.NewPlaces(maxLooking, 0)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(out http.ResponseWriter, _ *http.Request) { plain(out, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(out http.ResponseWriter, _ *http.Request) {
@@ -77,24 +90,18 @@ func (w *httpSide) handler() http.Handler {
 		}
 		plain(out, http.StatusOK, "ready")
 	})
-	mux.Handle("GET /metrics", w.guard(w.seesServer(w.metrics)))
-	mux.Handle("GET /v1/filters", w.guard(listFilters))
-	mux.Handle("GET /v1/filters/{name}", w.guard(showFilter))
-	mux.Handle("PUT /v1/filters/{name}", w.guard(makeFilter))
-	mux.Handle("DELETE /v1/filters/{name}", w.guard(deleteFilter))
-	mux.Handle("POST /v1/filters/{name}/add", w.guard(addKeys))
-	mux.Handle("POST /v1/filters/{name}/check", w.guard(checkKeys))
+	mux.Handle("GET /metrics", w.guard(w.looking, w.seesServer(w.metrics)))
 	if w.config.Debug {
 		for path, h := range map[string]http.HandlerFunc{
 			"/debug/pprof/": pprof.Index, "/debug/pprof/profile": pprof.Profile,
 			"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace,
 		} {
-			mux.Handle("GET "+path, w.guard(w.seesServer(h)))
+			mux.Handle("GET "+path, w.guard(w.slots, w.seesServer(h)))
 		}
 	}
 	mux.Handle("/", w.pages)
 	// Web pages of other sites are kept from changing anything here.
-	guarded := http.NewCrossOriginProtection().Handler(mux)
+	guarded := http.NewCrossOriginProtection().Handler(w.routes(mux))
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		web.Protect(out.Header()) // also of what is refused or led elsewhere
 		guarded.ServeHTTP(out, r)
@@ -104,35 +111,61 @@ func (w *httpSide) handler() http.Handler {
 // request is a request of somebody who was let in.
 type request struct {
 	*http.Request
-	out http.ResponseWriter
+	out    http.ResponseWriter
+	budget *fair.Holder // pays for what of the request is in memory
 	speaker
 }
 
 // guard lets in who may, a limited number at a time.
-func (w *httpSide) guard(serve func(*request)) http.Handler {
+func (w *httpSide) guard(slots *fair.Places, serve func(*request)) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		r := &request{Request: in, out: out}
 		name, password, given := credentials(in)
-		if r.speaker = w.login(name, password, given); r.speaker == nil {
-			out.Header().Set("WWW-Authenticate", `Bearer realm="seen"`)
-			out.Header().Add("WWW-Authenticate", `Basic realm="seen"`)
-			r.fail(http.StatusUnauthorized, "a password is needed: Authorization: Bearer PASSWORD, or Basic with user and password")
+		var err error
+		if r.speaker, err = w.login(in, name, password, given); err != nil {
+			r.refuseLogin(err)
 			return
 		}
 		if !given && !w.knows(in.Host) {
 			r.fail(http.StatusMisdirectedRequest, fmt.Sprintf("the name %q is not one of this server; ask by IP address or localhost, or start it with --http-host", in.Host))
 			return
 		}
-		select {
-		case w.slots <- struct{}{}:
-			defer func() { <-w.slots }()
-		default:
+		guest := w.server.guestOf(out, in)
+		if guest.conn != nil {
+			guest.conn.known.Store(true)
+		}
+		place, err := slots.Take(fair.KeyOf(in.RemoteAddr), guest, w.server.config.Now())
+		if err != nil {
 			out.Header().Set("Retry-After", "1")
-			r.fail(http.StatusServiceUnavailable, fmt.Sprintf("%d requests are being worked on; try again", maxHTTPRequests))
+			r.fail(http.StatusServiceUnavailable, fmt.Sprintf("%d requests are being worked on; try again", slots.Len()))
 			return
 		}
+		if i, ok := r.speaker.(*inside); ok {
+			i.until(in.Context())
+		}
+		defer place.Leave()
+		r.budget = w.server.buffers.Holder(nil, guest.Evict)
+		defer r.budget.Close()
 		serve(r)
 	})
+}
+
+// refuseLogin answers a request of which nobody knows whose it is.
+func (r *request) refuseLogin(err error) {
+	var tooMany *tooManyFailures
+	switch {
+	case errors.As(err, &tooMany):
+		r.out.Header().Set("Retry-After", strconv.Itoa(tooMany.seconds()))
+		r.fail(http.StatusTooManyRequests, err.Error())
+	case errors.Is(err, errFar):
+		r.fail(http.StatusForbidden, denied)
+	case errors.Is(err, errWrong):
+		r.out.Header().Set("WWW-Authenticate", `Bearer realm="seen"`)
+		r.out.Header().Add("WWW-Authenticate", `Basic realm="seen"`)
+		r.fail(http.StatusUnauthorized, "a password is needed: Authorization: Bearer PASSWORD, or Basic with user and password")
+	default: // the client has gone
+		r.fail(http.StatusServiceUnavailable, err.Error())
+	}
 }
 
 // credentials returns what the request says about who sends it. A bearer token is
@@ -241,7 +274,7 @@ func (r *request) reply(status int, body any) {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
 	}
 	r.header(status)
-	_, _ = r.out.Write(append(b, '\n'))
+	_, _ = r.out.Write(append(b, '\n')) // if the client has gone, there is nobody to tell
 }
 
 func (r *request) header(status int) {
@@ -256,5 +289,5 @@ func plain(out http.ResponseWriter, status int, text string) {
 	out.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	out.Header().Set("X-Content-Type-Options", "nosniff")
 	out.WriteHeader(status)
-	_, _ = out.Write([]byte(text + "\n"))
+	_, _ = out.Write([]byte(text + "\n")) // if the client has gone, there is nobody to tell
 }

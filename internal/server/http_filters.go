@@ -1,10 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"seen/internal/resp"
+	"seen/sketch"
 )
 
 // httpBatch is the number of keys that one command adds or checks.
@@ -113,9 +116,17 @@ type filterState struct {
 	Type      string             `json:"type"`
 	ExpiresIn *float64           `json:"expires_in,omitempty"` // seconds
 	Info      map[string]float64 `json:"info"`
+	Errors    *filterErrors      `json:"errors,omitempty"` // of Bloom filters
 }
 
-func showFilter(r *request) {
+// filterErrors says how often a filter errs.
+type filterErrors struct {
+	Now   float64 `json:"now"`
+	Asked float64 `json:"asked"`
+	Past  bool    `json:"past"` // now is above asked
+}
+
+func (w *httpSide) showFilter(r *request) {
 	kind := r.kind()
 	if kind == nil {
 		return
@@ -132,6 +143,7 @@ func showFilter(r *request) {
 		}
 		state.Info[strings.ReplaceAll(strings.ToLower(info.Elems[i].Text), " ", "_")] = number
 	}
+	state.Errors = w.server.errorsOf(r.name()) // who may ask for the information may know this too
 	ttl, ok := r.must("PTTL", r.name())
 	if !ok {
 		return
@@ -217,8 +229,10 @@ func (c *filterConfig) words(name string) ([]string, error) {
 		return []string{"CMS.INITBYPROB", name, real(c.ErrorRate), real(c.Probability)}, nil
 	case "topk":
 		words = []string{"TOPK.RESERVE", name, whole(c.K)}
-		if c.Width > 0 || c.Depth > 0 || c.Decay > 0 {
-			words = append(words, whole(c.Width), whole(c.Depth), real(c.Decay))
+		// The defaults of the command are those of another system, and too small for most.
+		// A k that there cannot be is left to the command.
+		if size, err := sketch.DefaultTopK(int(min(c.K, math.MaxInt32))); err == nil {
+			words = append(words, whole(cmp.Or(c.Width, uint64(size.Width))), whole(cmp.Or(c.Depth, uint64(size.Depth))), real(cmp.Or(c.Decay, size.Decay)))
 		}
 	default:
 		return nil, fmt.Errorf("type %q is none of bloom, cuckoo, countmin, topk", c.Type)
@@ -254,7 +268,12 @@ func wrongConfig(err error) string {
 const maxConfigBytes = 16 << 10
 
 func makeFilter(r *request) {
-	decoder := json.NewDecoder(http.MaxBytesReader(r.out, r.Body, maxConfigBytes))
+	body, err := r.content(maxConfigBytes)
+	if err != nil {
+		r.fail(http.StatusUnsupportedMediaType, err.Error())
+		return
+	}
+	decoder := json.NewDecoder(body)
 	decoder.DisallowUnknownFields()
 	var c filterConfig
 	if err := decoder.Decode(&c); err != nil {

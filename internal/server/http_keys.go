@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 
+	"seen/internal/fair"
 	"seen/internal/resp"
 )
 
@@ -40,7 +42,11 @@ func checkKeys(r *request) {
 // eachBatch runs the command for all keys of the body, some at a time, and answers
 // with the list of what it said for each, under the name given.
 func (r *request) eachBatch(name string, command []string) {
-	keys, err := newKeyReader(r.Header.Get("Content-Type"), http.MaxBytesReader(r.out, r.Body, maxBodyBytes))
+	body, err := r.content(maxBodyBytes)
+	var keys keyReader
+	if err == nil {
+		keys, err = newKeyReader(r.Header.Get("Content-Type"), body)
+	}
 	if err != nil {
 		r.fail(http.StatusUnsupportedMediaType, err.Error())
 		return
@@ -55,6 +61,7 @@ func (r *request) eachBatch(name string, command []string) {
 	)
 	for more := true; more; {
 		batch.reset(command)
+		body.settle(answerBytes * len(answers)) // the keys before are done with
 		more, err = batch.fill(keys, maxBodyKeys-len(answers))
 		if len(batch.args) > len(command) && err == nil {
 			var status int
@@ -147,8 +154,12 @@ func (r *request) run(b *batch, answers *[]bool, n int) (status int, err error) 
 func bodyStatus(err error) int {
 	var tooLong *http.MaxBytesError
 	switch {
-	case errors.Is(err, errTooMany), errors.As(err, &tooLong):
+	case errors.Is(err, errTooMany), errors.Is(err, errBodyLong), errors.As(err, &tooLong):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, fair.ErrBudget):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout
 	case errors.Is(err, errBody):
 		return http.StatusBadRequest
 	}
@@ -180,5 +191,5 @@ func (r *request) answer(name string, answers []bool) {
 	out = strconv.AppendInt(out, int64(yes), 10)
 	out = append(out, "}\n"...)
 	r.header(http.StatusOK)
-	_, _ = r.out.Write(out)
+	_, _ = r.out.Write(out) // if the client has gone, there is nobody to tell
 }

@@ -41,6 +41,13 @@ func newContract(t *testing.T, handler http.Handler) *contract {
 	return &contract{router: router, handler: handler, asked: map[string]bool{}}
 }
 
+// localRequest returns a request as a client on this machine sends it.
+func localRequest(method, target string, body io.Reader) *http.Request {
+	r := httptest.NewRequest(method, target, body)
+	r.RemoteAddr = "127.0.0.1:4711"
+	return r
+}
+
 // webRequest is a request to the JSON side.
 type webRequest struct {
 	method, path, kind, body string
@@ -53,7 +60,7 @@ type webRequest struct {
 func (c *contract) do(t *testing.T, a webRequest) *httptest.ResponseRecorder {
 	t.Helper()
 	make := func() *http.Request {
-		r := httptest.NewRequest(a.method, "http://127.0.0.1:6390"+a.path, strings.NewReader(a.body))
+		r := localRequest(a.method, "http://127.0.0.1:6390"+a.path, strings.NewReader(a.body))
 		if a.kind != "" {
 			r.Header.Set("Content-Type", a.kind)
 		}
@@ -279,7 +286,7 @@ func TestHTTPSafety(t *testing.T) {
 		{closed, webRequest{method: "GET", path: "/readyz"}, 200},
 	} {
 		out := httptest.NewRecorder()
-		r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, strings.NewReader(c.body))
+		r := localRequest(c.method, "http://127.0.0.1"+c.path, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.kind)
 		for name, value := range c.header {
 			r.Header.Set(name, value)

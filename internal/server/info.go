@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	memory "seen/internal/pages"
 	"seen/internal/store"
 )
 
@@ -52,7 +53,7 @@ func info(c *call) {
 	if len(c.args) == 1 {
 		wantDefault(wanted)
 	}
-	c.after(c.store().Last())
+	c.after(c.store().Shown())
 	c.out.Verbatim("txt", c.server.info(wanted))
 }
 
@@ -112,7 +113,7 @@ func infoClients(s *Server, line func(string, any)) {
 	line("cluster_connections", 0)
 	line("maxclients", s.maxClients.Load())
 	line("client_recent_max_output_buffer", waiting)
-	line("client_buffers_total", s.buffers.n.Load())
+	line("client_buffers_total", s.buffers.Used())
 	line("blocked_clients", 0)
 	line("tracking_clients", 0)
 }
@@ -126,6 +127,8 @@ func infoMemory(s *Server, line func(string, any)) {
 	line("used_memory_dataset", used)
 	line("used_memory_heap", m.HeapAlloc)
 	line("used_memory_rss", m.Sys+used)
+	line("total_system_memory", memory.Machine())
+	line("total_system_memory_human", human(memory.Machine()))
 	line("maxmemory", s.store.MaxMemory())
 	line("maxmemory_human", human(s.store.MaxMemory()))
 	line("maxmemory_policy", "noeviction")
@@ -165,6 +168,16 @@ func infoPersistence(s *Server, line func(string, any)) {
 	line("aof_enabled", 1)
 	line("aof_rewrite_in_progress", 0)
 	line("aof_last_write_status", failed)
+	stats, scrubbed, folder := s.store.Stats(), int64(-1), "ok"
+	if !stats.Scrubbed.IsZero() {
+		scrubbed = stats.Scrubbed.Unix()
+	}
+	if stats.Ground != nil {
+		folder = "lost"
+	}
+	line("data_folder", folder)
+	line("scrub_last_pass_time", scrubbed)
+	line("scrub_damaged_files", stats.Damaged)
 	line("log_last_operation", uint64(s.store.Last()))
 	line("log_pending_operations", uint64(s.store.Last()-durable))
 }
@@ -180,6 +193,7 @@ func infoStats(s *Server, line func(string, any)) {
 	line("total_commands_processed", calls)
 	line("total_net_input_bytes", s.received.Load())
 	line("total_net_output_bytes", s.sent.Load())
+	line("evicted_clients", s.clients.evicted.Load())
 	line("rejected_connections", s.clients.rejected.Load())
 	line("client_output_buffer_limit_disconnections", s.clients.slow.Load())
 	line("total_error_replies", rejected+failed)
@@ -188,6 +202,7 @@ func infoStats(s *Server, line func(string, any)) {
 	line("acl_access_denied_key", s.acl.log.denied("key"))
 	line("expired_keys", s.store.Stats().Expired)
 	line("evicted_keys", 0)
+	line("filters_past_error_rate", s.above.count())
 	line("pubsub_channels", 0)
 	line("pubsub_patterns", 0)
 }

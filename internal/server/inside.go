@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 
 	"seen/internal/resp"
 )
@@ -13,11 +15,19 @@ type inside struct{ conn *conn }
 // newInside returns a client with the rights of a user that speaks version 3 of the
 // protocol.
 func (s *Server) newInside(u *user) *inside {
-	c := &conn{server: s, authenticated: true}
+	c := &conn{server: s, life: s.cutting, budget: s.buffers.Holder(nil, nil)}
+	c.authenticated.Store(true)
+	c.work = s.store.NewWork(c.life)
 	c.user.Store(u)
 	c.out.Proto = 3
 	c.call = call{conn: c, out: &c.out}
 	return &inside{c}
+}
+
+// until has commands stop when ctx ends.
+func (i *inside) until(ctx context.Context) {
+	i.conn.life = ctx
+	i.conn.work = i.conn.server.store.NewWork(ctx)
 }
 
 // ask runs one command and returns its reply, once what it shows is durable.
@@ -26,9 +36,7 @@ func (i *inside) ask(args ...[]byte) (resp.Value, error) {
 	defer c.out.Reset(keepBuffer)
 	c.batch = append(c.batch[:0], parsed{c.server.table.find(args), args})
 	c.run()
-	if err := c.settle(); err != nil {
-		return resp.Value{}, fmt.Errorf("the log cannot be written, so that the outcome is not known: %w", err)
-	}
+	c.settle()
 	v, n, err := resp.ParseReply(c.out.Bytes())
 	if err == nil && n == 0 {
 		err = fmt.Errorf("the command %q gave no reply", args[0])
@@ -36,17 +44,23 @@ func (i *inside) ask(args ...[]byte) (resp.Value, error) {
 	return v, err
 }
 
-// speaker returns who speaks with a name and a password, or without them; nil if
-// they are wrong.
-func (s *Server) speaker(name, password string, given bool) speaker {
-	u := s.acl.nobody
+// speaker returns who speaks with a name and a password, or without them, or why
+// nobody does.
+func (s *Server) speaker(r *http.Request, name, password string, given bool) (speaker, error) {
+	from := s.placeOfRequest(r)
 	if given {
-		u = s.acl.authenticate(name, []byte(password))
-	} else if !s.acl.open() {
-		u = nil
+		u, err := s.acl.authenticate(r.Context(), name, []byte(password), from.key, from.far)
+		if err != nil {
+			return nil, err
+		}
+		return s.newInside(u), nil
 	}
-	if u == nil {
-		return nil
+	switch {
+	case !s.acl.open():
+		return nil, errWrong
+	case from.far:
+		s.noteFar(r.RemoteAddr)
+		return nil, errFar
 	}
-	return s.newInside(u)
+	return s.newInside(s.acl.nobody), nil
 }

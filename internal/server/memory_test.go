@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,6 +77,34 @@ func TestMemoryLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// The headers of dumps are held against the limit before anything is made of them: 38
+// bytes ask for 8 GiB.
+func TestMemoryLimitOfHeaders(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	le := binary.LittleEndian
+	cuckoo := le.AppendUint64(le.AppendUint64(nil, 1), 1<<32) // keys, buckets
+	cuckoo = le.AppendUint64(le.AppendUint64(cuckoo, 0), 1)   // removed, sub-filters
+	cuckoo = le.AppendUint16(le.AppendUint16(le.AppendUint16(cuckoo, 2), 20), 1)
+	s.store.SetMaxMemory(0)
+	c.must("BF.RESERVE", "large", "0.01", "200000000", "LAYOUT", "redisbloom")
+	c.must("BF.RESERVE", "ours", "0.01", "200000000")
+	redis, ours := c.do("BF.SCANDUMP", "large", "0").Elems[1].Text, c.do("BF.SCANDUMP", "ours", "0").Elems[1].Text
+	c.want(":2", "DEL", "large", "ours")
+	s.store.SetMaxMemory(64 << 20)
+	for _, args := range [][]string{
+		{"CF.LOADCHUNK", "k", "1", string(cuckoo)},
+		{"BF.LOADCHUNK", "k", "1", redis},
+		{"BF.LOADCHUNK", "k", "1", ours},
+	} {
+		c.want("-"+outOfMemory, args...)
+		if s.store.Len() != 0 || s.store.Memory() != 0 {
+			t.Fatalf("%q has made something", args)
+		}
+	}
+	c.want("-"+outOfMemory, "CMS.INITBYPROB", "k", "0.0000001", "0.01")
 }
 
 // A window takes its memory when keys come.

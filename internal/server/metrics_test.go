@@ -12,7 +12,7 @@ import (
 func scrape(t *testing.T, s *testServer) string {
 	t.Helper()
 	out := httptest.NewRecorder()
-	s.HTTP(HTTPConfig{}).ServeHTTP(out, httptest.NewRequest("GET", "http://127.0.0.1/metrics", nil))
+	s.HTTP(HTTPConfig{}).ServeHTTP(out, localRequest("GET", "http://127.0.0.1/metrics", nil))
 	if out.Code != 200 {
 		t.Fatalf("%d %s", out.Code, out.Body)
 	}

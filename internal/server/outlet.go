@@ -4,8 +4,11 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"seen/internal/fair"
 )
 
 // errSlow says that more replies wait for a client than it may leave waiting.
@@ -20,14 +23,18 @@ var errSlow = errors.New("server: the client does not take its replies")
 type outlet struct {
 	net.Conn
 	server *Server
+	budget *fair.Holder       // pays for what is kept
 	try    func(b []byte) int // writes what the socket takes without waiting
+	raw    syscall.RawConn    // nil: it has none
+
+	// when the socket last took something, in Unix nanoseconds, while something is left; 0 otherwise
+	since atomic.Int64
 
 	mu      sync.Mutex
 	idle    sync.Cond // nothing is left to be written
 	kept    []byte    // what waits behind what the goroutine is writing
 	left    int       // bytes that wait, with those
 	writing bool      // the goroutine exists
-	since   time.Time // the last time that the socket took something, while writing
 	err     error
 }
 
@@ -36,7 +43,7 @@ func newOutlet(s *Server, socket net.Conn) *outlet {
 	o.idle.L = &o.mu
 	if sc, ok := socket.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
-			o.try = attempt(raw)
+			o.try, o.raw = attempt(raw), raw
 		}
 	}
 	return o
@@ -62,7 +69,7 @@ func (o *outlet) Write(b []byte) (int, error) {
 		}
 	}
 	rest := b[n:]
-	if o.left+len(rest) > o.server.config.Limits.Output || !o.server.buffers.take(len(rest)) {
+	if o.left+len(rest) > o.server.config.Limits.Output || !o.budget.Take(len(rest)) {
 		o.err = errSlow
 		o.server.clients.slow.Add(1)
 		_ = o.Conn.Close() // wakes the goroutine, which may wait for the client for ever
@@ -72,7 +79,7 @@ func (o *outlet) Write(b []byte) (int, error) {
 	o.left += len(rest)
 	if !o.writing {
 		o.writing = true
-		o.since = o.server.config.Now()
+		o.since.Store(o.server.config.Now().UnixNano())
 		go o.drain()
 	}
 	return len(b), nil
@@ -92,8 +99,9 @@ func (o *outlet) drain() {
 			o.err = err
 		}
 	}
-	o.server.buffers.give(o.left)
+	o.budget.Give(o.left)
 	o.left, o.kept, o.writing = 0, nil, false
+	o.since.Store(0)
 	o.idle.Broadcast()
 }
 
@@ -103,8 +111,8 @@ func (o *outlet) pass(b []byte) error {
 		n, err := o.Conn.Write(b[:min(len(b), 64<<10)])
 		o.mu.Lock()
 		o.left -= n
-		o.server.buffers.give(n)
-		o.since = o.server.config.Now()
+		o.budget.Give(n)
+		o.since.Store(o.server.config.Now().UnixNano())
 		o.mu.Unlock()
 		if err != nil {
 			return err
@@ -113,6 +121,9 @@ func (o *outlet) pass(b []byte) error {
 	}
 	return nil
 }
+
+// gone reports whether the client has closed its side.
+func (o *outlet) gone() bool { return o.raw != nil && gone(o.raw) }
 
 // waiting returns how many bytes wait for the client.
 func (o *outlet) waiting() int {
@@ -124,12 +135,11 @@ func (o *outlet) waiting() int {
 // stalledFor returns for how long the client has not taken anything of what waits
 // for it.
 func (o *outlet) stalledFor(now time.Time) time.Duration {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.writing {
+	since := o.since.Load()
+	if since == 0 {
 		return 0
 	}
-	return now.Sub(o.since)
+	return now.Sub(time.Unix(0, since))
 }
 
 // finish waits until everything is written, or the connection has failed.

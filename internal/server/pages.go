@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -13,21 +15,35 @@ type pages struct {
 	board *board
 }
 
-// Enter returns who has a name and a password, nil if they are wrong.
-func (p *pages) Enter(name, password string) web.Visitor {
-	u := p.acl.authenticate(name, []byte(password))
-	if u == nil {
-		return nil
+// Enter returns who has a name and a password, or why nobody does.
+func (p *pages) Enter(r *http.Request, name, password string) (web.Visitor, error) {
+	from := p.placeOfRequest(r)
+	u, err := p.acl.authenticate(r.Context(), name, []byte(password), from.key, from.far)
+	var tooMany *tooManyFailures
+	switch {
+	case errors.Is(err, errWrong):
+		return nil, &web.Refused{Status: http.StatusUnauthorized, Text: "The name or the password is wrong."}
+	case errors.As(err, &tooMany):
+		return nil, &web.Refused{Status: http.StatusTooManyRequests, Text: fmt.Sprintf("Too many log-ins from your address have failed. Try again in %d s.", tooMany.seconds())}
+	case errors.Is(err, errFar):
+		return nil, &web.Refused{Status: http.StatusForbidden, Text: denied}
+	case err != nil:
+		return nil, err
 	}
-	return &visitor{pages: p, user: u, passwords: u.rights.Load().passwords}
+	return &visitor{pages: p, user: u, far: from.far, passwords: u.rights.Load().passwords}, nil
 }
 
-// Anybody returns the user default if it needs no password.
-func (p *pages) Anybody() web.Visitor {
+// Anybody returns the default user if it needs no password, and an error if that is not
+// for clients of other machines.
+func (p *pages) Anybody(r *http.Request) (web.Visitor, error) {
 	if !p.acl.open() {
-		return nil
+		return nil, nil
 	}
-	return &visitor{pages: p, user: p.acl.nobody, open: true}
+	if p.placeOfRequest(r).far {
+		p.noteFar(r.RemoteAddr)
+		return nil, &web.Refused{Status: http.StatusForbidden, Text: denied}
+	}
+	return &visitor{pages: p, user: p.acl.nobody, open: true}, nil
 }
 
 // Done is closed when the server is about to end.
@@ -38,6 +54,7 @@ type visitor struct {
 	*pages
 	user      *user
 	open      bool // nobody has asked for a password
+	far       bool // came in from another machine
 	passwords []passwordHash
 }
 
@@ -51,7 +68,7 @@ func (v *visitor) Valid() bool {
 	if v.open {
 		return v.acl.open()
 	}
-	return v.acl.get(v.user.name) == v.user && r.enabled && slices.Equal(r.passwords, v.passwords)
+	return v.acl.get(v.user.name) == v.user && r.enabled && slices.Equal(r.passwords, v.passwords) && !(v.far && r.open)
 }
 
 // Overview returns the filters that the user may read.
@@ -60,7 +77,8 @@ func (v *visitor) Overview() (o web.Overview, err error) {
 	if d, _ := r.check(v.table.find([][]byte{[]byte("SCAN")}), [][]byte{[]byte("SCAN"), []byte("0")}); d != denyNothing {
 		return o, &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.name + " may not list filters; that takes the right to SCAN."}
 	}
-	o.Filters, o.At = v.board.show(v.store, v.config.Now())
+	o.Filters, o.Others, o.At = v.board.show(v.store, v.config.Now())
+	o.Partial = o.Others > 0
 	if !r.allKeys || !r.all {
 		readable := map[string]bool{} // types that the user may ask about
 		for _, k := range valueKinds {
@@ -70,6 +88,7 @@ func (v *visitor) Overview() (o web.Overview, err error) {
 		o.Filters = slices.DeleteFunc(slices.Clone(o.Filters), func(f *web.Filter) bool {
 			return !readable[f.Type] || !r.allKeys && !r.mayUse([]byte(f.Name), reads)
 		})
+		o.Others = 0 // which of them the user may read is not known
 	}
 	if d, _ := r.check(v.table.byName["info"], [][]byte{[]byte("INFO")}); d == denyNothing {
 		stats := v.store.Stats()

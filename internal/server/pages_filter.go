@@ -91,7 +91,7 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 	}
 	d := &web.Detail{Filter: describe(value), Created: value.Created()}
 	d.Name, d.Bytes, d.Expires, d.Hits = name, value.Bytes(), value.Expires(), math.NaN()
-	rows, _ := v.board.show(v.store, v.config.Now())
+	rows, _, _ := v.board.show(v.store, v.config.Now())
 	for _, row := range rows {
 		if row.Name == name {
 			d.Adds, d.Checks, d.Hits = row.Adds, row.Checks, row.Hits
@@ -262,11 +262,11 @@ func (v *visitor) Compare(a, b string) (*web.Comparison, error) {
 		return nil, &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.name + " may not compare filters."}
 	}
 	c := &web.Comparison{A: a, B: b}
-	overlap, err := v.store.Overlap(filters[0], filters[1])
+	overlap, err := v.store.Overlap(nil, filters[0], filters[1])
 	if err != nil {
 		return nil, &web.Refused{Status: http.StatusBadRequest, Text: "They cannot be compared: " + reason(err) + "."}
 	}
-	c.KeysA, c.KeysB = sizing.Estimate{Value: float64(filters[0].Info().Added)}, sizing.Estimate{Value: float64(filters[1].Info().Added)}
+	c.KeysA, c.KeysB = overlap.A, overlap.B
 	c.Union, c.Intersection, c.Jaccard = overlap.Union, overlap.Intersection, overlap.Jaccard
 	return c, nil
 }

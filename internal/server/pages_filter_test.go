@@ -15,11 +15,16 @@ import (
 	"seen/internal/store"
 	"seen/internal/web"
 	"seen/interop"
+	"seen/sizing"
 )
 
 func visitorOf(t *testing.T, s *testServer) *visitor {
 	t.Helper()
-	return (&pages{s.Server, &s.board}).Anybody().(*visitor)
+	v, err := (&pages{s.Server, &s.board}).Anybody(localRequest("GET", "/", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(*visitor)
 }
 
 // What a visitor does is what the commands do, for every type.
@@ -199,7 +204,10 @@ func TestVisitorRights(t *testing.T) {
 		s.run(t, "BF.ADD", name, "x")
 	}
 	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~a:*", "+@read")
-	v := (&pages{s.Server, &s.board}).Enter("ann", "one")
+	v, err := (&pages{s.Server, &s.board}).Enter(localRequest("GET", "/", nil), "ann", "one")
+	if err != nil {
+		t.Fatal(err)
+	}
 	d, err := v.Filter("a:1")
 	if err != nil || d.May != (web.May{Check: true}) {
 		t.Fatalf("%+v, %v", d, err)
@@ -235,12 +243,22 @@ func TestVisitorCompares(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, e := range map[string]struct{ is, stdErr, want float64 }{
-		"union": {c.Union.Value, c.Union.StdErr, 4000}, "intersection": {c.Intersection.Value, c.Intersection.StdErr, 2000},
+		"a": {c.KeysA.Value, c.KeysA.StdErr, 3000}, "b": {c.KeysB.Value, c.KeysB.StdErr, 3000}, "union": {c.Union.Value, c.Union.StdErr, 4000}, "intersection": {c.Intersection.Value, c.Intersection.StdErr, 2000},
 		"Jaccard": {c.Jaccard.Value, c.Jaccard.StdErr, 0.5},
 	} {
 		if !(math.Abs(e.is-e.want) < 5*e.stdErr && e.stdErr < e.want/10) {
 			t.Errorf("%s is %v ± %v, not %v", what, e.is, e.stdErr, e.want)
 		}
+	}
+	// By the same calculation as the commands, and "seen compare" of the files.
+	for command, e := range map[string]sizing.Estimate{"BF.UNIONCARD": c.Union, "BF.INTERCARD": c.Intersection} {
+		got, err := s.newInside(s.acl.nobody).ask([]byte(command), []byte("a"), []byte("b"))
+		if err != nil || got.Int != int64(math.Round(e.Value)) {
+			t.Errorf("%s says %v, %v, the page %v", command, got, err, e)
+		}
+	}
+	if e := c.KeysA.Value + c.KeysB.Value - c.Union.Value; math.Abs(e-c.Intersection.Value) > 1e-6 {
+		t.Errorf("%v and %v, of which %v in both and %v in one of them", c.KeysA, c.KeysB, c.Intersection, c.Union)
 	}
 	for _, other := range []string{"other", "none"} {
 		if _, err := v.Compare("a", other); err == nil {

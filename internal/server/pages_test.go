@@ -54,7 +54,7 @@ func TestOverviewSaysWhatCommandsSay(t *testing.T) {
 	s.run(t, keysOf("CF.INSERT cuckoo ITEMS", 0, 500)...)
 	s.run(t, "CMS.INCRBY", "counts", "a", "5")
 	s.run(t, "TOPK.ADD", "best", "a", "b", "a")
-	v := (&pages{s.Server, &s.board}).Anybody()
+	v := visitorOf(t, s)
 	s.clock.advance(10 * time.Second)
 	o, err := v.Overview()
 	if err != nil || len(o.Filters) != 7 {
@@ -63,7 +63,7 @@ func TestOverviewSaysWhatCommandsSay(t *testing.T) {
 	api := s.HTTP(HTTPConfig{})
 	for _, f := range o.Filters {
 		out := httptest.NewRecorder()
-		api.ServeHTTP(out, httptest.NewRequest("GET", "http://127.0.0.1/v1/filters/"+f.Name, nil))
+		api.ServeHTTP(out, localRequest("GET", "http://127.0.0.1/v1/filters/"+f.Name, nil))
 		var state struct {
 			Type string
 			Info map[string]float64
@@ -122,10 +122,18 @@ func TestOverviewRights(t *testing.T) {
 	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~a:*", "+@read", "-cf.info")
 	s.run(t, "ACL", "SETUSER", "bob", "on", ">two", "~*", "-@all")
 	p := &pages{s.Server, &s.board}
-	if p.Anybody() != nil || p.Enter("ann", "two") != nil || p.Enter("nobody", "") != nil {
+	r := localRequest("GET", "/", nil)
+	enter := func(name, password string) web.Visitor {
+		v, err := p.Enter(r, name, password)
+		if (v == nil) == (err == nil) {
+			t.Fatalf("%s: %v, %v", name, v, err)
+		}
+		return v
+	}
+	if v, err := p.Anybody(r); v != nil || err != nil || enter("ann", "two") != nil || enter("nobody", "") != nil {
 		t.Error("somebody came in without the right password")
 	}
-	ann, bob := p.Enter("ann", "one"), p.Enter("bob", "two")
+	ann, bob := enter("ann", "one"), enter("bob", "two")
 	o, err := ann.Overview()
 	if err != nil || len(o.Filters) != 2 || o.Memory != 0 {
 		t.Errorf("ann sees %d filters and %d bytes, %v", len(o.Filters), o.Memory, err)
@@ -133,7 +141,7 @@ func TestOverviewRights(t *testing.T) {
 	if _, err := bob.Overview(); err == nil || err.(*web.Refused).Status != http.StatusForbidden {
 		t.Errorf("bob: %v", err)
 	}
-	if o, err := p.Enter("default", "sesame").Overview(); err != nil || len(o.Filters) != 4 || o.Memory == 0 {
+	if o, err := enter("default", "sesame").Overview(); err != nil || len(o.Filters) != 4 || o.Memory == 0 {
 		t.Errorf("default sees %d filters and %d bytes, %v", len(o.Filters), o.Memory, err)
 	}
 	if !ann.Valid() || !bob.Valid() {
@@ -154,7 +162,7 @@ func TestPagesByHTTP(t *testing.T) {
 	site := s.HTTP(HTTPConfig{})
 	cookie := ""
 	do := func(method, path string, form url.Values) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(form.Encode()))
+		r := localRequest(method, "http://127.0.0.1"+path, strings.NewReader(form.Encode()))
 		if method == "POST" {
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
@@ -208,7 +216,7 @@ func TestAllOfHTTPIsProtected(t *testing.T) {
 		{"POST", "/filter/delete?name=a", "https://evil.example", 403}, {"POST", "/filter/delete?name=a", "", 403}, {"PUT", "/filter", "", 403},
 		{"GET", "//evil.example/..", "", 307}, {"GET", "/x/../y", "", 307}, {"GET", "/nowhere", "", 404},
 	} {
-		r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, nil)
+		r := localRequest(c.method, "http://127.0.0.1"+c.path, nil)
 		if c.origin != "" {
 			r.Header.Set("Origin", c.origin)
 		}
@@ -220,6 +228,40 @@ func TestAllOfHTTPIsProtected(t *testing.T) {
 		}
 		if to := h.Get("Location"); strings.HasPrefix(to, "//") || strings.Contains(to, ":") {
 			t.Errorf("%s leads to %s", c.path, to)
+		}
+	}
+}
+
+// Where there are very many filters the overview has the largest, and all others have
+// their pages.
+func TestOverviewOfTheLargest(t *testing.T) {
+	defer func(n int) { maxOnBoard = n }(maxOnBoard)
+	maxOnBoard = 2
+	s := start(t, func(c *Config) { c.Password = "sesame" })
+	for i, name := range []string{"a", "b", "c", "d", "e"} {
+		s.run(t, "BF.RESERVE", name, "0.01", fmt.Sprint(1000*(i+1)))
+	}
+	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~e", "+@read")
+	p, r := &pages{s.Server, &s.board}, localRequest("GET", "/", nil)
+	for _, c := range []struct {
+		name, password  string
+		listed, unknown int
+	}{{"default", "sesame", 2, 3}, {"ann", "one", 1, 0}} {
+		v, err := p.Enter(r, c.name, c.password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := v.Overview()
+		if err != nil || len(o.Filters) != c.listed || o.Others != c.unknown || !o.Partial {
+			t.Errorf("%s: %d filters and %d others, %v", c.name, len(o.Filters), o.Others, err)
+		}
+		for _, f := range o.Filters {
+			if f.Name != "d" && f.Name != "e" {
+				t.Errorf("%s is listed", f.Name)
+			}
+		}
+		if d, err := v.Filter("a"); c.name == "default" && (err != nil || d.Capacity != 1000) {
+			t.Errorf("the page of a filter that is not listed: %v, %v", d, err)
 		}
 	}
 }

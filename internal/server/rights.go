@@ -57,6 +57,14 @@ func (r *rights) clone() *rights {
 	return &c
 }
 
+// work returns about how much work it is to try a password.
+func (r *rights) work() (n uint64) {
+	for _, p := range r.passwords {
+		n += p.work()
+	}
+	return n
+}
+
 // denial says why a user may not run a command.
 type denial uint8
 

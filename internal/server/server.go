@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"seen/internal/fair"
 	"seen/internal/store"
 )
 
@@ -28,6 +29,7 @@ type Server struct {
 	errors  errorStats
 	slowLog slowLog
 	board   board
+	above   above
 
 	received, sent atomic.Int64 // bytes
 
@@ -35,7 +37,10 @@ type Server struct {
 	maxClients  atomic.Int64 // settings that can change
 	idleLimit   atomic.Int64 // nanoseconds; 0: none
 
-	buffers counter // bytes of buffers beyond those that each connection begins with
+	wasOpen atomic.Bool  // the default user needed no password when users last changed
+	lastFar atomic.Int64 // when the log was last told of a client that was turned away
+
+	buffers *fair.Budget // bytes of buffers beyond those that each connection begins with
 	clients clients
 
 	mu        sync.Mutex
@@ -43,7 +48,7 @@ type Server struct {
 	tcpPort   int             // of the first listener that has one
 	stopping  chan struct{}   // closed when Shutdown begins
 	cutting   context.Context // ends when Shutdown does not wait any longer
-	cutNow    context.CancelFunc
+	cutNow    func()
 	running   sync.WaitGroup // connections, and what runs beside them
 }
 
@@ -63,21 +68,24 @@ func New(c Config) (*Server, error) {
 		listeners: map[net.Listener]bool{},
 		stopping:  make(chan struct{}),
 	}
-	s.acl = newACL(s.table, c.Password, c.ACLFile)
+	s.acl = newACL(s.table, c.Password, c.ACLFile, c.Now)
 	s.slowLog.init()
 	s.maxClients.Store(int64(c.Limits.Clients))
 	s.idleLimit.Store(int64(max(c.Limits.Idle, 0)))
-	s.cutting, s.cutNow = context.WithCancel(context.Background())
+	ctx, cut := context.WithCancelCause(context.Background())
+	s.cutting, s.cutNow = ctx, func() { cut(errEnding) }
 	settings := defaultFilterSettings()
 	s.filters.Store(&settings)
-	s.buffers.limit = int64(c.Limits.Buffers)
-	s.clients.init()
+	s.buffers = fair.NewBudget(int64(c.Limits.Buffers))
+	s.clients.init(c.Limits.Clients, c.Limits.each(c.Limits.Clients))
 	if err := s.ReloadACL(); err != nil {
 		return nil, err
 	}
 	if err := s.preset(c.Settings); err != nil {
 		return nil, err
 	}
+	s.wasOpen.Store(s.acl.open())
+	s.acl.changed = s.usersChanged
 	s.running.Go(s.watch)
 	return s, nil
 }
@@ -132,12 +140,13 @@ func (s *Server) event(level Level, message string, pairs ...any) {
 }
 
 // Serve takes connections from l until Shutdown, and then returns nil. It closes l.
-// A listener that other machines can reach is refused as long as everybody may use
-// the server, unless the configuration says that it may be insecure.
+// A listener that other machines can reach is refused while no password is needed,
+// unless the configuration says that the server may be insecure. Later every connection
+// is looked at: see exposure.go.
 func (s *Server) Serve(l net.Listener) error {
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && s.acl.open() && !s.config.Insecure {
+	if a := l.Addr(); !fair.Local(a) && s.acl.open() && !s.config.Insecure {
 		_ = l.Close() // it was never used
-		return fmt.Errorf("server: other machines can reach %s, and the user default needs no password; set one, use TLS, "+
+		return fmt.Errorf("server: other machines can reach %s, and the default user needs no password; set one, ask for certificates of clients, "+
 			"listen on 127.0.0.1, or allow it as insecure", a)
 	}
 	return s.serve(l, nil)
@@ -200,18 +209,22 @@ func (s *Server) welcome(socket net.Conn, config *tls.Config) {
 		c.tls = tls.Server(c.outlet, config)
 		c.socket = c.tls
 	}
-	if !s.clients.add(c, int(s.maxClients.Load())) {
+	if err := s.clients.add(c, s.config.Now()); err != nil {
 		// The socket is new: so few bytes fit into its buffer. If the client has
 		// gone, there is nobody to tell.
-		_, _ = c.outlet.Write([]byte("-ERR max number of clients reached\r\n"))
-		_ = socket.Close()
+		text := "-ERR max number of clients reached\r\n"
+		if err == fair.ErrAddress {
+			text = "-ERR max number of clients of one address reached\r\n"
+		}
+		_, _ = c.outlet.Write([]byte(text)) // if the client has gone, there is nobody to tell
+		c.cut()
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing() {
 		s.clients.remove(c)
-		_ = socket.Close()
+		c.cut()
 		return
 	}
 	s.running.Go(c.serve)
@@ -228,7 +241,8 @@ func (s *Server) closing() bool {
 
 // Shutdown ends the server: it takes no more connections and commands, lets those
 // end that run, sends their replies, and closes all connections. When ctx ends
-// before that, connections are cut, and its error is returned.
+// before that, connections are cut, what runs is stopped, and its error is returned;
+// what cannot be stopped at once is not waited for.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closing() {
@@ -256,9 +270,23 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, c := range s.clients.list() {
 		c.cut()
 	}
-	<-done
+	select {
+	case <-done:
+	case <-time.After(stopTime):
+		s.event(Warning, "commands still run that cannot be stopped", "connections", s.clients.count())
+	}
 	return ctx.Err()
 }
+
+// goneAfter is how long a command runs before it is looked whether the client, which
+// may have said all that it has to say, has closed its side: then it counts as gone.
+const goneAfter = 500 * time.Millisecond
+
+// stopTime is how long Shutdown waits, after its time is over, for commands to notice.
+const stopTime = 100 * time.Millisecond
+
+// errEnding is why commands stop when Shutdown does not wait any longer.
+var errEnding = errors.New("the server is about to end")
 
 // watch closes connections that have been idle, or have taken nothing, for too
 // long.
@@ -270,6 +298,7 @@ func (s *Server) watch() {
 		case <-ticker.C:
 			s.sweep(s.config.Now())
 			s.board.keep(s.store, s.config.Now())
+			s.above.keep(s, s.config.Now())
 		case <-s.stopping:
 			return
 		}
@@ -282,6 +311,8 @@ func (s *Server) sweep(now time.Time) {
 		switch {
 		case idle > 0 && c.idleSince(now) > idle:
 			c.cut()
+		case c.busyFor(now) > goneAfter && c.outlet.gone():
+			c.cut()
 		case limits.Stalled > 0 && c.outlet.stalledFor(now) > limits.Stalled:
 			s.event(Warning, "a client that takes no replies was dropped", "client", c.socket.RemoteAddr().String())
 			s.clients.slow.Add(1)
@@ -290,19 +321,8 @@ func (s *Server) sweep(now time.Time) {
 	}
 }
 
-// counter counts something that many share, up to a limit.
-type counter struct {
-	n     atomic.Int64
-	limit int64
+// setMaxClients changes the limit of connections. Those that there are stay.
+func (s *Server) setMaxClients(n int64) {
+	s.maxClients.Store(n)
+	s.clients.places.Limit(int(n), s.config.Limits.each(int(n)))
 }
-
-// take adds n, unless that would pass the limit.
-func (c *counter) take(n int) bool {
-	if c.n.Add(int64(n)) > c.limit {
-		c.n.Add(-int64(n))
-		return false
-	}
-	return true
-}
-
-func (c *counter) give(n int) { c.n.Add(-int64(n)) }

@@ -89,7 +89,7 @@ var settings = []setting{
 			return func() { s.acl.setPassword(value) }, ""
 		},
 	},
-	wholeNumber("maxclients", 1, math.MaxUint32, func(s *Server) int64 { return s.maxClients.Load() }, func(s *Server, n int64) { s.maxClients.Store(n) }),
+	wholeNumber("maxclients", 1, math.MaxUint32, func(s *Server) int64 { return s.maxClients.Load() }, (*Server).setMaxClients),
 	wholeNumber("timeout", 0, math.MaxInt32, func(s *Server) int64 { return s.idleLimit.Load() / int64(time.Second) },
 		func(s *Server, n int64) { s.idleLimit.Store(n * int64(time.Second)) }),
 	wholeNumber("slowlog-log-slower-than", -1, math.MaxInt64, func(s *Server) int64 { return s.slowLog.threshold.Load() },

@@ -9,7 +9,7 @@ const (
 
 var bfCommands = family([]string{"bloom"}, []command{
 	{
-		name: "bf.reserve", arity: -4, flags: writer, handle: bfReserve, since: "1.0.0", complexity: "O(1)",
+		name: "bf.reserve", arity: -4, flags: writer | flagHeavy, handle: bfReserve, since: "1.0.0", complexity: "O(1)",
 		summary:   "Makes an empty Bloom filter.",
 		arguments: arguments("key error_rate capacity [EXPANSION expansion] [NONSCALING] [LAYOUT seen|redisbloom]"),
 	},
@@ -59,40 +59,40 @@ var bfCommands = family([]string{"bloom"}, []command{
 		arguments: arguments("key"),
 	},
 	{
-		name: "bf.scandump", arity: 3, flags: reader, handle: bfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
+		name: "bf.scandump", arity: 3, flags: reader | flagHeavy, handle: bfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 		summary:   "Gives the next chunk of a Bloom filter.",
 		arguments: arguments("key iterator"),
 	},
 	{
-		name: "bf.loadchunk", arity: 4, flags: writer, handle: bfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
+		name: "bf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: bfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 		summary:   "Takes a chunk of a Bloom filter that BF.SCANDUMP has given.",
 		arguments: arguments("key iterator data"),
 	},
 	{
-		name: "bf.merge", arity: -3, flags: writer, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
+		name: "bf.merge", arity: -3, flags: writer | flagHeavy, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
 		complexity: "O(n * m), n filters of m bits",
 		summary:    "Makes a Bloom filter the union of itself and others.",
 		arguments:  arguments("destination source [source ...]"),
 	},
 	{
-		name: "bf.unioncard", arity: -2, flags: slowReader, first: 1, last: -1, step: 1, handle: bfUnionCard, since: "1.0.0",
+		name: "bf.unioncard", arity: -2, flags: slowReader | flagHeavy, first: 1, last: -1, step: 1, handle: bfUnionCard, since: "1.0.0",
 		complexity: "O(n * m), n filters of m bits",
 		summary:    "Estimates how many items are in any of several Bloom filters.",
 		arguments:  arguments("key [key ...]"),
 	},
 	{
-		name: "bf.intercard", arity: -2, flags: slowReader, first: 1, last: -1, step: 1, handle: bfInterCard, since: "1.0.0",
+		name: "bf.intercard", arity: -2, flags: slowReader | flagHeavy, first: 1, last: -1, step: 1, handle: bfInterCard, since: "1.0.0",
 		complexity: "O(2^n * m), n filters of m bits",
 		summary:    "Estimates how many items are in all of several Bloom filters.",
 		arguments:  arguments("key [key ...]"),
 	},
 	{
-		name: "bf.window", arity: 5, flags: writer, handle: bfWindow, since: "1.0.0", complexity: "O(1)",
+		name: "bf.window", arity: 5, flags: writer | flagHeavy, handle: bfWindow, since: "1.0.0", complexity: "O(1)",
 		summary:   "Makes an empty Bloom filter that forgets items a time after they were added.",
 		arguments: arguments("key error_rate capacity span"),
 	},
 	{
-		name: "bf.clear", arity: 2, flags: freeWriter, handle: bfClear, since: "1.0.0", complexity: "O(m), m bits",
+		name: "bf.clear", arity: 2, flags: freeWriter | flagHeavy, handle: bfClear, since: "1.0.0", complexity: "O(m), m bits",
 		summary:   "Makes a Bloom filter forget all items.",
 		arguments: arguments("key"),
 	},
@@ -163,7 +163,11 @@ func (c *call) added(p parsed, answers []bool, problem string) {
 
 // hasRun answers BF.EXISTS and BF.MEXISTS on one filter.
 func hasRun(c *call, batch []parsed) {
-	found := c.hasInBloom(batch[0].args[1], c.runKeys(batch))
+	found, ok := c.hasInBloom(batch[0].args[1], c.runKeys(batch))
+	if !ok { // and an answer is written: nobody waits for the others
+		c.ending = true
+		return
+	}
 	for _, p := range batch {
 		keys := len(p.args) - 2
 		if p.command.arity < 0 {

@@ -2,7 +2,7 @@ package server
 
 var cfCommands = family([]string{"cuckoo"}, []command{
 	{
-		name: "cf.reserve", arity: -3, flags: writer, handle: cfReserve, since: "1.0.0", complexity: "O(1)",
+		name: "cf.reserve", arity: -3, flags: writer | flagHeavy, handle: cfReserve, since: "1.0.0", complexity: "O(1)",
 		summary:   "Makes an empty cuckoo filter.",
 		arguments: arguments("key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] [LAYOUT seen|redisbloom]"),
 	},
@@ -47,7 +47,7 @@ var cfCommands = family([]string{"cuckoo"}, []command{
 		arguments: arguments("key item"),
 	},
 	{
-		name: "cf.compact", arity: -1, flags: freeWriter, handle: cfCompact, since: "1.0.0", complexity: "O(n), n items",
+		name: "cf.compact", arity: -1, flags: freeWriter | flagHeavy, handle: cfCompact, since: "1.0.0", complexity: "O(n), n items",
 		summary:   "Moves the items of a cuckoo filter into as few sub-filters as possible.",
 		arguments: arguments("key"),
 	},
@@ -62,12 +62,12 @@ var cfCommands = family([]string{"cuckoo"}, []command{
 		arguments: arguments("key"),
 	},
 	{
-		name: "cf.scandump", arity: 3, flags: reader, handle: cfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
+		name: "cf.scandump", arity: 3, flags: reader | flagHeavy, handle: cfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 		summary:   "Gives the next chunk of a cuckoo filter.",
 		arguments: arguments("key iterator"),
 	},
 	{
-		name: "cf.loadchunk", arity: 4, flags: writer, handle: cfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
+		name: "cf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: cfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 		summary:   "Takes a chunk of a cuckoo filter that CF.SCANDUMP has given.",
 		arguments: arguments("key iterator data"),
 	},

@@ -2,12 +2,12 @@ package server
 
 var cmsCommands = family([]string{"cms"}, []command{
 	{
-		name: "cms.initbydim", arity: 4, flags: writer, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
+		name: "cms.initbydim", arity: 4, flags: writer | flagHeavy, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
 		summary:   "Makes an empty count-min sketch of a given size.",
 		arguments: arguments("key width depth"),
 	},
 	{
-		name: "cms.initbyprob", arity: 4, flags: writer, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
+		name: "cms.initbyprob", arity: 4, flags: writer | flagHeavy, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
 		summary:   "Makes an empty count-min sketch of a given accuracy.",
 		arguments: arguments("key error probability"),
 	},
@@ -22,7 +22,7 @@ var cmsCommands = family([]string{"cms"}, []command{
 		arguments: arguments("key item [item ...]"),
 	},
 	{
-		name: "cms.merge", arity: -4, flags: writer, handle: cmsMerge, keys: mergedKeys, since: "2.0.0", complexity: "O(n * w * d), n sketches of d rows of w counters",
+		name: "cms.merge", arity: -4, flags: writer | flagHeavy, handle: cmsMerge, keys: mergedKeys, since: "2.0.0", complexity: "O(n * w * d), n sketches of d rows of w counters",
 		summary:   "Makes a count-min sketch the weighted sum of others.",
 		arguments: arguments("destination numkeys source [source ...] [WEIGHTS weight [weight ...]]"),
 	},

@@ -2,7 +2,7 @@ package server
 
 var topkCommands = family([]string{"topk"}, []command{
 	{
-		name: "topk.reserve", arity: -3, flags: writer, handle: topkReserve, since: "2.0.0", complexity: "O(k + w * d), d rows of w counters",
+		name: "topk.reserve", arity: -3, flags: writer | flagHeavy, handle: topkReserve, since: "2.0.0", complexity: "O(k + w * d), d rows of w counters",
 		summary:   "Makes an empty top-k.",
 		arguments: arguments("key k [width depth decay]"),
 	},
@@ -27,7 +27,7 @@ var topkCommands = family([]string{"topk"}, []command{
 		arguments: arguments("key item [item ...]"),
 	},
 	{
-		name: "topk.list", arity: -2, flags: slowReader, handle: topkList, since: "2.0.0", complexity: "O(k log k)",
+		name: "topk.list", arity: -2, flags: slowReader | flagHeavy, handle: topkList, since: "2.0.0", complexity: "O(k log k)",
 		summary:   "Lists the most frequent items.",
 		arguments: arguments("key [WITHCOUNT]"),
 	},

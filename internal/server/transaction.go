@@ -37,7 +37,7 @@ func (c *conn) queue(p parsed) {
 	case len(c.tx.queued) >= c.server.config.Limits.Queued:
 		c.reject(p, "ERR the transaction has too many commands")
 		return
-	case !c.server.buffers.take(size):
+	case !c.budget.Take(size):
 		c.reject(p, "ERR the buffers of all clients together are at their limit; make the transaction smaller or try again")
 		return
 	}
@@ -52,7 +52,7 @@ func (c *conn) queue(p parsed) {
 
 // discard ends the transaction without running it, and the watching.
 func (c *conn) discard() {
-	c.server.buffers.give(c.tx.bytes)
+	c.budget.Give(c.tx.bytes)
 	c.tx = transaction{}
 }
 
@@ -108,7 +108,7 @@ func watch(c *call) {
 			continue
 		}
 		size := len(name) + 64
-		if !c.server.buffers.take(size) {
+		if !c.budget.Take(size) {
 			c.out.Error("ERR the buffers of all clients together are at their limit; watch fewer keys or try again")
 			return
 		}
@@ -149,7 +149,9 @@ func runTransaction(c *call) {
 		return
 	}
 	tooLong := false
-	c.server.store.Atomically(func() {
+	c.busy.Store(c.server.config.Now().UnixNano())
+	defer c.busy.Store(0)
+	err := c.work.Atomically(changedBy(c.tx.queued), func() {
 		if c.changed() {
 			c.out.NullArray()
 			return
@@ -164,7 +166,7 @@ func runTransaction(c *call) {
 				c.reject(p, reason)
 				continue
 			}
-			c.counted(c.tx.queued[i:i+1], func() { c.handle(p.command) })
+			c.counted(c.tx.queued[i:i+1], func() { c.handle(p) })
 			if c.out.Len()-mark > c.server.config.Limits.Output {
 				// Nobody would take so much; but what has begun is done to its end.
 				c.out.Truncate(mark)
@@ -178,6 +180,9 @@ func runTransaction(c *call) {
 			c.server.clients.slow.Add(1)
 		}
 	})
+	if err != nil {
+		c.out.Error(storeError(err))
+	}
 	c.discard()
 }
 

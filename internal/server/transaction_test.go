@@ -58,11 +58,11 @@ func TestTransactionsAreBounded(t *testing.T) {
 	c.do("MULTI")
 	large := string(make([]byte, 10_000))
 	c.want("+QUEUED", "ECHO", large)
-	if used := s.buffers.n.Load(); used < 10_000 {
+	if used := s.buffers.Used(); used < 10_000 {
 		t.Errorf("%d bytes are accounted for", used)
 	}
 	c.do("DISCARD")
-	if used := s.buffers.n.Load(); used >= 10_000 {
+	if used := s.buffers.Used(); used >= 10_000 {
 		t.Errorf("%d bytes are accounted for after DISCARD", used)
 	}
 	for range 2 {
@@ -72,7 +72,7 @@ func TestTransactionsAreBounded(t *testing.T) {
 		}
 		c.do("EXEC")
 	}
-	if used := s.buffers.n.Load(); used >= 10_000 {
+	if used := s.buffers.Used(); used >= 10_000 {
 		t.Errorf("%d bytes are accounted for after EXEC", used)
 	}
 	huge := string(make([]byte, 45_000))

@@ -5,35 +5,86 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"path"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-)
-
-// completeName is the file that a backup has once all else of it is durable. Below
-// the line completeTitle it names every other file, after its size and a space.
-const (
-	completeName  = "COMPLETE"
-	completeTitle = "seen backup\n"
 )
 
 // Backup writes a copy of all values, as they are at one moment during the call, to
 // the folder dir, which must not exist or be empty. Everything goes on meanwhile.
 // What it has written is a data directory with one more file, COMPLETE; without that
 // it is good for nothing. It contains the secret: guard it like the original.
-func (s *Store) Backup(dir string) (err error) {
-	fsys := s.opts.FS
+//
+// All of the copy is read and verified before COMPLETE is written. The file of an array
+// that is missing or damaged is written again from memory. If the copy still is not
+// whole, there is none, and the error says what of it is missing or damaged.
+func (s *Store) Backup(ctx context.Context, dir string) error {
 	if err := s.log.stopped(); err != nil {
 		return err
 	}
-	if err := checkEmpty(fsys, dir); err != nil {
+	if err := checkEmpty(s.opts.FS, dir); err != nil {
 		return err
 	}
+	for again := false; ; again = true {
+		v, err := s.copyTo(ctx, dir)
+		if err == nil && len(v.Problems) == 0 {
+			return s.complete(dir, v)
+		}
+		if err == nil {
+			err = fmt.Errorf("store: the backup could not be restored, and is removed again: %w", v.err())
+		}
+		// Nothing but what was written here can be there.
+		if removeErr := emptyFolder(s.opts.FS, dir); removeErr != nil || ctx.Err() != nil || v == nil || again || !s.renew(v.damaged()) {
+			return errors.Join(err, removeErr)
+		}
+		s.opts.Events.Error(fmt.Errorf("store: found damaged by a backup, and is written again from memory: %w", v.err()))
+	}
+}
+
+// copyTo copies all there is and verifies the copy. Without a verification there is an
+// error.
+func (s *Store) copyTo(ctx context.Context, dir string) (*verifier, error) {
+	if err := s.copyAll(dir); err != nil {
+		return nil, err
+	}
+	v := newVerifier(ctx, s.opts.FS, dir, nil)
+	v.Backup = true
+	if err := v.run(); err != nil {
+		return nil, fmt.Errorf("store: backup: %w", err)
+	}
+	return v, nil
+}
+
+// err returns an error about all that is wrong.
+func (v *verifier) err() error {
+	const most = 10
+	var errs []error
+	for _, p := range v.Problems[:min(len(v.Problems), most)] {
+		errs = append(errs, p)
+	}
+	if more := len(v.Problems) - most; more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(errs...)
+}
+
+// damaged returns the numbers of the files of arrays that are missing or damaged.
+func (v *verifier) damaged() map[uint64]bool {
+	numbers := map[uint64]bool{}
+	for _, p := range v.Problems {
+		if p.number != 0 {
+			numbers[p.number] = true
+		}
+	}
+	return numbers
+}
+
+// copyAll copies all there is.
+func (s *Store) copyAll(dir string) error {
+	fsys := s.opts.FS
 	// A checkpoint first, so that the log to be copied is short.
 	if err := s.checkpoint(s.upToWritten); err != nil {
 		return err
@@ -46,7 +97,7 @@ func (s *Store) Backup(dir string) (err error) {
 		return fmt.Errorf("store: backup: %w", err)
 	}
 	// The moment of the backup: the end of a record of the log, synced.
-	if err := s.flush(context.Background(), s.Last()); err != nil {
+	if err := s.flush(s.life, s.Last()); err != nil {
 		return err
 	}
 	db := s.db.Load()
@@ -62,85 +113,63 @@ func (s *Store) Backup(dir string) (err error) {
 	if err := writeSmall(fsys, dir, secretName, secret[:]); err != nil {
 		return fmt.Errorf("store: backup of the secret: %w", err)
 	}
-	list, err := listFiles(fsys, []byte(completeTitle), dir, "")
-	if err != nil {
+	return nil
+}
+
+// complete writes COMPLETE of a backup that was verified.
+func (s *Store) complete(dir string, v *verifier) error {
+	list := backupList{}
+	for _, name := range slices.Sorted(maps.Keys(v.sums)) {
+		list.entries = append(list.entries, listed{name, v.sums[name], true})
+	}
+	if err := writeSmall(s.opts.FS, dir, completeName, list.append(nil)); err != nil {
 		return fmt.Errorf("store: backup: %w", err)
-	}
-	return writeSmall(fsys, dir, completeName, list)
-}
-
-// listFiles appends a line for each file in the folder name of dir to b.
-func listFiles(fsys vfs.FS, b []byte, dir, name string) ([]byte, error) {
-	names, err := fsys.List(fsys.PathJoin(dir, name))
-	if err != nil {
-		return b, err
-	}
-	slices.Sort(names)
-	for _, inner := range names {
-		inner = path.Join(name, inner)
-		info, err := fsys.Stat(fsys.PathJoin(dir, inner))
-		switch {
-		case err != nil:
-			return b, err
-		case info.IsDir():
-			if b, err = listFiles(fsys, b, dir, inner); err != nil {
-				return b, err
-			}
-		default:
-			b = fmt.Appendf(b, "%d %s\n", info.Size(), inner)
-		}
-	}
-	return b, nil
-}
-
-// checkComplete returns an error unless all files that a backup names are there with
-// their sizes: it may have been copied since, and not all of it. Backups of earlier
-// versions name none.
-func checkComplete(fsys vfs.FS, backup string) error {
-	list, err := readSmall(fsys, fsys.PathJoin(backup, completeName))
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(strings.TrimPrefix(string(list), completeTitle)) {
-		size, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		want, err := strconv.ParseInt(size, 10, 64)
-		if !ok || err != nil || !strings.HasSuffix(line, "\n") {
-			return fmt.Errorf("%s is damaged at the line %q", completeName, line)
-		}
-		info, err := fsys.Stat(fsys.PathJoin(backup, name))
-		if err != nil {
-			return err
-		}
-		if info.Size() != want {
-			return fmt.Errorf("%s has %d bytes, and had %d when the backup was written", name, info.Size(), want)
-		}
 	}
 	return nil
 }
 
-// copyFiles copies all files of arrays. There may be some too many: Open removes
-// those that nothing refers to.
+// copyFiles copies the files of arrays that the catalogue and the log refer to. What is
+// missing is found by the verification of the copy.
 func (s *Store) copyFiles(to string) error {
-	names, err := s.opts.FS.List(s.files.dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		err := linkOrCopy(s.opts.FS, s.opts.FS.PathJoin(s.files.dir, name), s.opts.FS.PathJoin(to, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, n := range s.fileNumbers() {
+		err := linkOrCopy(s.opts.FS, s.files.path(n), s.opts.FS.PathJoin(to, s.opts.FS.PathBase(s.files.path(n))), s.life.Err)
+		var unread *unreadError
+		if err != nil && !errors.As(err, &unread) {
 			return err
 		}
 	}
 	return syncFolder(s.opts.FS, to)
 }
 
-// Restore makes a data directory of a backup. dir must not exist or be empty; it
-// appears when it is complete. A nil fsys stands for the system's.
+// fileNumbers returns the numbers of the files that something refers to.
+func (s *Store) fileNumbers() (numbers []uint64) {
+	s.space.Lock()
+	defer s.space.Unlock()
+	for _, v := range s.values {
+		numbers = append(numbers, v.head().stored.numbers()...)
+	}
+	for _, d := range s.dead {
+		numbers = append(numbers, d.numbers()...)
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// Restore makes a data directory of a backup, of which it verifies every file. dir must
+// not exist or be empty; it appears when it is complete. A nil fsys stands for the
+// system's.
 func Restore(backup, dir string, fsys vfs.FS) error {
 	if fsys == nil {
-		fsys = vfs.Default
+		fsys = systemFS
 	}
-	if err := checkComplete(fsys, backup); err != nil {
+	list, err := readList(fsys, backup)
+	if err == nil && list == nil {
+		list, err = listAll(fsys, backup)
+	}
+	if err == nil {
+		err = list.checkSizes(fsys, backup)
+	}
+	if err != nil {
 		return fmt.Errorf("store: %s is no complete backup: %w", backup, err)
 	}
 	if err := checkEmpty(fsys, dir); err != nil {
@@ -150,11 +179,11 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 	if err := fsys.RemoveAll(temp); err != nil {
 		return fmt.Errorf("store: restore: %w", err)
 	}
-	if err := makeFolder(fsys, temp); err != nil {
+	if err := makeFolder(fsys, fsys.PathJoin(temp, filesName)); err != nil {
 		return fmt.Errorf("store: restore: %w", err)
 	}
-	if err := copyTree(fsys, backup, temp); err != nil {
-		return fmt.Errorf("store: restore: %w", err)
+	if err := list.copy(fsys, backup, temp); err != nil {
+		return errors.Join(fmt.Errorf("store: restore: %w", err), fsys.RemoveAll(temp))
 	}
 	// An empty folder may stand in the way of the new name.
 	if err := fsys.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -164,6 +193,49 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 		return fmt.Errorf("store: restore: %w", err)
 	}
 	return syncFolder(fsys, fsys.PathDir(dir))
+}
+
+// listAll lists the files of a backup that does not name them.
+func listAll(fsys vfs.FS, backup string) (*backupList, error) {
+	v := newVerifier(context.Background(), fsys, backup, nil)
+	all, err := v.walk("", nil)
+	if err != nil || len(v.Problems) > 0 {
+		return nil, errors.Join(err, v.err())
+	}
+	list := &backupList{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if name != completeName && name != lockName {
+			list.entries = append(list.entries, listed{name: name, checked: checked{size: uint64(all[name])}})
+		}
+	}
+	return list, nil
+}
+
+// copy copies the files of a backup, and compares each with what is said of it.
+func (b *backupList) copy(fsys vfs.FS, from, to string) error {
+	folders := map[string]bool{to: true, fsys.PathJoin(to, filesName): true}
+	for _, l := range b.entries {
+		source, target := fsys.PathJoin(from, l.name), fsys.PathJoin(to, l.name)
+		if folder := fsys.PathDir(target); !folders[folder] {
+			folders[folder] = true
+			if err := makeFolder(fsys, folder); err != nil {
+				return err
+			}
+		}
+		is, err := copyFile(fsys, source, target, func() error { return nil })
+		if err != nil {
+			return err
+		}
+		if err := l.compare(is); err != nil {
+			return fmt.Errorf("%s: %w; use another backup", source, err)
+		}
+	}
+	for folder := range folders {
+		if err := syncFolder(fsys, folder); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkEmpty returns an error unless a folder does not exist or is empty.
@@ -178,64 +250,56 @@ func checkEmpty(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// copyTree copies a folder with all in it, but for the marks that say what it is.
-func copyTree(fsys vfs.FS, from, to string) error {
-	names, err := fsys.List(from)
-	if err != nil {
-		return err
+// emptyFolder removes all that is in a folder, if there is one.
+func emptyFolder(fsys vfs.FS, dir string) error {
+	names, err := fsys.List(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
 	for _, name := range names {
-		source, target := fsys.PathJoin(from, name), fsys.PathJoin(to, name)
-		info, err := fsys.Stat(source)
-		switch {
-		case err != nil:
-			return err
-		case name == completeName || name == lockName:
-			continue
-		case info.IsDir():
-			if err := makeFolder(fsys, target); err != nil {
-				return err
-			}
-			if err := copyTree(fsys, source, target); err != nil {
-				return err
-			}
-		default:
-			if err := copyFile(fsys, source, target, info.Mode().Perm()); err != nil {
-				return err
-			}
-		}
+		err = errors.Join(err, fsys.RemoveAll(fsys.PathJoin(dir, name)))
 	}
-	return syncFolder(fsys, to)
+	return err
 }
+
+// unreadError is an error of reading a file that was to be copied.
+type unreadError struct{ error }
+
+func (e *unreadError) Unwrap() error { return e.error }
 
 // linkOrCopy gives a file that nobody changes a second name, or copies it where that
 // is impossible.
-func linkOrCopy(fsys vfs.FS, source, target string) error {
+func linkOrCopy(fsys vfs.FS, source, target string, going func() error) error {
+	info, err := fsys.Stat(source)
+	if err != nil || info.IsDir() {
+		return &unreadError{errors.Join(err, os.ErrNotExist)}
+	}
 	if err := fsys.Link(source, target); err == nil {
 		return nil
 	}
-	return copyFile(fsys, source, target, 0o600)
+	_, err = copyFile(fsys, source, target, going)
+	return err
 }
 
-// copyFile copies a file durably.
-func copyFile(fsys vfs.FS, source, target string, mode os.FileMode) error {
+// copyFile copies a file durably, and says what it has read. It stops with the error
+// of going, which is asked at every piece.
+func copyFile(fsys vfs.FS, source, target string, going func() error) (checked, error) {
 	in, err := fsys.Open(source, vfs.SequentialReadsOption)
 	if err != nil {
-		return err
+		return checked{}, &unreadError{err}
 	}
-	defer in.Close()
+	defer in.Close() // it is only read
 	out, err := fsys.Create(target, writeCategory)
 	if err != nil {
-		return err
+		return checked{}, err
 	}
-	if out.Fd() != vfs.InvalidFd { // a file of the system
-		err = os.Chmod(target, mode)
-	}
+	t, w := &tally{r: in, pace: func(int) error { return nil }}, newHoleWriter(out, going)
+	_, err = io.CopyBuffer(w, t, make([]byte, holePiece))
 	if err == nil {
-		_, err = io.Copy(out, in)
+		_, err = w.finish()
 	}
 	if err == nil {
 		err = out.Sync()
 	}
-	return errors.Join(err, out.Close())
+	return t.checked, errors.Join(err, out.Close())
 }

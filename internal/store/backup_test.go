@@ -51,13 +51,13 @@ func TestBackupIsOneMoment(t *testing.T) {
 		}
 	})
 	for _, dir := range []string{"/backup1", "/backup2", "/backup3"} {
-		if err := s.Backup(dir); err != nil {
+		if err := s.Backup(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(stop)
 	wg.Wait()
-	if err := s.Backup("/backup1"); err == nil {
+	if err := s.Backup(t.Context(), "/backup1"); err == nil {
 		t.Error("a backup over another")
 	}
 	last := uint64(0)
@@ -104,16 +104,12 @@ func TestBackupIsOneMoment(t *testing.T) {
 // checkIncomplete takes away each file of a backup in turn, and cuts each short: what
 // is left, as of a copy that was broken off, is refused.
 func checkIncomplete(t *testing.T, mem *vfs.MemFS, backup string) {
-	list, err := listFiles(mem, nil, backup, "")
+	list, err := listAll(mem, backup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(list)) {
-		_, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if name == completeName {
-			continue
-		}
-		name = mem.PathJoin(backup, name)
+	for _, l := range list.entries {
+		name := mem.PathJoin(backup, l.name)
 		b, err := readSmall(mem, name)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +154,7 @@ func TestOnDisk(t *testing.T) {
 		t.Errorf("secret: %v, %v", info, err)
 	}
 	backup := filepath.Join(t.TempDir(), "backup")
-	if err := s.Backup(backup); err != nil {
+	if err := s.Backup(t.Context(), backup); err != nil {
 		t.Fatal(err)
 	}
 	mustDo(t, s, m, add("small", 100, 200))

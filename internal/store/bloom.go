@@ -3,8 +3,6 @@ package store
 import (
 	"fmt"
 	"io"
-	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,10 +12,17 @@ import (
 // keys are made one call after another.
 type Bloom struct {
 	base
+	*plan        // not to be changed
+	next  uint64 // serial number of the next layer
+	view  atomic.Pointer[view]
+}
+
+// plan is what many filters have in common.
+type plan struct {
 	config BloomConfig
-	step   int64  // of a window: length of a generation in nanoseconds
-	next   uint64 // serial number of the next layer
-	view   atomic.Pointer[view]
+	step   int64 // of a window: length of a generation in nanoseconds
+	// hidden are, of a shadow, hashes that it does not show, by layer.
+	hidden *hidden
 }
 
 // view is the layers of a filter at one time. It is replaced, never changed.
@@ -28,11 +33,12 @@ type view struct {
 
 // newBloom returns a filter without layers.
 func newBloom(c BloomConfig) *Bloom {
-	b := &Bloom{config: c}
-	b.kind, b.mu, b.traffic = kindBloom, new(sync.Mutex), new(traffic)
+	p := plan{config: c}
 	if c.Span != 0 {
-		b.step = ceilDiv(int64(c.Span), int64(c.Generations-1))
+		p.step = ceilDiv(int64(c.Span), int64(c.Generations-1))
 	}
+	b := &Bloom{plan: plans.get(p)}
+	b.kind, b.core = kindBloom, new(core)
 	b.view.Store(&view{current: noTime})
 	return b
 }
@@ -46,6 +52,9 @@ func (b *Bloom) Config() BloomConfig { return b.config }
 // Has implements [Filter]. It takes no lock and does not allocate.
 func (b *Bloom) Has(found []bool, keys [][]byte) LSN {
 	found = found[:len(keys)]
+	if b.hidden != nil {
+		return b.hasShown(found, keys)
+	}
 	v := b.view.Load()
 	from := b.oldest(v)
 	if len(keys) == 1 {
@@ -67,15 +76,13 @@ func (b *Bloom) Has(found []bool, keys [][]byte) LSN {
 		}
 		scratches.Put(sc)
 	}
-	runtime.KeepAlive(v)
 	return b.answered(found)
 }
 
 // has reports whether a layer of generation from or newer has h.
 func (v *view) has(h uint64, from int64) bool {
 	for _, l := range v.layers {
-		if l.gen >= from && l.f.HasHash(h) {
-			runtime.KeepAlive(l)
+		if l.gen >= from && l.has(h) {
 			return true
 		}
 	}
@@ -90,13 +97,15 @@ func (v *view) ask(sc *scratch[uint64], from, before int64) {
 			return
 		}
 		if l.gen >= from && (before == noTime || l.gen < before) {
-			if l.f.HasHashes(sc.hit[:sc.n], sc.hs[:sc.n]) > 0 {
+			if l.hasAll(sc.hit[:sc.n], sc.hs[:sc.n]) > 0 {
 				sc.settle()
 			}
-			runtime.KeepAlive(l)
 		}
 	}
 }
+
+// Layers implements [Filter].
+func (b *Bloom) Layers() int { return len(b.view.Load().layers) }
 
 // Info implements [Filter]. It takes no lock and reads no bits: fill and error
 // rates are those that the number of keys makes expect.
@@ -113,7 +122,7 @@ func (b *Bloom) Info() FilterInfo {
 		if l.gen < from {
 			continue
 		}
-		added, begin := l.added.Load(), time.Time{}
+		added, begin := l.added.Load()-b.hidden.count(l.serial), time.Time{}
 		if b.step != 0 {
 			begin = time.Unix(0, l.gen*b.step)
 		}
@@ -128,7 +137,7 @@ func (b *Bloom) Info() FilterInfo {
 }
 
 func (b *Bloom) renamed() value {
-	c := &Bloom{config: b.config, step: b.step, next: b.next}
+	c := &Bloom{plan: b.plan, next: b.next}
 	b.copyTo(&c.base)
 	c.view.Store(b.view.Load())
 	return c
@@ -138,11 +147,12 @@ func (b *Bloom) renamed() value {
 // secret of the data directory; others go on adding. Filters that have grown, and
 // windows, are ErrUnlike: no file holds their layers.
 func (b *Bloom) WriteFile(w io.Writer) error {
+	if b.hidden != nil { // the bits have keys that may not be shown
+		return b.store.log.writable()
+	}
 	v := b.view.Load()
 	if len(v.layers) != 1 || b.step != 0 {
 		return fmt.Errorf("%w: it has %d layers, and a file of one filter has 1", ErrUnlike, len(v.layers))
 	}
-	_, err := v.layers[0].f.WriteSnapshot(w)
-	runtime.KeepAlive(v)
-	return err
+	return v.layers[0].write(w, b.store.hash)
 }

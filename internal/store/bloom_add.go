@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 )
 
@@ -10,11 +9,13 @@ import (
 func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 	added = added[:len(keys)]
 	b.traffic.adds.Add(uint64(len(keys)))
+	if b.hidden != nil {
+		return b.addShown(added, keys)
+	}
 	if len(keys) == 1 && b.step == 0 {
 		v := b.view.Load()
 		if v.has(b.store.hash.Sum(keys[0]), 0) {
 			added[0] = false
-			runtime.KeepAlive(v)
 			return 1, b.LSN(), nil
 		}
 	}
@@ -43,7 +44,6 @@ func (b *Bloom) addBatch(added []bool, sc *scratch[uint64]) (done int, err error
 	v := b.view.Load()
 	// In a window a key counts as settled only if the present generation has it.
 	v.ask(sc, b.generation(v), noTime)
-	runtime.KeepAlive(v)
 	if sc.n == 0 {
 		return len(added), nil
 	}
@@ -86,11 +86,10 @@ func (b *Bloom) findOlder(sc *scratch[uint64], v *view, gen int64) {
 	clear(sc.older[:sc.n])
 	for _, l := range v.layers {
 		if l.gen < gen && l.gen >= b.oldest(v) {
-			l.f.HasHashes(sc.hit[:sc.n], sc.hs[:sc.n])
+			l.hasAll(sc.hit[:sc.n], sc.hs[:sc.n])
 			for i, hit := range sc.hit[:sc.n] {
 				sc.older[i] = sc.older[i] || hit
 			}
-			runtime.KeepAlive(l)
 		}
 	}
 }
@@ -103,14 +102,6 @@ func (b *Bloom) record(hs []uint64) {
 	b.changed(at)
 	top.put(hs, at)
 	b.applied.Store(uint64(at))
-}
-
-// put makes an addition that is logged.
-func (l *layer) put(hs []uint64, at LSN) {
-	l.f.AddHashes(nil, hs)
-	l.added.Add(uint64(len(hs)))
-	l.changed = at
-	runtime.KeepAlive(l)
 }
 
 // room returns the number of keys that the newest layer takes, of which it makes
@@ -144,7 +135,7 @@ func (b *Bloom) grow(c layerConfig) error {
 	if err != nil {
 		return err
 	}
-	l, err := c.make(b.store)
+	l, err := c.make()
 	if err != nil {
 		release()
 		return err
@@ -165,7 +156,7 @@ func (b *Bloom) first() error {
 	if err != nil {
 		return err
 	}
-	l, err := c.make(b.store)
+	l, err := c.make()
 	if err != nil {
 		release()
 		return err
@@ -176,15 +167,15 @@ func (b *Bloom) first() error {
 
 // add makes l, whose making is logged, the newest layer.
 func (b *Bloom) add(l *layer, at LSN) {
-	l.changed = at
+	l.changedAt(at)
 	after := b.with(b.view.Load(), l)
 	b.next = l.serial + 1
 	b.view.Store(after)
 }
 
-// valueOverhead is about what a value takes besides its arrays: its name, its place
-// in the table, what describes it.
-const valueOverhead = 512
+// valueOverhead is about what a value takes besides its arrays: its place in the
+// tables, what describes it.
+const valueOverhead = 384
 
 // resize changes the account of the memory of a value whose arrays will take the
 // given bytes. release undoes it.
@@ -195,7 +186,7 @@ func (b *base) resize(arrays uint64) (release func(), err error) {
 	}
 	b.memory.Store(is)
 	return func() {
-		b.store.memory.change(is, was)
+		b.store.memory.force(is, was) // what was there before is not refused
 		b.memory.Store(was)
 	}, nil
 }
@@ -233,7 +224,7 @@ func (b *Bloom) empty() (*view, error) {
 	} else if c, err = b.config.nextLayer(b.next, 0, nil); err != nil {
 		return nil, err
 	}
-	l, err := c.make(b.store)
+	l, err := c.make()
 	if err != nil {
 		return nil, fmt.Errorf("store: a new array for the cleared filter: %w", err)
 	}
@@ -252,7 +243,7 @@ func (v *view) appendConfigs(b []byte) []byte {
 // replaceAll makes v, which is logged, the layers of the filter.
 func (b *Bloom) replaceAll(v *view, at LSN) {
 	for _, l := range v.layers {
-		l.changed = at
+		l.changedAt(at)
 		b.next = max(b.next, l.serial+1)
 	}
 	// Less memory than before, which cannot be refused.

@@ -20,6 +20,9 @@ const (
 // Dump implements [Filter]. Keys that are added between two calls may be in the
 // dump or not.
 func (b *Bloom) Dump(iterator int64) (next int64, data []byte, at LSN, err error) {
+	if b.hidden != nil { // the bits have keys that may not be shown
+		return 0, nil, 0, b.store.log.writable()
+	}
 	v := b.view.Load()
 	if iterator == 0 {
 		b.mu.Lock()
@@ -43,10 +46,9 @@ func (b *Bloom) Dump(iterator int64) (next int64, data []byte, at LSN, err error
 
 // read returns n bytes of the array, while others may add to it.
 func (l *layer) read(offset, n uint64) []byte {
-	words := l.mem.Words()
 	data := make([]byte, 0, n+16)
 	for at := offset / 8; at*8 < offset+n; at++ {
-		data = binary.LittleEndian.AppendUint64(data, atomic.LoadUint64(&words[at]))
+		data = binary.LittleEndian.AppendUint64(data, atomic.LoadUint64(&l.words[at]))
 	}
 	runtime.KeepAlive(l)
 	skip := offset % 8

@@ -10,25 +10,32 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"seen/bloom"
 )
 
 // capture implements value. Layers that have changed since they were last written
 // are put into files while additions go on: to set a bit twice does no harm, and the
 // counts are those of now.
-func (b *Bloom) capture() (*capture, error) { return b.captureView(b.view.Load(), b.next), nil }
+func (b *Bloom) capture() (*capture, error) {
+	if b.hidden != nil { // the bits have keys that may not be shown
+		return nil, b.store.log.writable()
+	}
+	return b.captureView(b.view.Load(), b.next), nil
+}
 
 // captureView describes the filter as if v were its layers.
 func (b *Bloom) captureView(v *view, next uint64) *capture {
 	c := &capture{image: b.image(b.appendMeta(nil, v, next))}
 	for _, l := range slices.Backward(v.layers) {
-		p, write := l.part()
+		p, write := l.part(b.store.hash)
 		c.parts = append(c.parts, p)
 		c.write = append(c.write, write)
 	}
 	c.saved = func(im *image, at LSN) {
 		for i, l := range v.layers {
 			if p := im.parts[len(v.layers)-1-i]; p.state == partFile {
-				l.file, l.fileAt = p.file, at
+				l.large.file, l.large.fileAt = p.file, at
 			}
 		}
 	}
@@ -36,21 +43,17 @@ func (b *Bloom) captureView(v *view, next uint64) *capture {
 }
 
 // part describes the array of a layer, and how to write it if it needs a file.
-func (l *layer) part() (part, func(io.Writer) error) {
+func (l *layer) part(hash bloom.Hash) (part, func(io.Writer) error) {
 	switch {
 	case l.empty():
 		return part{state: partEmpty}, nil
-	case l.file != 0 && l.changed <= l.fileAt:
-		return part{state: partFile, file: l.file}, nil
-	case l.params.Bytes() <= maxInline:
+	case l.large == nil:
 		// Nobody changes it: the mutex of the value is held.
 		return part{state: partInline, inline: slices.Clone(l.bits())}, nil
+	case l.large.file.number != 0 && l.large.changed <= l.large.fileAt:
+		return part{state: partFile, file: l.large.file}, nil
 	}
-	return part{}, func(w io.Writer) error {
-		_, err := l.f.WriteSnapshot(w)
-		runtime.KeepAlive(l)
-		return err
-	}
+	return part{}, func(w io.Writer) error { return l.write(w, hash) }
 }
 
 // appendMeta appends all about a filter but its bits to m.
@@ -120,7 +123,10 @@ func (m *bloomMeta) validate() error {
 	if !window && len(m.layers) == 0 {
 		return errors.New("a filter without layers")
 	}
-	serials := map[uint64]bool{}
+	var serials map[uint64]bool
+	if len(m.layers) > 1 {
+		serials = make(map[uint64]bool, len(m.layers))
+	}
 	for i, c := range m.layers {
 		switch {
 		case serials[c.serial]:
@@ -130,7 +136,9 @@ func (m *bloomMeta) validate() error {
 		case i > 0 && c.gen < m.layers[i-1].gen:
 			return fmt.Errorf("a layer of generation %d after one of %d", c.gen, m.layers[i-1].gen)
 		}
-		serials[c.serial] = true
+		if serials != nil {
+			serials[c.serial] = true
+		}
 	}
 	return nil
 }
@@ -159,7 +167,7 @@ func (s *Store) loadLayers(im *image, m *bloomMeta) (*view, error) {
 	}
 	v := &view{current: m.current}
 	for i, c := range m.layers {
-		l, err := c.make(s)
+		l, err := c.make()
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +175,9 @@ func (s *Store) loadLayers(im *image, m *bloomMeta) (*view, error) {
 			return nil, err
 		}
 		l.added.Store(m.added[i])
-		l.changed, l.fileAt = im.at, im.at
+		if l.large != nil {
+			l.large.changed, l.large.fileAt = im.at, im.at
+		}
 		v.layers = append(v.layers, l)
 	}
 	slices.Reverse(v.layers)
@@ -184,7 +194,10 @@ func (l *layer) fill(s *Store, p part) error {
 			return fmt.Errorf("%d bytes for an array of %d", len(p.inline), len(bits))
 		}
 	case partFile:
-		l.file = p.file
+		if l.large == nil {
+			return fmt.Errorf("a file for an array of %d bytes", l.params.Bytes())
+		}
+		l.large.file = p.file
 		return l.load(&s.files, p.file, l.header(s.hash))
 	}
 	return nil
@@ -201,7 +214,7 @@ func (b *Bloom) replay(op operation, at LSN) error {
 		if err := r.end(); err != nil {
 			return err
 		}
-		l, err := c.make(b.store)
+		l, err := c.make()
 		if err != nil {
 			return err
 		}
@@ -229,7 +242,7 @@ func (b *Bloom) replay(op operation, at LSN) error {
 			if r.err != nil {
 				break
 			}
-			l, err := c.make(b.store)
+			l, err := c.make()
 			if err != nil {
 				return err
 			}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
 // A checkpoint writes the values that have changed since the last one to new files
@@ -19,20 +17,36 @@ import (
 type stored struct {
 	at    LSN // position of the image in the catalogue, 0 if there is none; for the checkpoint
 	mu    sync.Mutex
-	files []storedFile // that an image refers to
+	files *[]storedFile // that an image refers to; nil: none
+}
+
+// list returns the files; mu is held, or nobody else knows the value yet.
+func (s *stored) list() []storedFile {
+	if s.files == nil {
+		return nil
+	}
+	return *s.files
+}
+
+// set replaces the files; mu is held, or nobody else knows the value yet.
+func (s *stored) set(files []storedFile) {
+	s.files = nil
+	if len(files) > 0 {
+		s.files = &files
+	}
 }
 
 // storedFile is a file that the image of some position refers to.
 type storedFile struct {
-	number uint64
-	at     LSN
+	fileRef
+	at LSN
 }
 
 // add notes further files.
 func (s *stored) add(files []storedFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files = append(s.files, files...)
+	s.set(append(s.list(), files...))
 }
 
 // replace notes that an image of position at is in the catalogue, and returns the
@@ -41,7 +55,7 @@ func (s *stored) replace(files []storedFile, at LSN) (superfluous []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keep := slices.Clone(files)
-	for _, f := range s.files {
+	for _, f := range s.list() {
 		switch {
 		case slices.ContainsFunc(keep, func(k storedFile) bool { return k.number == f.number }):
 		case f.at > at:
@@ -50,7 +64,8 @@ func (s *stored) replace(files []storedFile, at LSN) (superfluous []uint64) {
 			superfluous = append(superfluous, f.number)
 		}
 	}
-	s.at, s.files = at, keep
+	s.at = at
+	s.set(keep)
 	return superfluous
 }
 
@@ -58,7 +73,7 @@ func (s *stored) replace(files []storedFile, at LSN) (superfluous []uint64) {
 func (s *stored) numbers() (numbers []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.files {
+	for _, f := range s.list() {
 		numbers = append(numbers, f.number)
 	}
 	return numbers
@@ -75,8 +90,10 @@ type dead struct {
 // catalogued is an image on its way into the catalogue.
 type catalogued struct {
 	*capture
-	in *stored // what is there of it so far
-	mu *sync.Mutex
+	in      *stored // what is there of it so far
+	mu      *sync.Mutex
+	written []uint64 // files that were written already
+	size    uint64   // of these
 }
 
 // Checkpoint makes a checkpoint and waits for it.
@@ -121,17 +138,17 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 	}
 	s.space.Unlock()
 
-	var images []catalogued
-	var written []uint64 // files
-	var size uint64
+	r := round{store: s, flush: flush}
 	defer func() {
 		if err != nil {
-			s.files.remove(written)
+			s.files.remove(r.written)
+			s.doubtful = append(s.doubtful, r.superfluous...) // the next checkpoint cuts the log
 		}
 	}()
 	for _, id := range ids {
 		im, err := s.captureByID(id)
-		if err != nil {
+		r.written, r.size = append(r.written, im.written...), r.size+im.size
+		if err = errors.Join(err, s.life.Err()); err != nil {
 			return err
 		}
 		if im.in == nil {
@@ -140,31 +157,16 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 		if im.capture == nil {
 			continue
 		}
-		files, n, err := s.writeParts(im.capture)
-		written = append(written, files...)
-		if err != nil {
-			return err
-		}
-		size += n
-		images = append(images, im)
-	}
-	if len(images) > 0 || len(gone) > 0 || upTo != s.trimmed {
-		if len(written) > 0 {
-			if err := s.files.sync(); err != nil {
-				return err
-			}
-		}
-		if flush { // or an EXEC would be there by half
-			if err := s.flush(context.Background(), s.Last()); err != nil {
-				return err
-			}
-		}
-		if err := s.replaceCatalogue(images, gone, upTo); err != nil {
-			// The disk may have the catalogue that names them nevertheless.
-			s.doubtful, written = append(s.doubtful, written...), nil
+		if err := r.add(im); err != nil {
 			return err
 		}
 	}
+	if r.any || len(gone) > 0 || upTo != s.trimmed {
+		if err := r.end(gone, upTo); err != nil {
+			return err
+		}
+	}
+	size := r.size
 	s.log.bytes.Add(-length)
 	s.checkpointed.Store(s.now())
 	s.checkpointTook.Store(int64(time.Since(begin)))
@@ -176,7 +178,7 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 
 // captureByID describes a value as it is now. There is no description if it has not
 // changed, and nothing at all if it is gone.
-func (s *Store) captureByID(id uint64) (catalogued, error) {
+func (s *Store) captureByID(id uint64) (im catalogued, err error) {
 	for {
 		s.space.Lock()
 		v := s.values[id]
@@ -192,36 +194,42 @@ func (s *Store) captureByID(id uint64) (catalogued, error) {
 		}
 		if h.LSN() <= h.stored.at {
 			h.mu.Unlock()
-			return catalogued{in: h.stored}, nil
+			return catalogued{in: &h.stored}, nil
 		}
-		c, err := v.capture()
+		im := catalogued{in: &h.stored, mu: &h.mu}
+		im.capture, err = v.capture()
+		if err == nil && im.inPlace {
+			im.written, im.size, err = s.writeParts(im.capture, s.life.Err)
+		}
 		h.mu.Unlock()
-		return catalogued{c, h.stored, h.mu}, err
+		return im, err
 	}
 }
 
-// writeParts puts the arrays of a value that need it into files.
-func (s *Store) writeParts(c *capture) (files []uint64, size uint64, err error) {
+// writeParts puts the arrays of a value that need it into files. It stops with the
+// error of going, which is asked now and then.
+func (s *Store) writeParts(c *capture, going func() error) (files []uint64, size uint64, err error) {
+	defer c.drop() // and with it what was written
 	for i, write := range c.write {
 		if write == nil {
 			continue
 		}
 		n := s.files.last.Add(1)
-		bytes, err := s.files.write(n, write)
+		ref, bytes, err := s.files.write(n, write, going)
 		if err != nil {
 			return files, size, err
 		}
 		files = append(files, n)
 		size += bytes
-		c.parts[i] = part{state: partFile, file: n}
+		c.parts[i] = part{state: partFile, file: ref}
 	}
 	return files, size, nil
 }
 
 // putParts is writeParts for an image that the log is going to have: the files are
 // durable when it returns.
-func (s *Store) putParts(c *capture) (files []uint64, err error) {
-	files, _, err = s.writeParts(c)
+func (s *Store) putParts(w *Work, c *capture) (files []uint64, err error) {
+	files, _, err = s.writeParts(c, func() error { return w.Step(stepUnits) })
 	if err == nil && len(files) > 0 {
 		err = s.files.sync()
 	}
@@ -230,57 +238,6 @@ func (s *Store) putParts(c *capture) (files []uint64, err error) {
 		return nil, err
 	}
 	return files, nil
-}
-
-// replaceCatalogue names new images and drops what they replace: first in the
-// catalogue, and then the files.
-func (s *Store) replaceCatalogue(images []catalogued, gone []uint64, upTo LSN) error {
-	s.space.Lock()
-	st := state{keyID: s.hash.KeyID(), trimmed: upTo, lastID: s.lastID, lastFile: s.files.last.Load()}
-	s.space.Unlock()
-	err := s.db.Load().apply(func(b *pebble.Batch) error {
-		for _, im := range images {
-			if err := b.Set(catalogueKey(im.id), im.encode(), nil); err != nil {
-				return err
-			}
-		}
-		// Also of those whose deletion stays in the log: of what was done to them
-		// before, a part may have been dropped.
-		for _, id := range gone {
-			if err := errors.Join(b.Delete(catalogueKey(id), nil), forget(b, id)); err != nil {
-				return err
-			}
-		}
-		if err := b.DeleteRange(logKey(0), logKey(upTo+1), nil); err != nil {
-			return err
-		}
-		return b.Set(stateKey, st.encode(), nil)
-	}, !s.opts.hooks.noCatalogueSync)
-	if err != nil {
-		return err
-	}
-	s.trimmed = upTo
-	superfluous := s.doubtful // this catalogue names none of them
-	s.doubtful = nil
-	for _, im := range images {
-		superfluous = append(superfluous, im.in.replace(im.files(), im.at)...)
-		if im.saved != nil {
-			im.mu.Lock()
-			im.saved(im.image, im.at)
-			im.mu.Unlock()
-		}
-	}
-	s.space.Lock()
-	s.dead = slices.DeleteFunc(s.dead, func(d dead) bool {
-		if d.at <= upTo {
-			superfluous = append(superfluous, d.numbers()...)
-			return true
-		}
-		return false
-	})
-	s.space.Unlock()
-	s.files.remove(superfluous)
-	return nil
 }
 
 // maxLog is the length of the log that replays in a few seconds.

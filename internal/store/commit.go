@@ -17,7 +17,9 @@ type commits struct {
 	syncs   atomic.Uint64
 	marked  atomic.Uint64 // in the file that tells how far it is durable
 
-	writing sync.Mutex // held while a record is made of the buffer
+	writing     sync.Mutex // held while a record is made of the buffer
+	failedOps   []byte     // the record that could not be written
+	failedCount uint64     // operations in it
 
 	mu   sync.Mutex
 	more chan struct{} // closed, and replaced, when the above or trouble change
@@ -79,7 +81,7 @@ func (s *Store) Wait(ctx context.Context, at LSN) error {
 	if uint64(at) <= s.durable.Load() {
 		return nil
 	}
-	if s.Fsync() != Always && s.log.buffered.Load() < maxBuffered {
+	if s.Fsync() != Always && s.log.buffered.Load() < maxBuffered && !s.log.frozen.Load() {
 		return s.log.stopped()
 	}
 	return s.await(ctx, func() (bool, error) {
@@ -124,6 +126,7 @@ func (s *Store) commit() {
 			s.sync()
 		case <-s.quit:
 			s.commitAll(spare, true)
+			s.sync() // also what was written before without
 			return
 		}
 		always := s.Fsync() == Always
@@ -161,7 +164,7 @@ func (s *Store) commitAll(spare []byte, sync bool) []byte {
 func (s *Store) commitOnce(spare []byte, sync bool) (_ []byte, more bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if s.log.stopped() != nil {
+	if t := s.log.trouble.Load(); t != nil && t.stopped && !t.drains {
 		return spare, false
 	}
 	ops, first, count := s.log.take(spare)
@@ -173,12 +176,13 @@ func (s *Store) commitOnce(spare []byte, sync bool) (_ []byte, more bool) {
 	db := s.db.Load()
 	err := db.apply(func(b *pebble.Batch) error { return b.Set(logKey(first), ops, nil) }, sync && !s.opts.hooks.noLogSync)
 	if err != nil {
+		s.failedOps, s.failedCount = ops, count
 		db.die(err)
-		return spare, false
+		return nil, false
 	}
 	last := uint64(first) + count - 1
 	s.written.Store(last)
-	if sync {
+	if sync && s.considerGround() == nil { // else it is synced in a file that nobody may find
 		s.synced(last, time.Since(begin))
 	}
 	s.announce()

@@ -104,6 +104,11 @@ func TestEverythingAtOnce(t *testing.T) {
 			}
 		})
 	})
+	// Double hashing modulo some thousand bits: a pair of these 2,000 keys may have all
+	// bits in common, whatever the error rate; which of the two is asked in the layer
+	// of the other is a matter of time. No other layout may take a key for another.
+	const alike = 2
+	var taken atomic.Int64
 	var acked [writers]atomic.Int64
 	for w := range writers {
 		wg.Go(func() {
@@ -121,7 +126,7 @@ func TestEverythingAtOnce(t *testing.T) {
 						t.Error(done, err)
 					}
 					for j, is := range added {
-						if !is {
+						if !is && (i != 1 || taken.Add(1) > alike) {
 							t.Errorf("filter %d: key %d of writer %d was there", i, at+j, w)
 						}
 					}
@@ -167,8 +172,12 @@ func TestEverythingAtOnce(t *testing.T) {
 					}
 				}
 			}
-			if got := v.Info().Added; i == len(crashes)-1 && got != writers*keysEach {
-				t.Errorf("filter %d has %d keys, want %d", f, got, writers*keysEach)
+			want := int64(writers * keysEach)
+			if f == 1 {
+				want -= taken.Load()
+			}
+			if got := int64(v.Info().Added); i == len(crashes)-1 && got != want {
+				t.Errorf("filter %d has %d keys, want %d", f, got, want)
 			}
 		}
 		if n := r.Get([]byte("cuckoo")).(*Cuckoo).Info().Added; n != 0 {

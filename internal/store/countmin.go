@@ -38,7 +38,7 @@ func (s *Store) CreateCountMin(name []byte, c CountMinConfig) (*CountMin, LSN, e
 	}
 	v.c.Store(k)
 	v.settle(k.Bytes())
-	at, err := s.create(name, v, false, nil)
+	at, err := s.create(nil, name, v, false, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -102,7 +102,7 @@ func (c *CountMin) Count(counts []uint32, keys [][]byte) LSN {
 // all 1. dest may be among the sources. Sketches of unequal sizes are ErrUnlike, a
 // sum that a counter cannot hold is ErrOverflow; nothing has changed then. After a
 // crash all of it is there, or nothing.
-func (s *Store) MergeCountMin(dest *CountMin, sources []*CountMin, weights []int64) (LSN, error) {
+func (s *Store) MergeCountMin(w *Work, dest *CountMin, sources []*CountMin, weights []int64) (LSN, error) {
 	// All at one moment; always in the same order, so that two merges cannot wait
 	// for each other.
 	all := append([]*CountMin{dest}, sources...)
@@ -119,18 +119,26 @@ func (s *Store) MergeCountMin(dest *CountMin, sources []*CountMin, weights []int
 		}
 		defer c.mu.Unlock()
 	}
-	sum := dest.c.Load().Clone()
+	size := dest.c.Load().Bytes()
+	if err := s.memory.change(0, size); err != nil { // both are there until the end
+		return 0, err
+	}
+	defer s.memory.force(size, 0)
 	var from []*sketch.CountMin32
 	for _, c := range sources {
 		from = append(from, c.c.Load())
 	}
-	if err := sum.Overwrite(from, weights); err != nil {
-		if errors.Is(err, sketch.ErrOverflow) {
-			err = fmt.Errorf("%w: %w", ErrOverflow, err)
-		}
+	sum, err := dest.c.Load().Sum(from, weights, w.Step)
+	switch {
+	case err == nil:
+	case errors.Is(err, sketch.ErrOverflow):
+		return 0, fmt.Errorf("%w: %w", ErrOverflow, err)
+	case errors.Is(err, ErrStopped), errors.Is(err, sketch.ErrIncompatible):
 		return 0, err
+	default:
+		return 0, fmt.Errorf("%w: %w", ErrMemory, err)
 	}
-	at, err := dest.replaceWith(dest.meta(), sum, sum.Bytes())
+	at, err := dest.replaceWith(w, dest.meta(), sum, sum.Bytes())
 	if err != nil {
 		return 0, err
 	}
@@ -146,7 +154,7 @@ func (c *CountMin) meta() []byte {
 // capture implements value.
 func (c *CountMin) capture() (*capture, error) {
 	k := c.c.Load()
-	return c.captureWhole(c.meta(), k.Bytes(), func() (copied, error) { return k.Clone(), nil })
+	return c.captureWhole(c.meta(), k.Bytes(), k, func() (copied, error) { return k.Clone() })
 }
 
 // loadCountMin makes the sketch that an image describes.
@@ -155,9 +163,10 @@ func (s *Store) loadCountMin(im *image) (*CountMin, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer body.release()
 	var k *sketch.CountMin32
-	if body != nil {
-		k, err = s.decodeCountMin(body)
+	if body.bytes != nil {
+		k, err = s.decodeCountMin(body.bytes)
 	} else {
 		r := reader{b: im.meta}
 		config := sketch.CountMin32Config{Width: r.uvarint(), Depth: int(r.uvarint()), Hash: s.hash}
@@ -200,7 +209,8 @@ func (c *CountMin) replay(op operation, at LSN) error {
 		if err != nil {
 			return err
 		}
-		k, err := c.store.decodeCountMin(b)
+		defer b.release()
+		k, err := c.store.decodeCountMin(b.bytes)
 		if err != nil {
 			return err
 		}

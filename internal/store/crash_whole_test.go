@@ -104,7 +104,7 @@ func mergeCountMin(dest string, weights []int64, sources ...string) func(*Store,
 		for _, name := range sources {
 			from = append(from, s.Get([]byte(name)).(*CountMin))
 		}
-		at, err := s.MergeCountMin(c, from, weights)
+		at, err := s.MergeCountMin(nil, c, from, weights)
 		m[dest] = &modelWhole{seen: observe(c)}
 		return at, err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"seen/bloom"
+	"seen/internal/frame"
 )
 
 // Cuckoo is a cuckoo filter. Questions take no lock; changes are made one after
@@ -88,7 +89,7 @@ func (c *Cuckoo) enter(name []byte, f *bloom.Cuckoo, err error, first func()) (L
 	}
 	c.set(f)
 	c.settle(f.Bytes())
-	return c.store.create(name, c, false, first)
+	return c.store.create(nil, name, c, false, first)
 }
 
 func (c *Cuckoo) set(f *bloom.Cuckoo) {
@@ -223,6 +224,15 @@ func (c *Cuckoo) Compact() (LSN, error) {
 	return at, nil
 }
 
+// Layers returns the number of sub-filters that a question looks at.
+func (c *Cuckoo) Layers() int { return c.f.Load().Info().Filters }
+
+// AddCost returns how many places an addition may look at.
+func (c *Cuckoo) AddCost() int {
+	i := c.f.Load().Info()
+	return 2*i.Filters + i.BucketSize*i.MaxIterations
+}
+
 // Info describes the filter.
 func (c *Cuckoo) Info() CuckooInfo {
 	f := c.f.Load()
@@ -306,7 +316,7 @@ func (c *Cuckoo) capture() (*capture, error) {
 	f := c.f.Load()
 	meta := binary.AppendUvarint(nil, uint64(c.maxFilters))
 	meta = append(meta, byte(c.Info().Layout))
-	return c.captureWhole(f.AppendHeader(meta), f.Bytes(), func() (copied, error) { return f.Clone() })
+	return c.captureWhole(f.AppendHeader(meta), f.Bytes(), f, func() (copied, error) { return f.Clone() })
 }
 
 // loadCuckoo makes the filter that an image describes.
@@ -315,6 +325,7 @@ func (s *Store) loadCuckoo(im *image) (*Cuckoo, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer body.release()
 	r := reader{b: im.meta}
 	c := s.newCuckoo(int(min(r.uvarint(), 1<<16)))
 	layout := Layout(r.byte())
@@ -322,10 +333,10 @@ func (s *Store) loadCuckoo(im *image) (*Cuckoo, error) {
 		return nil, r.err
 	}
 	var f *bloom.Cuckoo
-	if body == nil {
+	if body.bytes == nil {
 		f, err = bloom.NewCuckooFromHeader(r.b, bloom.CuckooConfig{Hash: s.hashOf(layout)})
 	} else {
-		f, err = decode[*bloom.Cuckoo](s, body)
+		f, err = s.decodeCuckoo(body.bytes)
 	}
 	if err != nil {
 		return nil, err
@@ -336,17 +347,21 @@ func (s *Store) loadCuckoo(im *image) (*Cuckoo, error) {
 	return c, nil
 }
 
-// decode returns the filter that b holds, which must be of type F.
-func decode[F bloom.View](s *Store, b []byte) (f F, err error) {
-	v, err := bloom.Decode(b, bloom.LoadOptions{Secret: s.hash.Secret})
+// decodeCuckoo returns the filter that b holds. It does not refer to b.
+func (s *Store) decodeCuckoo(b []byte) (*bloom.Cuckoo, error) {
+	h, parts, err := frame.Parse(b)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
-	f, ok := v.(F)
+	v, err := bloom.FromFrame(h, parts, bloom.LoadOptions{Secret: s.hash.Secret}, nil)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := v.(*bloom.Cuckoo)
 	if !ok {
-		return f, fmt.Errorf("a %T where a %T should be", v, f)
+		return nil, fmt.Errorf("a %T where a cuckoo filter should be", v)
 	}
-	return f, nil
+	return f.Clone()
 }
 
 func (c *Cuckoo) renamed() value {

@@ -36,13 +36,18 @@ const (
 )
 
 // openDatabase opens the database in a directory, which it makes if need be. failed
-// is called when it has come to a sudden end.
+// is called when it has come to a sudden end. On a file system that is readOnly it is
+// only read.
 func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database, error)) (*database, error) {
+	_, only := fsys.(readOnly)
 	d := &database{fence: newFence(fsys), cache: pebble.NewCache(cacheSize), failed: failed, events: events}
 	d.dead = make(chan struct{})
+	if ofSystem(fsys) && !only {
+		d.fence.watch = dir
+	}
 	o := &pebble.Options{
 		FS: d.fence, Logger: d, Cache: d.cache, MemTableSize: memTableSize,
-		FormatMajorVersion: formatVersion,
+		FormatMajorVersion: formatVersion, ReadOnly: only,
 		EventListener: &pebble.EventListener{
 			BackgroundError: events.Error,
 			// Who reads it gets the error too; the log goes on.
@@ -74,7 +79,7 @@ func (d *database) close() error {
 func (d *database) apply(fill func(*pebble.Batch) error, sync bool) error {
 	b := d.db.NewBatch()
 	if err := fill(b); err != nil {
-		b.Close()
+		b.Close() // nothing of it was applied
 		return err
 	}
 	o := pebble.NoSync

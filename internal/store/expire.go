@@ -23,18 +23,21 @@ func (s *Store) sweep() {
 // Sweep deletes the values that have expired, which otherwise happens within a
 // second, and returns their number.
 func (s *Store) Sweep() int {
-	s.space.Lock()
-	defer s.space.Unlock()
+	values := s.lockSpace(func() (values []value) {
+		for _, v := range s.expiring {
+			if v.head().expired() {
+				values = append(values, v)
+			}
+		}
+		return values
+	})
+	defer s.unlockSpace(values)
 	if s.log.deletable() != nil {
 		return 0
 	}
-	n := 0
-	for _, v := range s.expiring {
-		if v.head().expired() {
-			s.remove(v)
-			n++
-		}
+	for _, v := range values {
+		s.remove(v)
 	}
-	s.expired.Add(uint64(n))
-	return n
+	s.expired.Add(uint64(len(values)))
+	return len(values)
 }

@@ -21,6 +21,9 @@ type fence struct {
 	// before, unless it is nil, is called before each change and may refuse it; so a
 	// test makes a disk fail.
 	before func() error
+	// watch is the folder of which the files are watched by ground; "": none.
+	watch  string
+	ground ground
 }
 
 var errFenced = errors.New("store: the database was given up")
@@ -78,7 +81,8 @@ func (f *fence) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 				return nil, err
 			}
 		}
-		return f.FS.Create(name, c)
+		file, err := f.FS.Create(name, c)
+		return f.made(name, file, err)
 	})
 }
 
@@ -91,7 +95,11 @@ func (f *fence) OpenDir(name string) (vfs.File, error) {
 }
 
 func (f *fence) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.open(func() (vfs.File, error) { return f.FS.ReuseForWrite(from, to, c) })
+	return f.open(func() (vfs.File, error) {
+		f.unmade(from)
+		file, err := f.FS.ReuseForWrite(from, to, c)
+		return f.made(to, file, err)
+	})
 }
 
 func (f *fence) Link(from, to string) error {
@@ -99,7 +107,10 @@ func (f *fence) Link(from, to string) error {
 }
 
 func (f *fence) Remove(name string) error {
-	return f.change(func() error { return f.FS.Remove(name) })
+	return f.change(func() error {
+		f.unmade(name)
+		return f.FS.Remove(name)
+	})
 }
 
 func (f *fence) RemoveAll(name string) error {
@@ -107,7 +118,11 @@ func (f *fence) RemoveAll(name string) error {
 }
 
 func (f *fence) Rename(from, to string) error {
-	return f.change(func() error { return f.FS.Rename(from, to) })
+	return f.change(func() error {
+		f.unmade(from)
+		f.unmade(to)
+		return f.FS.Rename(from, to)
+	})
 }
 
 func (f *fence) MkdirAll(dir string, perm os.FileMode) error {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -49,19 +48,16 @@ func (f *files) path(n uint64) string {
 }
 
 // write makes a file of what write writes. It is durable when its folder has been
-// synced too.
-func (f *files) write(n uint64, write func(io.Writer) error) (size uint64, err error) {
+// synced too. It stops with the error of going, which is asked at every piece.
+func (f *files) write(n uint64, write func(io.Writer) error, going func() error) (ref fileRef, size uint64, err error) {
 	name := f.path(n)
 	file, err := f.fs.Create(name, writeCategory)
 	if err != nil {
-		return 0, err
+		return ref, 0, err
 	}
-	// Written back bit by bit, so that the sync at the end does not hold up the
-	// syncs of the log.
-	file = vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: 4 << 20, NoSyncOnClose: true})
-	w := &counter{w: bufio.NewWriterSize(file, 1<<20)}
+	w := newHoleWriter(file, going)
 	if err = write(w); err == nil {
-		err = w.w.Flush()
+		size, err = w.finish()
 	}
 	if err == nil && !f.hooks.noFileSync {
 		err = file.Sync()
@@ -70,28 +66,9 @@ func (f *files) write(n uint64, write func(io.Writer) error) (size uint64, err e
 	if err != nil {
 		// The attempt is all that can be done; Open removes what is left.
 		_ = f.fs.Remove(name)
-		return 0, fmt.Errorf("store: writing %s: %w", name, err)
+		return ref, 0, fmt.Errorf("store: writing %s: %w", name, err)
 	}
-	return w.n, nil
-}
-
-// counter counts what is written.
-type counter struct {
-	w *bufio.Writer
-	n uint64
-}
-
-// Write writes p in pieces that go through the buffer, since a vfs.File may change
-// what it is given.
-func (c *counter) Write(p []byte) (int, error) {
-	for piece := range slices.Chunk(p, 64<<10) {
-		n, err := c.w.Write(piece)
-		c.n += uint64(n)
-		if err != nil {
-			return n, err
-		}
-	}
-	return len(p), nil
+	return fileRef{n, binary.LittleEndian.Uint32(w.last[:]), true}, size, nil
 }
 
 // sync makes the names of new files durable.
@@ -114,8 +91,15 @@ func syncFolder(fsys vfs.FS, dir string) error {
 // the store is opened next.
 func (f *files) remove(numbers []uint64) {
 	for _, n := range numbers {
-		_ = f.fs.Remove(f.path(n))
+		_ = f.fs.Remove(f.path(n)) // Open removes what is left
 	}
+}
+
+// fileNumber returns the number of the file of an array by its name.
+func fileNumber(name string) (n uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, fileSuffix)
+	n, err := strconv.ParseUint(digits, 16, 64)
+	return n, ok && err == nil
 }
 
 // removeOthers removes all files but the given ones.
@@ -125,12 +109,15 @@ func (f *files) removeOthers(keep map[uint64]bool) error {
 		return err
 	}
 	for _, name := range names {
-		digits, ok := strings.CutSuffix(name, fileSuffix)
-		n, err := strconv.ParseUint(digits, 16, 64)
-		if !ok || err != nil || keep[n] {
+		n, ok := fileNumber(name)
+		if !ok || keep[n] {
 			continue
 		}
-		if err := f.fs.Remove(f.fs.PathJoin(f.dir, name)); err != nil {
+		name = f.fs.PathJoin(f.dir, name)
+		if info, err := f.fs.Stat(name); err == nil && info.IsDir() {
+			continue // it is not ours
+		}
+		if err := f.fs.Remove(name); err != nil {
 			return err
 		}
 	}
@@ -172,21 +159,13 @@ func (s *summer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// readSummed returns what summed has written to a file.
-func (f *files) readSummed(n uint64) ([]byte, error) {
-	file, size, err := f.open(n)
-	if err != nil {
-		return nil, err
+// compare returns an error unless the last bytes of a file are those that it was
+// written with.
+func (r fileRef) compare(end []byte) error {
+	if sum := binary.LittleEndian.Uint32(end[len(end)-4:]); r.summed && sum != r.sum {
+		return fmt.Errorf("it has the checksum %08x, and was written with %08x: it is the file of another filter, or of another time", sum, r.sum)
 	}
-	defer file.Close()
-	b := make([]byte, size)
-	if _, err := io.ReadFull(file, b); err != nil {
-		return nil, fmt.Errorf("store: reading %s: %w", f.path(n), err)
-	}
-	if size < crc32.Size || crc32.ChecksumIEEE(b[:size-crc32.Size]) != binary.LittleEndian.Uint32(b[size-crc32.Size:]) {
-		return nil, fmt.Errorf("store: %s is damaged: its %d bytes do not match their checksum; restore it from a backup", f.path(n), size)
-	}
-	return b[:size-crc32.Size], nil
+	return nil
 }
 
 // makeFolder makes a folder, and those that it stands in, durably.
@@ -210,20 +189,14 @@ func makeFolder(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// writeSmall writes a whole small file, durably and all or nothing. Only the owner
-// of the process may read it.
+// writeSmall writes a whole small file, durably and all or nothing.
 func writeSmall(fsys vfs.FS, dir, name string, b []byte) error {
 	temp := fsys.PathJoin(dir, name+".new")
 	f, err := fsys.Create(temp, writeCategory)
 	if err != nil {
 		return err
 	}
-	if f.Fd() != vfs.InvalidFd { // a file of the system
-		err = os.Chmod(temp, 0o600)
-	}
-	if err == nil {
-		_, err = f.Write(slices.Clone(b)) // it may change what it is given
-	}
+	_, err = f.Write(slices.Clone(b)) // it may change what it is given
 	if err == nil {
 		err = f.Sync()
 	}

@@ -20,6 +20,8 @@ type Filter interface {
 	// Has stores in found, which is as long as keys, whether each key may have been
 	// added, and returns the position that the answers depend on.
 	Has(found []bool, keys [][]byte) LSN
+	// Layers returns the number of arrays that a question looks at. It costs nothing.
+	Layers() int
 	// Info describes the filter.
 	Info() FilterInfo
 	// Dump returns part of the filter in the form that Store.Load takes, as the
@@ -106,6 +108,13 @@ type FilterInfo struct {
 	ErrorRateNow float64
 	// Fill is the share of ones that the keys make expect, over all layers.
 	Fill float64
+}
+
+// PastRate reports whether the filter errs more often than was asked for, beyond what
+// rounding makes of its layout.
+func (i *FilterInfo) PastRate() bool {
+	const leeway = 1.05
+	return i.ErrorRate > 0 && i.ErrorRateNow > leeway*i.ErrorRate
 }
 
 // LayerInfo describes one array of a Bloom filter.

@@ -40,9 +40,8 @@ func (s *Store) loadForeign(im *image) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(im.parts) == 1 && im.parts[0].state == partInline {
-		body = bytes.Clone(body) // the image is in memory that is used again
-	}
+	contents := bytes.Clone(body.bytes) // the memory of the image is used again, and the other released
+	body.release()
 	spec, err := interop.ParseSpec(string(im.meta))
 	if err != nil {
 		return nil, err
@@ -51,16 +50,16 @@ func (s *Store) loadForeign(im *image) (*Foreign, error) {
 	if _, inside := spec.Params["rdb"]; inside {
 		return nil, fmt.Errorf("store: format %s: a string is loaded by itself, without the RDB file around it", spec)
 	}
-	filter, err := interop.Open(body, spec)
+	filter, err := interop.Open(contents, spec)
 	if err != nil {
 		return nil, err
 	}
-	f := &Foreign{format: string(im.meta), bytes: body, filter: filter}
+	f := &Foreign{format: string(im.meta), bytes: contents, filter: filter}
 	f.start(s, kindForeign)
 	f.describe()
 	f.loaded(im)
 	f.blank = false
-	f.memory.Store(uint64(len(body)) + valueOverhead)
+	f.memory.Store(uint64(len(contents)) + valueOverhead)
 	return f, nil
 }
 
@@ -117,6 +116,9 @@ func (f *Foreign) Add([]bool, [][]byte) (done int, at LSN, err error) {
 // Clear implements [Filter] by ErrReadOnly.
 func (f *Foreign) Clear() (LSN, error) { return f.LSN(), f.readOnly() }
 
+// Layers implements [Filter].
+func (f *Foreign) Layers() int { return 1 }
+
 // Info implements [Filter]. It reads no bits.
 func (f *Foreign) Info() FilterInfo {
 	i := f.info
@@ -130,7 +132,7 @@ func (f *Foreign) Dump(int64) (next int64, data []byte, at LSN, err error) {
 }
 
 func (f *Foreign) capture() (*capture, error) {
-	return f.captureWhole([]byte(f.format), uint64(len(f.bytes)), func() (copied, error) { return bytes.NewReader(f.bytes), nil })
+	return f.captureWhole([]byte(f.format), uint64(len(f.bytes)), bytes.NewReader(f.bytes), nil)
 }
 
 func (f *Foreign) renamed() value {

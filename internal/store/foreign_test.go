@@ -74,7 +74,7 @@ func TestForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(other, "h")
-	if _, err := s.MergeBloom([]byte("m"), []byte("g")); !errors.Is(err, ErrUnlike) {
+	if _, err := s.MergeBloom(nil, []byte("m"), []byte("g")); !errors.Is(err, ErrUnlike) {
 		t.Error(err)
 	}
 }

@@ -146,7 +146,7 @@ func FuzzLoad(f *testing.F) {
 // be apart: a value or an error, and no more memory than the bytes.
 func FuzzOperation(f *testing.F) {
 	f.Add(endOp(append(beginOp(nil, opAdd, 5), 1, 2, 3), 0))
-	f.Add((&image{kind: kindBloom, name: "x", meta: []byte{1}, parts: []part{{state: partInline, inline: []byte{2}}, {state: partFile, file: 3}}}).encode())
+	f.Add((&image{kind: kindBloom, name: "x", meta: []byte{1}, parts: []part{{state: partInline, inline: []byte{2}}, {state: partFile, file: fileRef{number: 3}}, {state: partFile, file: fileRef{4, 5, true}}}}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, rest, err := nextOp(b); err == nil && len(rest) >= len(b) {
 			t.Error("nothing was taken off")

@@ -59,15 +59,30 @@ type Sample struct {
 // recordEvery is the time between two records.
 const recordEvery = time.Minute
 
+const (
+	// historyLeast is the memory from which on a value always has a history.
+	historyLeast = 64 << 10
+	// maxHistories is the number of smaller values that have one, those that were used
+	// first; one that is not used for so many records makes room for another.
+	maxHistories  = 10_000
+	idleHistories = 60
+)
+
 // recorder is what the store remembers between two records of its values.
 type recorder struct {
-	notes  map[uint64]*recorded // by id
-	pruned bool                 // histories of values that are gone were deleted
+	notes   map[uint64]*recorded // by id
+	small   int                  // of notes: those of small values
+	partial bool                 // some values have none, or had one that was dropped
+	at      time.Time            // of the last record
+	// kept are the values that the database has samples of; nil: that is not known yet,
+	// and histories of values that are gone may be there.
+	kept map[uint64]struct{}
 }
 
 // recorded is the last record of a value.
 type recorded struct {
 	at      LSN
+	idle    int // records since it was used
 	traffic Traffic
 	steps   [len(rings)]int64   // of the newest samples
 	during  [len(rings)]Traffic // of these
@@ -105,31 +120,72 @@ func (s *Store) Record() error {
 	if err := s.prune(db); err != nil {
 		return fmt.Errorf("store: history: %w", err)
 	}
-	now, present := s.opts.Now(), map[uint64]*recorded{}
+	now := s.opts.Now()
+	n := noting{recorder: &s.recorder, recovered: s.recovered, present: map[uint64]*recorded{}, room: maxHistories - s.recorder.small}
 	err := db.apply(func(b *pebble.Batch) error {
 		for _, v := range s.Names() {
 			id := v.(value).head().id
-			note := s.recorder.notes[id]
-			if note == nil {
-				note = new(recorded)
-			}
-			present[id] = note
-			at, traffic := v.LSN(), v.Traffic()
-			if at == note.at && traffic == note.traffic {
+			note, used := n.note(id, v)
+			if !used {
 				continue
 			}
+			traffic := v.Traffic()
 			if err := s.record(db, b, id, v, note, traffic, now); err != nil {
 				return err
 			}
-			note.at, note.traffic = at, traffic
+			note.at, note.traffic = v.LSN(), traffic
 		}
 		return nil
 	}, false)
 	if err != nil {
 		return fmt.Errorf("store: history: %w", err)
 	}
-	s.recorder.notes = present
+	s.recorder.notes, s.recorder.small, s.recorder.at = n.present, n.small, now
+	for id := range n.present {
+		s.recorder.kept[id] = struct{}{}
+	}
 	return nil
+}
+
+// noting goes through all values for one record.
+type noting struct {
+	*recorder
+	recovered   LSN                  // changes up to it are those of an earlier process
+	present     map[uint64]*recorded // of the values that have a history
+	small, room int                  // of present, and still to be had, for small values
+}
+
+// note returns what is remembered of a value that has a history, and whether the value
+// was used since.
+func (n *noting) note(id uint64, v Value) (note *recorded, used bool) {
+	at, traffic, large := v.LSN(), v.Traffic(), v.Bytes() >= historyLeast
+	if note = n.notes[id]; note != nil {
+		if used = at != note.at || traffic != note.traffic; used {
+			note.idle = 0
+		} else if note.idle++; note.idle > idleHistories && !large {
+			n.partial = true
+			return nil, false
+		}
+	} else {
+		if at <= n.recovered && traffic == (Traffic{}) {
+			return nil, false
+		}
+		if !large {
+			if n.room <= 0 {
+				n.partial = true
+				return nil, false
+			}
+			n.room--
+		}
+		note, used = new(recorded), true
+		if n.partial && !v.Created().After(n.at) {
+			note.traffic = traffic // when it came nobody knows
+		}
+	}
+	if n.present[id] = note; !large {
+		n.small++
+	}
+	return note, used
 }
 
 // record puts the samples of a value into a batch.
@@ -217,7 +273,7 @@ func (d *database) sample(key []byte) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer closer.Close()
+	defer closer.Close() // it was only read
 	return parseSample(b)
 }
 
@@ -263,22 +319,26 @@ func (d *database) eachSample(from, to []byte, do func(key, value []byte) error)
 	return errors.Join(err, it.Close())
 }
 
-// prune deletes the histories of values that are gone since a time when this program
-// did not run, or whose last record came after their deletion. It is done once.
+// prune finds out which values have histories, and deletes those of values that are
+// gone since a time when this program did not run, or whose last record came after
+// their deletion. It is done once.
 func (s *Store) prune(db *database) error {
-	if s.recorder.pruned {
+	if s.recorder.kept != nil {
 		return nil
 	}
 	it, err := db.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefixHistory}, UpperBound: []byte{prefixHistory + 1}})
 	if err != nil {
 		return err
 	}
+	kept := map[uint64]struct{}{}
 	var gone []uint64
 	for ok := it.First(); ok; {
 		id := binary.BigEndian.Uint64(it.Key()[1:])
 		s.space.Lock()
 		if s.values[id] == nil {
 			gone = append(gone, id)
+		} else {
+			kept[id] = struct{}{}
 		}
 		s.space.Unlock()
 		ok = it.SeekGE(historyKey(id+1, 0, 0))
@@ -294,8 +354,27 @@ func (s *Store) prune(db *database) error {
 		}
 		return nil
 	}, false)
-	s.recorder.pruned = err == nil
+	if err == nil {
+		s.recorder.kept = kept
+	}
 	return err
+}
+
+// forgetHistories deletes the histories of values that are gone, as far as it is known
+// which values have one; the others are found later.
+func (s *Store) forgetHistories(b *pebble.Batch, gone []uint64) error {
+	s.recording.Lock()
+	defer s.recording.Unlock()
+	for _, id := range gone {
+		if _, ok := s.recorder.kept[id]; !ok {
+			continue
+		}
+		delete(s.recorder.kept, id)
+		if err := forget(b, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forget deletes the history of a value.

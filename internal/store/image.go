@@ -23,7 +23,16 @@ type image struct {
 type part struct {
 	state  partState // where the contents are
 	inline []byte    // partInline: the contents
-	file   uint64    // partFile: the number of the file
+	file   fileRef   // partFile
+}
+
+// fileRef refers to the file of an array. The sum is the last four bytes of the file,
+// the checksum that covers all others, directly or by way of a table of checksums: it
+// tells the file from all others, also from one of the same shape.
+type fileRef struct {
+	number uint64 // 0: there is no file
+	sum    uint32
+	summed bool // sum is known; references of version 1 of the directory have none
 }
 
 type partState uint8
@@ -32,6 +41,7 @@ const (
 	partEmpty  partState = 0 // all zero
 	partInline partState = 1
 	partFile   partState = 2
+	partSummed partState = 3 // on disk only: partFile with the sum
 )
 
 // append appends the image, but for its id and position, to b.
@@ -43,12 +53,16 @@ func (im *image) append(b []byte) []byte {
 	b = appendBytes(b, im.meta)
 	b = binary.AppendUvarint(b, uint64(len(im.parts)))
 	for _, p := range im.parts {
-		b = append(b, byte(p.state))
-		switch p.state {
-		case partInline:
-			b = appendBytes(b, p.inline)
-		case partFile:
-			b = binary.AppendUvarint(b, p.file)
+		switch {
+		case p.state == partFile && p.file.summed:
+			b = binary.AppendUvarint(append(b, byte(partSummed)), p.file.number)
+			b = binary.LittleEndian.AppendUint32(b, p.file.sum)
+		case p.state == partFile:
+			b = binary.AppendUvarint(append(b, byte(partFile)), p.file.number)
+		case p.state == partInline:
+			b = appendBytes(append(b, byte(partInline)), p.inline)
+		default:
+			b = append(b, byte(p.state))
 		}
 	}
 	return b
@@ -105,7 +119,10 @@ func parseImage(b []byte) (*image, error) {
 		case partInline:
 			p.inline = r.bytes()
 		case partFile:
-			p.file = r.uvarint()
+			p.file.number = r.uvarint()
+		case partSummed:
+			p.state = partFile
+			p.file = fileRef{number: r.uvarint(), sum: r.uint32(), summed: true}
 		default:
 			return nil, fmt.Errorf("an array in state %d", p.state)
 		}
@@ -122,7 +139,21 @@ type capture struct {
 	*image
 	// write writes the contents of part i, of those for which there is one.
 	write []func(io.Writer) error
+	// inPlace says that write reads the value itself: it may only be used while the mutex
+	// of the value is held.
+	inPlace bool
+	// release, unless it is nil, gives back the memory of the copy that write reads.
+	release func()
 	// saved, unless it is nil, is called with the mutex held when the catalogue or
 	// the log has the image; at is its position.
 	saved func(im *image, at LSN)
+}
+
+// drop gives up what there is to write.
+func (c *capture) drop() {
+	c.write = nil
+	if c.release != nil {
+		c.release()
+		c.release = nil
+	}
 }

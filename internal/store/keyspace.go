@@ -2,15 +2,24 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"time"
 )
 
 // lookup returns the value of a name, or nil if there is none or it has expired.
 func (s *Store) lookup(name []byte) value {
-	if v := s.names.get(name); v != nil && !v.head().expired() {
+	v := s.names.get(name)
+	if all := s.shadows.Load(); all != nil {
+		if shadow, ok := (*all)[string(name)]; ok {
+			v = shadow
+		}
+	}
+	if v != nil && !v.head().expired() {
 		return v
 	}
 	return nil
@@ -28,7 +37,13 @@ func (s *Store) Get(name []byte) Value {
 
 // Absent returns the position that answers depend on which say that there is no
 // value of some name: that of the last deletion.
-func (s *Store) Absent() LSN { return LSN(s.removed.Load()) }
+func (s *Store) Absent() LSN {
+	at := LSN(s.removed.Load())
+	if s.shadows.Load() != nil {
+		return min(at, s.Durable()) // what was deleted since has a shadow
+	}
+	return at
+}
 
 // Version returns a number that changes whenever the value of a name does, or the
 // name gets another value or none. It is for optimistic transactions.
@@ -45,7 +60,7 @@ func (s *Store) Version(name []byte) uint64 {
 func (s *Store) insert(v value) {
 	h := v.head()
 	s.values[h.id] = v
-	s.names.put(h.name, v)
+	s.names.put(v)
 	if h.expire.Load() != 0 {
 		s.expiring[h.id] = v
 	}
@@ -55,7 +70,7 @@ func (s *Store) insert(v value) {
 // or in place of the value that it has if replace is true. The memory of v must be
 // accounted for; it is given back if there is an error. first, unless it is nil, may
 // change v before anybody else can see it; a crash leaves v so, or not at all.
-func (s *Store) create(name []byte, v value, replace bool, first func()) (at LSN, err error) {
+func (s *Store) create(w *Work, name []byte, v value, replace bool, first func()) (at LSN, err error) {
 	h := v.head()
 	if err := s.memory.change(0, uint64(len(name))); err != nil {
 		s.memory.force(h.memory.Swap(0), 0)
@@ -73,7 +88,7 @@ func (s *Store) create(name []byte, v value, replace bool, first func()) (at LSN
 		return 0, err
 	}
 	// Files first: the log may only name what is durable.
-	files, err := s.putParts(c)
+	files, err := s.putParts(w, c)
 	if err != nil {
 		return 0, err
 	}
@@ -87,8 +102,8 @@ func (s *Store) create(name []byte, v value, replace bool, first func()) (at LSN
 // name.
 func (s *Store) enter(v value, c *capture, replace bool, first func()) (LSN, error) {
 	h := v.head()
-	s.space.Lock()
-	defer s.space.Unlock()
+	prior := s.lockSpace(func() []value { return s.present([]byte(h.name)) })
+	defer s.unlockSpace(prior)
 	if !replace && s.lookup([]byte(h.name)) != nil {
 		return 0, fmt.Errorf("%w: %q", ErrExists, h.name)
 	}
@@ -96,13 +111,13 @@ func (s *Store) enter(v value, c *capture, replace bool, first func()) (LSN, err
 		return 0, err
 	}
 	s.together(func() {
-		if prior := s.names.get([]byte(h.name)); prior != nil {
-			s.drop(prior)
+		for _, v := range prior {
+			s.drop(v)
 		}
 		s.lastID++
 		h.id = s.lastID
 		c.at = s.log.append(opCreate, h.id, c.append(nil))
-		h.stored = &stored{files: c.files()}
+		h.stored.set(c.files())
 		h.changedAll(c.at)
 		if c.saved != nil {
 			c.saved(c.image, c.at) // nobody else knows v yet
@@ -115,25 +130,75 @@ func (s *Store) enter(v value, c *capture, replace bool, first func()) (LSN, err
 	return c.at, nil
 }
 
-// remove deletes a value; space is held.
+func byID(a, b value) int { return cmp.Compare(a.head().id, b.head().id) }
+
+// present returns the values of names, also those that have expired; space is held.
+func (s *Store) present(names ...[]byte) []value {
+	var values []value
+	for _, name := range names {
+		if v := s.names.get(name); v != nil {
+			values = append(values, v)
+		}
+	}
+	if len(values) > 1 {
+		slices.SortFunc(values, byID)
+		values = slices.Compact(values)
+	}
+	return values
+}
+
+// lockSpace locks space and the mutexes of the values that pick returns then, which
+// must be different ones. While another has such a mutex, perhaps for long, it does
+// not keep space from those who are after other values.
+func (s *Store) lockSpace(pick func() []value) []value {
+	const tries = 20 // where values change all the time, one of many is always busy
+	for try := 0; ; try++ {
+		s.space.Lock()
+		values := pick()
+		if try == tries {
+			slices.SortFunc(values, byID) // as all do who lock several
+			for _, v := range values {
+				v.head().mu.Lock()
+			}
+			return values
+		}
+		locked := 0
+		for locked < len(values) && values[locked].head().mu.TryLock() {
+			locked++
+		}
+		if locked == len(values) {
+			return values
+		}
+		s.unlockSpace(values[:locked])
+		values[locked].head().await()
+	}
+}
+
+// unlockSpace undoes lockSpace.
+func (s *Store) unlockSpace(values []value) {
+	for _, v := range values {
+		v.head().mu.Unlock()
+	}
+	s.space.Unlock()
+}
+
+// remove deletes a value; space and its mutex are held.
 func (s *Store) remove(v value) {
 	s.drop(v)
 	s.names.remove(v.head().name)
 }
 
 // drop deletes a value whose name is about to get another: until then who looks the
-// name up finds this one, as it was. space is held.
+// name up finds this one, as it was. space and the mutex of v are held.
 func (s *Store) drop(v value) {
 	h := v.head()
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	at := s.log.append(opDelete, h.id, nil)
 	s.note(h.name, at)
 	h.gone = true
 	delete(s.values, h.id)
 	delete(s.expiring, h.id)
 	s.memory.force(h.Bytes(), 0)
-	s.dead = append(s.dead, dead{h.id, at, h.stored})
+	s.dead = append(s.dead, dead{h.id, at, &h.stored})
 }
 
 // note remembers that a name lost its value at the given position.
@@ -145,8 +210,7 @@ func (s *Store) note(name string, at LSN) {
 // Delete deletes the values of names and returns how many there were. at is the
 // position that the answer depends on.
 func (s *Store) Delete(names ...[]byte) (count int, at LSN, err error) {
-	s.space.Lock()
-	defer s.space.Unlock()
+	defer s.unlockSpace(s.lockSpace(func() []value { return s.present(names...) }))
 	s.log.hold() // all or none after a crash
 	defer s.log.release()
 	for _, name := range names {
@@ -166,8 +230,7 @@ func (s *Store) Delete(names ...[]byte) (count int, at LSN, err error) {
 // Rename gives the value of a name another name, whose value, if there is one, is
 // deleted; keep refuses that with ErrExists. Without a value it is ErrNotFound.
 func (s *Store) Rename(from, to []byte, keep bool) (LSN, error) {
-	s.space.Lock()
-	defer s.space.Unlock()
+	defer s.unlockSpace(s.lockSpace(func() []value { return s.present(from, to) }))
 	v := s.lookup(from)
 	if v == nil {
 		return 0, fmt.Errorf("%w: %q", ErrNotFound, from)
@@ -195,11 +258,9 @@ func (s *Store) Rename(from, to []byte, keep bool) (LSN, error) {
 	return s.Absent(), nil
 }
 
-// rename gives v another, free name.
+// rename gives v another, free name; space and its mutex are held.
 func (s *Store) rename(v value, to string) {
 	h := v.head()
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	at := s.log.append(opRename, h.id, []byte(to))
 	s.note(h.name, at)
 	// Who has looked the value up under its former name must not change it under
@@ -231,8 +292,7 @@ func (s *Store) Persist(name []byte) (bool, LSN, error) {
 }
 
 func (s *Store) setExpiry(name []byte, deadline int64, wanted func(former int64) bool) (bool, LSN, error) {
-	s.space.Lock()
-	defer s.space.Unlock()
+	defer s.unlockSpace(s.lockSpace(func() []value { return s.present(name) }))
 	v := s.lookup(name)
 	if v == nil {
 		return false, s.Absent(), nil
@@ -241,10 +301,9 @@ func (s *Store) setExpiry(name []byte, deadline int64, wanted func(former int64)
 	if !wanted(h.expire.Load()) {
 		return false, h.LSN(), nil
 	}
-	if err := h.lock(); err != nil {
+	if err := s.log.writable(); err != nil {
 		return false, 0, err
 	}
-	defer h.mu.Unlock()
 	at := s.log.append(opExpire, h.id, binary.AppendVarint(nil, deadline))
 	h.changed(at)
 	s.removed.Store(uint64(at)) // once it is over, nothing else tells of it
@@ -257,23 +316,17 @@ func (s *Store) setExpiry(name []byte, deadline int64, wanted func(former int64)
 
 // Flush deletes all values.
 func (s *Store) Flush() (LSN, error) {
-	s.space.Lock()
-	defer s.space.Unlock()
+	values := s.lockSpace(func() []value { return slices.Collect(maps.Values(s.values)) })
+	defer s.unlockSpace(values)
 	if err := s.log.deletable(); err != nil {
 		return 0, err
 	}
-	// Nobody may log a change of a value after the flush that was decided before.
-	for _, v := range s.values {
-		h := v.head()
-		h.mu.Lock()
-		h.gone = true
-		h.mu.Unlock()
-	}
 	at := s.log.append(opFlush, 0, nil)
-	for _, v := range s.values {
+	for _, v := range values {
 		h := v.head()
+		h.gone = true
 		s.memory.force(h.Bytes(), 0)
-		s.dead = append(s.dead, dead{h.id, at, h.stored})
+		s.dead = append(s.dead, dead{h.id, at, &h.stored})
 	}
 	clear(s.values)
 	clear(s.expiring)
@@ -288,7 +341,7 @@ func (s *Store) Flush() (LSN, error) {
 func (s *Store) Len() int {
 	s.space.Lock()
 	defer s.space.Unlock()
-	return len(s.values)
+	return s.counted(len(s.values))
 }
 
 // Names returns all names with their values, in no order. The values are those of
@@ -302,11 +355,11 @@ func (s *Store) Names() iter.Seq2[string, Value] {
 		var found []entry
 		for cursor := uint64(0); ; {
 			found = found[:0]
-			cursor = s.names.scan(cursor, func(name string, v value) {
-				if !v.head().expired() {
-					found = append(found, entry{name, v})
-				}
-			})
+			add := func(name string, v value) { found = append(found, entry{name, v}) }
+			cursor = s.names.scan(cursor, func(name string, v value) { s.seen(name, v, add) })
+			if cursor == 0 {
+				s.extraShadows(add)
+			}
 			for _, e := range found {
 				if !yield(e.name, e.v) {
 					return
@@ -326,12 +379,14 @@ func (s *Store) Scan(cursor uint64, count int, emit func(name string, v Value)) 
 	passed := 0
 	// Empty chains count a little, so that a call ends.
 	for range 10 * max(count, 1) {
-		cursor = s.names.scan(cursor, func(name string, v value) {
-			if !v.head().expired() {
-				emit(name, v)
-				passed++
-			}
-		})
+		add := func(name string, v value) {
+			emit(name, v)
+			passed++
+		}
+		cursor = s.names.scan(cursor, func(name string, v value) { s.seen(name, v, add) })
+		if cursor == 0 {
+			s.extraShadows(add)
+		}
 		if cursor == 0 || passed >= count {
 			break
 		}

@@ -218,8 +218,13 @@ func TestScan(t *testing.T) {
 func TestNamesWhileTheyChange(t *testing.T) {
 	var n names
 	n.init()
-	v := newBloom(small)
-	n.put("there", v)
+	named := func(name string) value {
+		v := newBloom(small)
+		v.name = name
+		return v
+	}
+	v := named("there")
+	n.put(v)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {
@@ -229,7 +234,7 @@ func TestNamesWhileTheyChange(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					if n.get([]byte("there")) != value(v) {
+					if n.get([]byte("there")) != v {
 						t.Error("missed")
 						return
 					}
@@ -242,13 +247,13 @@ func TestNamesWhileTheyChange(t *testing.T) {
 	for range 30000 {
 		name := fmt.Sprint(rng.IntN(3000))
 		if rng.IntN(2) == 0 {
-			n.put(name, v)
+			n.put(named(name))
 			model[name] = true
 		} else {
 			n.remove(name)
 			delete(model, name)
 		}
-		n.put("there", v) // replaced by itself
+		n.put(v) // replaced by itself
 	}
 	close(stop)
 	wg.Wait()

@@ -3,78 +3,138 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+	"runtime"
 	"sync/atomic"
 
 	"seen/bloom"
 	"seen/internal/frame"
+	"seen/internal/kernel"
+	"seen/internal/keyhash"
 	"seen/internal/pages"
 	"seen/sizing"
 )
 
-// layer is one array of a Bloom filter.
+// layer is one array of a Bloom filter. There may be millions of small ones: what only
+// large ones need is elsewhere.
 type layer struct {
 	layerConfig
-	f     *bloom.Shared
-	mem   *pages.Array // what f lies in, kept alive by the layer
+	words []uint64
+	large *largeLayer // of one whose array is longer than maxInline
 	added atomic.Uint64
 
-	// Guarded by the mutex of the value.
-	changed LSN    // the last operation that concerned it
-	file    uint64 // the newest file that has the layer, 0 if none has
-	fileAt  LSN    // operations up to it are in the file
-	loaded  bool   // it has bits of keys that added may not count
+	loaded bool // it has bits of keys that added may not count; guarded by the mutex of the value
+}
+
+// largeLayer is what there is to say about a layer that has files. All but mem is
+// guarded by the mutex of the value.
+type largeLayer struct {
+	mem     *pages.Array // what words is a part of; alive as long as the layer
+	changed LSN          // the last operation that concerned it
+	file    fileRef      // the newest that has the layer
+	fileAt  LSN          // operations up to it are in the file
 }
 
 // empty reports whether no bit is set; the mutex of the value is held.
 func (l *layer) empty() bool { return l.added.Load() == 0 && !l.loaded }
 
+// changedAt notes the position of an operation that concerns the layer.
+func (l *layer) changedAt(at LSN) {
+	if l.large != nil {
+		l.large.changed = at
+	}
+}
+
 // layerConfig describes a layer. It is logged when the layer is made, so that a
 // later version that would choose other parameters repeats what this one chose.
 type layerConfig struct {
-	serial   uint64 // of the layer within the value, never used twice
-	gen      int64  // of a window: the generation, numbered by time
-	index    int    // of the layer among those of its generation
+	serial uint64 // of the layer within the value, never used twice
+	gen    int64  // of a window: the generation, numbered by time
+	*shape        // not to be changed
+}
+
+// shape is what many layers have in common.
+type shape struct {
+	index    int // of the layer among those of its generation
 	capacity uint64
 	rate     float64
 	params   sizing.Params
 }
 
-// layerOverhead is about what a layer takes besides its bits: its locks, of which
-// there are at most one for each line, and what describes it.
-func layerOverhead(p sizing.Params) uint64 {
-	return 1<<10 + 16*min(p.M/sizing.LineBits, 1<<12)
-}
+// layerOverhead is about what a layer takes besides its bits.
+const layerOverhead = 128
 
-func (c layerConfig) bytes() uint64 { return c.params.Bytes() + layerOverhead(c.params) }
+func (c layerConfig) bytes() uint64 { return sum(c.params.Bytes(), layerOverhead) }
 
 // make makes the empty layer of a store.
-func (c layerConfig) make(s *Store) (*layer, error) {
-	mem, err := pages.New(c.params.Bytes() / 8)
+func (c layerConfig) make() (*layer, error) {
+	l := &layer{layerConfig: c}
+	n := c.params.Bytes() / 8
+	if c.params.Bytes() <= maxInline {
+		l.words = make([]uint64, n)
+		return l, nil
+	}
+	mem, err := pages.New(n)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMemory, err)
 	}
-	l := &layer{layerConfig: c, mem: mem}
-	v, err := bloom.FromFrame(c.header(s.hash), [][]byte{l.bits()}, bloom.LoadOptions{Secret: s.hash.Secret}, nil)
-	if err != nil {
-		return nil, err
-	}
-	f, ok := v.(*bloom.Blocked)
-	if !ok {
-		return nil, fmt.Errorf("store: a layer that is a %T", v)
-	}
-	l.f = bloom.NewSharedFrom(f)
+	l.words, l.large = mem.Words(), &largeLayer{mem: mem}
 	return l, nil
 }
 
 // bits returns the memory of the layer, which must be kept alive meanwhile. The
 // words of it are little-endian in memory too; Open sees to that.
-func (l *layer) bits() []byte { return frame.Bytes(l.mem.Words()) }
+func (l *layer) bits() []byte { return frame.Bytes(l.words) }
+
+// layout is that of the bits.
+func (c layerConfig) layout() kernel.Layout {
+	return kernel.Layout{RegionLines: c.params.RegionLines(), Lines: c.params.Lines, Lanes: c.params.Lanes}
+}
+
+// has reports whether all bits of a hash are set.
+func (l *layer) has(h uint64) bool { return l.hasAll(nil, []uint64{h}) == 1 }
+
+// hasAll stores in found, which is nil or as long as hs, whether all bits of each hash
+// are set, and returns the number of trues. Another goroutine may add.
+func (l *layer) hasAll(found []bool, hs []uint64) int {
+	n := l.layout().HasBatchAtomic(l.words, found, hs)
+	runtime.KeepAlive(l)
+	return n
+}
+
+// put makes an addition that is logged. The mutex of the value is held.
+func (l *layer) put(hs []uint64, at LSN) {
+	l.layout().AddBatchAtomic(l.words, nil, hs)
+	l.added.Add(uint64(len(hs)))
+	l.changedAt(at)
+	runtime.KeepAlive(l)
+}
+
+// write writes the layer as a file of package bloom, while others add to it: the file
+// has all keys that were added before. It takes 64 KiB of memory.
+func (l *layer) write(w io.Writer, hash bloom.Hash) error {
+	h := l.header(hash)
+	h.Parts[0].Added = l.added.Load()
+	buffer := make([]uint64, frame.ChunkSize/8)
+	_, err := frame.WritePieces(w, h, func(_ int, off, n uint64) []byte {
+		words := buffer[:n/8]
+		for i := range words {
+			words[i] = atomic.LoadUint64(&l.words[off/8+uint64(i)])
+		}
+		return frame.Bytes(words)
+	})
+	runtime.KeepAlive(l)
+	return err
+}
 
 // header is that of the file of the layer.
-func (c layerConfig) header(hash bloom.Hash) *frame.Header {
+func (c layerConfig) header(hash bloom.Hash) *frame.Header { return c.headerOf(hash.KeyID()) }
+
+// headerOf is header for a secret of which the id is known.
+func (c layerConfig) headerOf(keyID uint64) *frame.Header {
 	return &frame.Header{
-		Type: frame.TypeBlocked, HashAlgorithm: uint8(hash.Algorithm), HashKeyID: hash.KeyID(),
+		Type: frame.TypeBlocked, HashAlgorithm: uint8(keyhash.SipHash), HashKeyID: keyID,
 		Capacity: c.capacity, ErrorRate: c.rate,
 		Parts: []frame.Part{{
 			Kind: frame.KindBlocked, Lines: uint8(c.params.Lines), Lanes: uint8(c.params.Lanes), K: uint32(c.params.K),
@@ -97,17 +157,18 @@ func (c layerConfig) append(b []byte) []byte {
 const maxLayers = 1 << 16
 
 func (r *reader) layerConfig() layerConfig {
-	c := layerConfig{serial: r.uvarint(), gen: r.varint(), index: int(r.uvarint()), capacity: r.uvarint()}
-	c.rate = math.Float64frombits(r.uint64())
-	c.params = sizing.Params{Shape: sizing.Blocked, M: r.uvarint(), Lines: int(r.byte()), Lanes: int(r.byte())}
-	c.params.K = c.params.Lines * c.params.Lanes
+	c := layerConfig{serial: r.uvarint(), gen: r.varint()}
+	s := shape{index: int(r.uvarint()), capacity: r.uvarint(), rate: math.Float64frombits(r.uint64())}
+	s.params = sizing.Params{Shape: sizing.Blocked, M: r.uvarint(), Lines: int(r.byte()), Lanes: int(r.byte())}
+	s.params.K = s.params.Lines * s.params.Lanes
 	if r.err == nil {
-		r.err = c.validate()
+		r.err = s.validate()
 	}
+	c.shape = shapes.get(s)
 	return c
 }
 
-func (c layerConfig) validate() error {
+func (c *shape) validate() error {
 	switch {
 	case c.index < 0 || c.index >= maxLayers:
 		return fmt.Errorf("layer number %d", c.index)
@@ -122,7 +183,7 @@ func (c layerConfig) validate() error {
 // nextLayer describes the layer that follows after others of the same generation,
 // or the first one if after is nil.
 func (c BloomConfig) nextLayer(serial uint64, gen int64, after *layer) (layerConfig, error) {
-	n := layerConfig{serial: serial, gen: gen, capacity: c.Capacity, rate: c.ErrorRate}
+	n := shape{capacity: c.Capacity, rate: c.ErrorRate}
 	if c.Span != 0 {
 		n.capacity = (c.Capacity + uint64(c.Generations) - 2) / uint64(c.Generations-1)
 		n.rate /= float64(c.Generations)
@@ -130,7 +191,7 @@ func (c BloomConfig) nextLayer(serial uint64, gen int64, after *layer) (layerCon
 	if after != nil {
 		n.index = after.index + 1
 		if n.index >= maxLayers || c.Expansion == 0 {
-			return n, fmt.Errorf("%w: it has %d layers of at most %d", ErrFull, n.index, n.index)
+			return layerConfig{}, fmt.Errorf("%w: it has %d layers of at most %d", ErrFull, n.index, n.index)
 		}
 		n.capacity = math.MaxUint64
 		if after.capacity <= math.MaxUint64/uint64(c.Expansion) {
@@ -143,9 +204,11 @@ func (c BloomConfig) nextLayer(serial uint64, gen int64, after *layer) (layerCon
 		n.rate *= 6 / (math.Pi * math.Pi * i * i)
 	}
 	var err error
-	n.params, err = sizing.For(sizing.Blocked, n.capacity, n.rate)
-	if err != nil && after != nil {
-		err = fmt.Errorf("%w: %w", ErrFull, err)
+	if n.params, err = layouts.of(n.capacity, n.rate); err != nil {
+		if after != nil {
+			err = fmt.Errorf("%w: %w", ErrFull, err)
+		}
+		return layerConfig{}, err
 	}
-	return n, err
+	return layerConfig{serial, gen, shapes.get(n)}, nil
 }

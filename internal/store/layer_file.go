@@ -12,23 +12,24 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"seen/internal/frame"
+	"seen/internal/pages"
 )
 
 // load reads the file of a layer into its memory and verifies every checksum.
-func (l *layer) load(f *files, n uint64, want *frame.Header) error {
-	file, size, err := f.open(n)
+func (l *layer) load(f *files, ref fileRef, want *frame.Header) error {
+	file, size, err := f.open(ref.number)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(l.loadFrom(file, size, want), file.Close())
+	err = errors.Join(l.loadFrom(file, size, ref, want), file.Close())
 	runtime.KeepAlive(l)
 	if err != nil {
-		return fmt.Errorf("store: %s: %w; restore it from a backup", f.path(n), err)
+		return fmt.Errorf("store: %s: %w; restore it from a backup", f.path(ref.number), err)
 	}
 	return nil
 }
 
-func (l *layer) loadFrom(file vfs.File, size uint64, want *frame.Header) error {
+func (l *layer) loadFrom(file vfs.File, size uint64, ref fileRef, want *frame.Header) error {
 	head := make([]byte, min(size, frame.PageSize))
 	if _, err := io.ReadFull(io.NewSectionReader(file, 0, int64(size)), head); err != nil {
 		return err
@@ -45,7 +46,7 @@ func (l *layer) loadFrom(file vfs.File, size uint64, want *frame.Header) error {
 		return err
 	}
 	if !alike(h, want) {
-		return errors.New("it holds another filter than the catalogue says")
+		return errOtherFilter
 	}
 	body := l.bits()
 	sums, err := readChunks(file, &at, body)
@@ -56,8 +57,13 @@ func (l *layer) loadFrom(file vfs.File, size uint64, want *frame.Header) error {
 	if _, err := file.ReadAt(table, int64(at.BodyEnd)); err != nil {
 		return err
 	}
-	return at.CompareTable(table, sums)
+	if err := at.CompareTable(table, sums); err != nil {
+		return err
+	}
+	return ref.compare(table)
 }
+
+var errOtherFilter = errors.New("it holds another filter than the catalogue says")
 
 // alike reports whether a file holds the array that it should: all but the number
 // of keys, which the catalogue knows better.
@@ -80,13 +86,14 @@ func readChunks(file vfs.File, at *frame.Layout, body []byte) ([]uint32, error) 
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(sums)) {
 		wg.Go(func() {
+			piece := make([]byte, frame.ChunkSize)
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(sums) {
 					return
 				}
 				var err error
-				if sums[i], err = readChunk(file, at, body, uint64(i)); err != nil {
+				if sums[i], err = readChunk(file, at, body, piece, uint64(i)); err != nil {
 					mu.Lock()
 					first = err
 					mu.Unlock()
@@ -99,13 +106,16 @@ func readChunks(file vfs.File, at *frame.Layout, body []byte) ([]uint32, error) 
 	return sums, first
 }
 
-// readChunk reads one chunk. After the array comes the padding of the last.
-func readChunk(file vfs.File, at *frame.Layout, body []byte, i uint64) (uint32, error) {
+// readChunk reads one chunk by way of piece, so that zeros take no memory of body.
+// After the array comes the padding of the last.
+func readChunk(file vfs.File, at *frame.Layout, body, piece []byte, i uint64) (uint32, error) {
 	start, end := at.Chunk(i)
-	b := body[start-at.Header : min(end-at.Header, uint64(len(body)))]
+	to := body[start-at.Header : min(end-at.Header, uint64(len(body)))]
+	b := piece[:len(to)]
 	if _, err := file.ReadAt(b, int64(start)); err != nil {
 		return 0, err
 	}
+	pages.CopyBytes(to, b)
 	sum := crc32.ChecksumIEEE(b)
 	if pad := end - start - uint64(len(b)); pad > 0 {
 		zero := make([]byte, pad)

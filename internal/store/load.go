@@ -50,7 +50,7 @@ func (s *Store) loadHeader(name, header []byte) (LSN, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.create(name, b, false, nil)
+	return s.create(nil, name, b, false, nil)
 }
 
 // parseDumpHeader takes the header of a dump of LayoutSeen apart.
@@ -79,7 +79,7 @@ func (s *Store) newLoaded(meta *bloomMeta) (*Bloom, error) {
 	b.store, b.next = s, meta.next
 	arrays := uint64(0)
 	for _, c := range meta.layers {
-		arrays += c.bytes()
+		arrays = sum(arrays, c.bytes())
 	}
 	release, err := b.resize(arrays)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Store) newLoaded(meta *bloomMeta) (*Bloom, error) {
 	}
 	v := &view{current: meta.current}
 	for i, c := range meta.layers {
-		l, err := c.make(s)
+		l, err := c.make()
 		if err != nil {
 			release()
 			return nil, err
@@ -141,12 +141,15 @@ func (b *Bloom) put(offset uint64, data []byte, at LSN) error {
 	if err != nil {
 		return err
 	}
-	l.changed, l.loaded = at, true
-	words := l.mem.Words()
+	l.loaded = true
+	l.changedAt(at)
+	words := l.words
 	for len(data) > 0 {
 		var word [8]byte
 		n := copy(word[offset%8:], data)
-		atomic.OrUint64(&words[offset/8], binary.LittleEndian.Uint64(word[:]))
+		if bits := binary.LittleEndian.Uint64(word[:]); bits != 0 { // zeros take no memory
+			atomic.OrUint64(&words[offset/8], bits)
+		}
 		offset += uint64(n)
 		data = data[n:]
 	}

@@ -54,7 +54,7 @@ func TestMergeOfUnequalCapacities(t *testing.T) {
 		t.Fatal("the sizes differ, which is not what is tested")
 	}
 	for _, dest := range []string{"a", "new"} {
-		if _, err := s.MergeBloom([]byte(dest), []byte("a"), []byte("b")); err != nil {
+		if _, err := s.MergeBloom(nil, []byte(dest), []byte("a"), []byte("b")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestLoadedBitsLast(t *testing.T) {
 		at = next
 	}
 	mustHave(t, s, "to", keys)
-	if _, err := s.MergeBloom([]byte("union"), []byte("to")); err != nil {
+	if _, err := s.MergeBloom(nil, []byte("union"), []byte("to")); err != nil {
 		t.Fatal(err)
 	}
 	mustHave(t, s, "union", keys)
@@ -252,7 +252,7 @@ func TestMergeDuringRename(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.MergeCountMin(s.Get([]byte("b")).(*CountMin), []*CountMin{former}, nil)
+		_, err := s.MergeCountMin(nil, s.Get([]byte("b")).(*CountMin), []*CountMin{former}, nil)
 		done <- err
 	}()
 	select {
@@ -279,10 +279,10 @@ func TestMergeOfDeleted(t *testing.T) {
 	if _, _, err := s.Delete([]byte("c")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.MergeCountMin(all[0], all[1:], nil); !errors.Is(err, ErrGone) {
+	if _, err := s.MergeCountMin(nil, all[0], all[1:], nil); !errors.Is(err, ErrGone) {
 		t.Errorf("with a deleted one: %v", err)
 	}
-	if _, err := s.MergeCountMin(all[0], all[1:2], nil); err != nil {
+	if _, err := s.MergeCountMin(nil, all[0], all[1:2], nil); err != nil {
 		t.Errorf("with the others: %v", err)
 	}
 }
@@ -328,7 +328,7 @@ func TestMergeOfEmptyFilters(t *testing.T) {
 	if _, _, err := s.CreateBloom([]byte("a"), BloomConfig{ErrorRate: 0.01, Capacity: 100, Expansion: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.MergeBloom([]byte("b"), []byte("a")); err != nil {
+	if _, err := s.MergeBloom(nil, []byte("b"), []byte("a")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -12,11 +12,16 @@ import (
 type log struct {
 	mu    sync.Mutex
 	buf   []byte
-	first LSN    // of the operations in buf
-	count uint64 // of them
-	held  int    // callers of hold: what is appended meanwhile must stay together
-	last  atomic.Uint64
-	bytes atomic.Uint64 // appended since the last checkpoint
+	first LSN      // of the operations in buf
+	count uint64   // of them
+	held  int      // callers of hold: what is appended meanwhile must stay together
+	free  struct { // of buf, what was there before the first of them called
+		bytes int
+		count uint64
+	}
+	frozen atomic.Bool
+	last   atomic.Uint64
+	bytes  atomic.Uint64 // appended since the last checkpoint
 	// buffered is the length of buf.
 	buffered atomic.Int64
 	work     chan struct{} // tells the committer that there are operations
@@ -45,6 +50,7 @@ func (l *log) writable() error {
 type trouble struct {
 	err     error
 	stopped bool // what is in the buffer is not written either
+	drains  bool // but what is in it is written still
 }
 
 // stopped returns why the log is not written any more, or nil.
@@ -55,9 +61,13 @@ func (l *log) stopped() error {
 	return nil
 }
 
-// deletable returns why no deletion is taken at present, or nil. A full disk is no
-// reason: deletions are short, and make room.
+// deletable returns why no deletion is taken at present, or nil. A disk with too
+// little room is no reason while the log can be written: deletions are short, and make
+// room.
 func (l *log) deletable() error {
+	if err := l.stopped(); err != nil {
+		return err
+	}
 	if err := l.writable(); err != nil && !errors.Is(err, ErrDiskFull) {
 		return err
 	}
@@ -114,7 +124,9 @@ func (l *log) add(id, layer uint64, hs []uint64) LSN {
 // hold keeps what is appended from now on in one piece, until release.
 func (l *log) hold() {
 	l.mu.Lock()
-	l.held++
+	if l.held++; l.held == 1 {
+		l.free.bytes, l.free.count = len(l.buf), l.count
+	}
 	l.mu.Unlock()
 }
 
@@ -125,17 +137,30 @@ func (l *log) release() {
 	l.notify()
 }
 
-// take takes all operations out of the buffer, and gives it spare to go on with.
-// There are none between hold and release.
+// freeze lets nothing out of the buffer any more but what can go now: what is appended
+// from now on, and what must stay together with that, is dropped.
+func (l *log) freeze() {
+	l.hold()
+	l.frozen.Store(true)
+}
+
+// take takes the operations out of the buffer, and gives it spare to go on with.
+// Those since hold stay until release.
 func (l *log) take(spare []byte) (ops []byte, first LSN, count uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held > 0 || l.count == 0 {
+	n, count := len(l.buf), l.count
+	if l.held > 0 {
+		n, count = l.free.bytes, l.free.count
+		l.free.bytes, l.free.count = 0, 0
+	}
+	if count == 0 {
 		return nil, 0, 0
 	}
-	ops, first, count = l.buf, l.first, l.count
-	l.buf, l.first, l.count = spare[:0], first+LSN(count), 0
-	l.buffered.Store(0)
+	ops, first = l.buf[:n], l.first
+	l.buf = append(spare[:0], l.buf[n:]...)
+	l.first, l.count = first+LSN(count), l.count-count
+	l.buffered.Store(int64(len(l.buf)))
 	return ops, first, count
 }
 
@@ -146,6 +171,7 @@ func (l *log) forget() LSN {
 	defer l.mu.Unlock()
 	last := LSN(l.last.Load())
 	l.buf, l.first, l.count = nil, last+1, 0
+	l.free.bytes, l.free.count = 0, 0
 	l.buffered.Store(0)
 	return last
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // The file syncedName says how far the log was durable some time ago. A damaged log
@@ -15,6 +17,9 @@ const syncedName = "synced"
 
 // mark writes how far the log is durable.
 func (s *Store) mark() error {
+	if s.groundLost() != nil {
+		return nil // it would be written into another folder
+	}
 	last := s.durable.Load()
 	if last == s.marked.Swap(last) {
 		return nil
@@ -36,9 +41,9 @@ func (s *Store) mark() error {
 
 // checkMark returns an error if the log, which ends with the given operation, has
 // lost some that were durable.
-func (s *Store) checkMark(last LSN) error {
-	name := s.opts.FS.PathJoin(s.dir, syncedName)
-	b, err := readSmall(s.opts.FS, name)
+func checkMark(fsys vfs.FS, dir string, last LSN) error {
+	name := fsys.PathJoin(dir, syncedName)
+	b, err := readSmall(fsys, name)
 	if err != nil || len(b) != 12 || crc32.ChecksumIEEE(b[:8]) != binary.LittleEndian.Uint32(b[8:]) {
 		return nil // it says nothing
 	}

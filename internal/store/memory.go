@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"sync/atomic"
 )
 
@@ -20,13 +22,25 @@ func (m *memory) change(was, is uint64) error {
 	}
 	for {
 		used, limit := m.used.Load(), m.limit.Load()
-		if limit != 0 && (used > limit || is-was > limit-used) {
+		if limit == 0 {
+			limit = math.MaxInt64 // no machine has more, and the sums stay within 64 bits
+		}
+		if used > limit || is-was > limit-used {
 			return fmt.Errorf("%w: %d bytes more than the %d in use would pass the limit of %d; delete what is not needed or raise the limit", ErrMemory, is-was, used, limit)
 		}
 		if m.used.CompareAndSwap(used, used+is-was) {
 			return nil
 		}
 	}
+}
+
+// sum adds up lengths that a stranger may have chosen: what is beyond 64 bits is more
+// than there is.
+func sum(a, b uint64) uint64 {
+	if n, carry := bits.Add64(a, b, 0); carry == 0 {
+		return n
+	}
+	return math.MaxUint64
 }
 
 // force is change that is not refused.

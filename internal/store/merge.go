@@ -17,9 +17,10 @@ import (
 // all. After a crash all of it is there, or nothing.
 //
 // Keys that are added to a source meanwhile may be in the union or not; additions to
-// dest wait.
-func (s *Store) MergeBloom(dest []byte, sources ...[]byte) (LSN, error) {
+// dest wait. A source that is named twice counts once.
+func (s *Store) MergeBloom(w *Work, dest []byte, sources ...[]byte) (LSN, error) {
 	var from []*Bloom
+	known := map[*Bloom]bool{}
 	for _, name := range sources {
 		b, err := s.seenBloom(name)
 		if err != nil {
@@ -28,6 +29,10 @@ func (s *Store) MergeBloom(dest []byte, sources ...[]byte) (LSN, error) {
 		if b == nil {
 			return 0, fmt.Errorf("%w: %q", ErrNotFound, name)
 		}
+		if known[b] {
+			continue
+		}
+		known[b] = true
 		from = append(from, b)
 	}
 	if len(from) == 0 {
@@ -37,22 +42,22 @@ func (s *Store) MergeBloom(dest []byte, sources ...[]byte) (LSN, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i, b := range from {
+	for _, b := range from {
 		like := from[0]
 		if to != nil {
 			like = to
 		}
 		if err := b.config.alike(&like.config); err != nil {
-			return 0, fmt.Errorf("%q: %w", sources[i], err)
+			return 0, fmt.Errorf("%q: %w", b.name, err)
 		}
 	}
 	parts := snapshot(from)
 	if to != nil {
-		return to.merge(parts)
+		return to.merge(w, parts)
 	}
 	to = newBloom(from[0].config)
 	to.store = s
-	v, next, err := to.united(&view{current: noTime}, parts)
+	v, next, err := to.united(w, &view{current: noTime}, parts)
 	if err != nil {
 		return 0, err
 	}
@@ -64,7 +69,7 @@ func (s *Store) MergeBloom(dest []byte, sources ...[]byte) (LSN, error) {
 			return 0, err
 		}
 	}
-	return s.create(dest, to, false, nil)
+	return s.create(w, dest, to, false, nil)
 }
 
 // seenBloom returns the filter of LayoutSeen of a name, nil if the name has no value.
@@ -120,18 +125,18 @@ func snapshot(from []*Bloom) []counted {
 }
 
 // merge adds layers of other filters to b.
-func (b *Bloom) merge(parts []counted) (at LSN, err error) {
+func (b *Bloom) merge(w *Work, parts []counted) (at LSN, err error) {
 	if err := b.lock(); err != nil {
 		return 0, err
 	}
 	defer b.mu.Unlock()
 	was := b.memory.Load()
-	v, next, err := b.united(b.view.Load(), parts)
+	v, next, err := b.united(w, b.view.Load(), parts)
 	if err != nil {
 		return 0, err
 	}
 	c := b.captureView(v, next)
-	if _, err = b.store.putParts(c); err != nil {
+	if _, err = b.store.putParts(w, c); err != nil {
 		b.store.memory.force(b.memory.Swap(was), was)
 		return 0, err
 	}
@@ -140,8 +145,8 @@ func (b *Bloom) merge(parts []counted) (at LSN, err error) {
 	c.at = at
 	b.stored.add(c.files())
 	for _, l := range v.layers {
-		if l.changed == 0 { // a new one
-			l.changed = at
+		if l.large != nil && l.large.changed == 0 { // a new one
+			l.large.changed = at
 		}
 	}
 	c.saved(c.image, at)
@@ -173,7 +178,7 @@ func (u *union) takes(l counted) bool {
 // united returns the layers of v together with others, and the serial number that
 // comes after. The layers of v stay as they are; those that take others are copied.
 // The memory is accounted for.
-func (b *Bloom) united(v *view, parts []counted) (*view, uint64, error) {
+func (b *Bloom) united(w *Work, v *view, parts []counted) (*view, uint64, error) {
 	n := &view{current: v.current}
 	var unions []*union
 	for _, l := range v.layers {
@@ -196,10 +201,17 @@ func (b *Bloom) united(v *view, parts []counted) (*view, uint64, error) {
 	if len(unions) > maxLayers {
 		return nil, 0, fmt.Errorf("%w: the union would have %d layers of at most %d", ErrFull, len(unions), maxLayers)
 	}
-	bytes := uint64(0)
-	for _, u := range unions {
+	bytes, twice := uint64(0), uint64(0)
+	for i, u := range unions {
 		bytes += u.of[0].bytes()
+		if i < own && len(u.of) > 1 {
+			twice += u.of[0].bytes() // what it replaces is there until the end
+		}
 	}
+	if err := b.store.memory.change(0, twice); err != nil {
+		return nil, 0, err
+	}
+	defer b.store.memory.force(twice, 0)
 	release, err := b.resize(bytes)
 	if err != nil {
 		return nil, 0, err
@@ -208,7 +220,7 @@ func (b *Bloom) united(v *view, parts []counted) (*view, uint64, error) {
 	for i, u := range unions {
 		l := u.of[0].layer
 		if i >= own || len(u.of) > 1 {
-			if l, err = b.unite(u, next); err != nil {
+			if l, err = b.unite(w, u, next); err != nil {
 				release()
 				return nil, 0, err
 			}
@@ -231,21 +243,28 @@ func (b *Bloom) forgotten(l *layer, v *view) bool {
 }
 
 // unite makes a new layer of the bits of others.
-func (b *Bloom) unite(u *union, serial uint64) (*layer, error) {
-	c := u.of[0].layerConfig
-	c.serial = serial
+func (b *Bloom) unite(w *Work, u *union, serial uint64) (*layer, error) {
+	like := *u.of[0].shape
 	for _, from := range u.of {
-		c.capacity = max(c.capacity, from.capacity)
+		like.capacity = max(like.capacity, from.capacity)
 	}
-	l, err := c.make(b.store)
+	c := layerConfig{serial, u.of[0].gen, shapes.get(like)}
+	l, err := c.make()
 	if err != nil {
 		return nil, err
 	}
-	words := l.mem.Words()
+	words := l.words
 	for _, from := range u.of {
-		theirs := from.mem.Words()
+		theirs := from.words
 		for i := range words {
-			words[i] |= atomic.LoadUint64(&theirs[i])
+			if bits := atomic.LoadUint64(&theirs[i]); bits != 0 { // zeros take no memory
+				words[i] |= bits
+			}
+			if i%stepUnits == 0 {
+				if err := w.Step(stepUnits); err != nil {
+					return nil, err
+				}
+			}
 		}
 		runtime.KeepAlive(from.layer)
 	}

@@ -21,10 +21,8 @@ type table struct {
 	count  int // of nodes; for who holds Store.space
 }
 
-// node is one name. All but next stay as they are.
+// node is one name, which is that of its value. The value of a node stays as it is.
 type node struct {
-	hash uint64
-	name string
 	v    value
 	next atomic.Pointer[node]
 }
@@ -49,25 +47,25 @@ func (t *table) chain(hash uint64) *atomic.Pointer[node] {
 func (n *names) get(name []byte) value {
 	hash := maphash.Bytes(n.seed, name)
 	for at := n.table.Load().chain(hash).Load(); at != nil; at = at.next.Load() {
-		if at.hash == hash && at.name == string(name) {
+		if at.v.head().name == string(name) {
 			return at.v
 		}
 	}
 	return nil
 }
 
-// put makes v the value of name, in place of another if there is one: who looks
-// meanwhile finds the one or the other.
-func (n *names) put(name string, v value) {
-	hash := maphash.String(n.seed, name)
+// put makes v the value of its name, in place of another if there is one: who looks
+// meanwhile finds the one or the other. The name of v must not change any more.
+func (n *names) put(v value) {
+	name := v.head().name
 	t := n.table.Load()
 	if t.count >= len(t.chains) {
-		t = t.grown()
+		t = t.grown(n.seed)
 		n.table.Store(t)
 	}
-	at := &node{hash: hash, name: name, v: v}
-	link := t.chain(hash)
-	if former := find(&link, hash, name); former != nil {
+	at := &node{v: v}
+	link := t.chain(maphash.String(n.seed, name))
+	if former := find(&link, name); former != nil {
 		at.next.Store(former.next.Load())
 	} else {
 		t.count++
@@ -77,10 +75,9 @@ func (n *names) put(name string, v value) {
 
 // remove forgets a name. Who stands on its node goes on from there.
 func (n *names) remove(name string) {
-	hash := maphash.String(n.seed, name)
 	t := n.table.Load()
-	link := t.chain(hash)
-	if at := find(&link, hash, name); at != nil {
+	link := t.chain(maphash.String(n.seed, name))
+	if at := find(&link, name); at != nil {
 		link.Store(at.next.Load())
 		t.count--
 	}
@@ -88,9 +85,9 @@ func (n *names) remove(name string) {
 
 // find returns the node of a name in the chain that begins at link, or nil, and moves
 // link to the link that leads to it, or to the last one.
-func find(link **atomic.Pointer[node], hash uint64, name string) *node {
+func find(link **atomic.Pointer[node], name string) *node {
 	for at := (*link).Load(); at != nil; at = (*link).Load() {
-		if at.hash == hash && at.name == name {
+		if at.v.head().name == name {
 			return at
 		}
 		*link = &at.next
@@ -100,12 +97,12 @@ func find(link **atomic.Pointer[node], hash uint64, name string) *node {
 
 // grown returns a table of twice the chains with the same names. The nodes are
 // new ones, since readers may still follow the links of the old.
-func (t *table) grown() *table {
+func (t *table) grown(seed maphash.Seed) *table {
 	g := &table{chains: make([]atomic.Pointer[node], 2*len(t.chains)), count: t.count}
 	for i := range t.chains {
 		for at := t.chains[i].Load(); at != nil; at = at.next.Load() {
-			c := &node{hash: at.hash, name: at.name, v: at.v}
-			chain := g.chain(c.hash)
+			c := &node{v: at.v}
+			chain := g.chain(maphash.String(seed, at.v.head().name))
 			c.next.Store(chain.Load())
 			chain.Store(c)
 		}
@@ -122,7 +119,7 @@ func (n *names) scan(cursor uint64, emit func(name string, v value)) uint64 {
 	t := n.table.Load()
 	mask := uint64(len(t.chains) - 1)
 	for at := t.chains[cursor&mask].Load(); at != nil; at = at.next.Load() {
-		emit(at.name, at.v)
+		emit(at.v.head().name, at.v)
 	}
 	cursor |= ^mask
 	return bits.Reverse64(bits.Reverse64(cursor) + 1)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -24,14 +25,16 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		opts: o, dir: dir, values: map[uint64]value{}, expiring: map[uint64]value{},
-		due: make(chan struct{}, 1), closing: make(chan struct{}),
+		due: make(chan struct{}, 1), closing: make(chan struct{}), failing: make(chan struct{}, 1),
 	}
+	s.life, s.abandon = context.WithCancel(context.Background())
 	s.files.fs, s.files.hooks = o.FS, o.hooks
 	s.files.dir = o.FS.PathJoin(dir, filesName)
 	s.fsync.Store(uint32(o.Fsync))
 	s.layout.Store(uint32(o.Layout))
 	s.memory.limit.Store(o.MaxMemory)
 	s.names.init()
+	s.gate.init()
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -44,11 +47,11 @@ func (s *Store) open() (err error) {
 	fsys := s.opts.FS
 	for _, dir := range []string{s.dir, s.files.dir} {
 		if err := makeFolder(fsys, dir); err != nil {
-			return fmt.Errorf("store: %w", err)
+			return explain(dir, err)
 		}
 	}
-	if s.lock, err = fsys.Lock(fsys.PathJoin(s.dir, lockName)); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrLocked, s.dir, err)
+	if s.lock, err = lockFolder(fsys, s.dir); err != nil {
+		return err
 	}
 	if err := s.openSecret(); err != nil {
 		return err
@@ -58,7 +61,10 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	s.db.Store(db)
-	return s.recover()
+	if err := s.recover(); err != nil {
+		return err
+	}
+	return s.watchGround()
 }
 
 func (s *Store) openDB() (*database, error) {
@@ -72,6 +78,9 @@ func (s *Store) openDB() (*database, error) {
 	db, err := openDatabase(fsys, dir, &s.opts.Events, s.fail)
 	if err != nil {
 		return nil, fmt.Errorf("store: the database in %s cannot be opened: %w", dir, err)
+	}
+	if err := db.fence.watched(); err != nil {
+		return nil, errors.Join(err, db.close())
 	}
 	return db, nil
 }
@@ -133,28 +142,7 @@ func (s *Store) start() {
 	s.background.Go(s.sweep)
 	s.background.Go(s.watch)
 	s.background.Go(s.records)
-}
-
-// Close makes all that was changed durable, writes a checkpoint so that the next
-// Open has little to do, and releases the directory. Changes are refused from its
-// beginning on, with ErrClosed.
-func (s *Store) Close() error {
-	if !s.close() {
-		return ErrClosed
-	}
-	s.gate.Lock() // commands under way end first, and with them what they log
-	close(s.closing)
-	s.gate.Unlock()
-	s.background.Wait()
-	close(s.quit)
-	<-s.ended
-	err := s.log.stopped()
-	if err == nil {
-		err = s.checkpoint(s.upToWritten)
-	}
-	_ = s.mark()
-	s.stop(ErrClosed)
-	return errors.Join(err, s.release())
+	s.background.Go(s.scrubs)
 }
 
 // release gives back what open has taken.

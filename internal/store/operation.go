@@ -130,6 +130,16 @@ func (r *reader) uint64() uint64 {
 	return v
 }
 
+func (r *reader) uint32() uint32 {
+	if len(r.b) < 4 {
+		r.fail("a number of 4 bytes")
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(r.b)
+	r.b = r.b[4:]
+	return v
+}
+
 // bytes takes a length and as many bytes, which are part of what is read.
 func (r *reader) bytes() []byte {
 	n := r.uvarint()

@@ -96,6 +96,9 @@ type Options struct {
 	// CheckpointEvery starts a checkpoint when the last one is that old and there
 	// have been changes since; 0 means never.
 	CheckpointEvery time.Duration
+	// ScrubEvery is the time in which all files of values are read once, to see that
+	// they are whole; 0 means never.
+	ScrubEvery time.Duration
 	// Layout is that of new Bloom filters which ask for none; DefaultLayout stands
 	// for LayoutSeen.
 	Layout Layout
@@ -110,9 +113,12 @@ type Options struct {
 	hooks hooks
 }
 
-// hooks leave out steps of the way to the disk, for tests that must notice.
+// hooks leave out steps of the way to the disk, for tests that must notice, or make more
+// of them.
 type hooks struct {
 	noLogSync, noFileSync, noFolderSync, noCatalogueSync bool
+	// roundBytes replaces the length of the images that go into the catalogue together.
+	roundBytes int
 }
 
 // Events are called by the goroutines of the store, possibly several at a time;
@@ -140,7 +146,7 @@ const (
 // complete fills in the defaults.
 func (o *Options) complete() {
 	if o.FS == nil {
-		o.FS = vfs.Default
+		o.FS = systemFS
 	}
 	if o.CheckpointBytes == 0 {
 		o.CheckpointBytes = defaultCheckpointBytes

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -13,7 +11,7 @@ import (
 // recover brings the values into memory: their images first, then the operations
 // of the log that came after each.
 func (s *Store) recover() error {
-	st, err := s.readState()
+	st, err := s.db.Load().readState()
 	if err != nil {
 		return s.damaged(err)
 	}
@@ -31,7 +29,7 @@ func (s *Store) recover() error {
 	if err != nil {
 		return s.damaged(err)
 	}
-	if err := s.checkMark(last); err != nil {
+	if err := checkMark(s.opts.FS, s.dir, last); err != nil {
 		return s.damaged(err)
 	}
 	if err := s.enterNames(); err != nil {
@@ -40,6 +38,7 @@ func (s *Store) recover() error {
 	s.log.init(last)
 	s.commits.init(last)
 	s.removed.Store(uint64(last))
+	s.recovered = last
 	s.tombs.flush(last)
 	s.considerSpace()
 	return s.files.removeOthers(keep)
@@ -49,12 +48,12 @@ func (s *Store) damaged(err error) error {
 	return fmt.Errorf("store: the data directory %s cannot be read: %w", s.dir, err)
 }
 
-func (s *Store) readState() (state, error) {
-	b, closer, err := s.db.Load().db.Get(stateKey)
+func (d *database) readState() (state, error) {
+	b, closer, err := d.db.Get(stateKey)
 	if err != nil {
 		return state{}, fmt.Errorf("the state in the database: %w", err)
 	}
-	defer closer.Close()
+	defer closer.Close() // it was only read
 	return parseState(b)
 }
 
@@ -78,38 +77,6 @@ func (d *database) each(prefix byte, do func(n uint64, v []byte) error) error {
 	return errors.Join(err, it.Close())
 }
 
-// loadCatalogue makes the values of all images, by all cores, and adds their files
-// to keep.
-func (s *Store) loadCatalogue(keep map[uint64]bool) error {
-	var mu sync.Mutex
-	var first error
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	err := s.db.Load().each(prefixCatalogue, func(id uint64, b []byte) error {
-		im, err := parseCatalogued(id, append([]byte(nil), b...))
-		if err != nil {
-			return fmt.Errorf("value %d: %w", id, err)
-		}
-		im.keepFiles(keep)
-		slots <- struct{}{}
-		wg.Go(func() {
-			v, err := s.materialise(im)
-			<-slots
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				first = fmt.Errorf("%q: %w", im.name, err)
-				return
-			}
-			v.head().stored.at = im.at
-			s.values[id] = v
-		})
-		return nil
-	})
-	wg.Wait()
-	return errors.Join(err, first)
-}
-
 // keepFiles adds the files of an image to keep, and returns them.
 func (im *image) keepFiles(keep map[uint64]bool) []storedFile {
 	files := im.files()
@@ -129,7 +96,7 @@ func (s *Store) materialise(im *image) (value, error) {
 	h.id, h.name, h.created = im.id, im.name, im.created
 	h.expire.Store(im.expire)
 	h.changedAll(im.at)
-	h.stored = &stored{files: im.files()}
+	h.stored.set(im.files())
 	s.memory.force(0, h.Bytes())
 	return v, nil
 }
@@ -163,6 +130,9 @@ func (s *Store) replay(keep map[uint64]bool) (LSN, error) {
 	last := s.trimmed
 	s.orphans = map[uint64]LSN{}
 	err := s.db.Load().each(prefixLog, func(first uint64, ops []byte) error {
+		if s.only != nil && last >= s.upTo {
+			return nil
+		}
 		if LSN(first) != last+1 {
 			return fmt.Errorf("the log goes on with operation %d after %d: a part of it is missing", first, last)
 		}
@@ -196,6 +166,9 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 			}
 		}
 		clear(s.orphans)
+		return nil
+	}
+	if s.only != nil && !s.only[op.id] {
 		return nil
 	}
 	v := s.values[op.id]
@@ -281,7 +254,7 @@ func (s *Store) bury(v value, at LSN) {
 	h.gone = true
 	delete(s.values, h.id)
 	s.memory.force(h.Bytes(), 0)
-	s.dead = append(s.dead, dead{h.id, at, h.stored})
+	s.dead = append(s.dead, dead{h.id, at, &h.stored})
 }
 
 // enterNames makes the table of names. Images are of different positions, so that
@@ -292,7 +265,7 @@ func (s *Store) enterNames() error {
 		if other := s.names.get([]byte(h.name)); other != nil {
 			return fmt.Errorf("values %d and %d both have the name %q", other.head().id, h.id, h.name)
 		}
-		s.names.put(h.name, v)
+		s.names.put(v)
 		if h.expire.Load() != 0 {
 			s.expiring[h.id] = v
 		}

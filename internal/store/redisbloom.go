@@ -44,7 +44,7 @@ func (b *RedisBloom) enter(name []byte, f *interop.RedisBloom, err error, replac
 	}
 	b.set(f)
 	b.settle(f.Bytes())
-	at, err := b.store.create(name, b, replace, first)
+	at, err := b.store.create(nil, name, b, replace, first)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -97,6 +97,9 @@ func (b *RedisBloom) Has(found []bool, keys [][]byte) LSN {
 	}
 	return b.answered(found)
 }
+
+// Layers implements [Filter].
+func (b *RedisBloom) Layers() int { return b.f.Load().SubFilters() }
 
 // Add implements [Filter]. Keys that are there are answered without a lock.
 func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
@@ -236,7 +239,7 @@ func (b *RedisBloom) loadChunk(iterator int64, data []byte) (LSN, error) {
 
 func (b *RedisBloom) capture() (*capture, error) {
 	f := b.f.Load()
-	return b.captureWhole(f.AppendHeader(nil), f.Bytes(), func() (copied, error) { return f.Clone() })
+	return b.captureWhole(f.AppendHeader(nil), f.Bytes(), f, func() (copied, error) { return f.Clone() })
 }
 
 // loadRedisBloom makes the filter that an image describes.
@@ -245,11 +248,12 @@ func (s *Store) loadRedisBloom(im *image) (*RedisBloom, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer body.release()
 	var f *interop.RedisBloom
-	if body == nil {
+	if body.bytes == nil {
 		f, err = interop.NewRedisBloomFromHeader(im.meta, nil)
 	} else {
-		f, err = interop.DecodeRedisBloom(body, nil)
+		f, err = interop.DecodeRedisBloom(body.bytes, nil)
 	}
 	if err != nil {
 		return nil, err

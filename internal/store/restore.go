@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"seen/internal/frame"
 	"seen/interop"
 )
 
@@ -33,6 +34,7 @@ func (s *Store) Dump(name []byte) (payload []byte, at LSN, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	c.drop() // contents copies what it needs
 	im := *c.image
 	im.name, im.created, im.expire, im.parts = "", 0, 0, nil
 	for i := range c.parts {
@@ -105,7 +107,7 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 	h := v.head()
 	s.memory.force(need, h.memory.Load())
 	h.expire.Store(deadline)
-	return s.create(name, v, replace, nil)
+	return s.create(nil, name, v, replace, nil)
 }
 
 // parsePayload takes a payload of Dump apart.
@@ -139,12 +141,21 @@ func (im *image) memory() (n uint64, err error) {
 			return 0, err
 		}
 		for _, c := range m.layers {
-			n += c.bytes()
+			n = sum(n, c.bytes())
 		}
 		return n, nil
 	}
 	for _, p := range im.parts {
 		n += uint64(len(p.inline))
+		if im.kind == kindTopK {
+			h, err := frame.ParseHeader(p.inline)
+			if err != nil {
+				return 0, err
+			}
+			// What a key that is kept takes besides its bytes, of which it has 16 there.
+			const entry = 112
+			n += entry * min(h.Fields[5], uint64(len(p.inline))/16)
+		}
 	}
 	return n, nil
 }

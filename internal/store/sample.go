@@ -32,7 +32,7 @@ func (b *Bloom) sample(n int) (all [][]float64) {
 		if l.gen < from {
 			continue
 		}
-		words := l.mem.Words()
+		words := l.words
 		const line = sizing.LineBits / 64
 		lines := len(words) / line
 		shares := make([]float64, min(n, lines))

@@ -34,11 +34,13 @@ func (s *Store) show() {
 	d := &s.disk
 	switch {
 	case d.failure != nil:
-		s.log.trouble.Store(&trouble{d.failure, true})
+		s.log.trouble.Store(&trouble{err: d.failure, stopped: true})
+	case s.ground.lost != nil:
+		s.log.trouble.Store(&trouble{err: s.ground.lost, stopped: true, drains: !d.closed})
 	case d.closed:
-		s.log.trouble.Store(&trouble{ErrClosed, false})
+		s.log.trouble.Store(&trouble{err: ErrClosed})
 	case d.full != nil:
-		s.log.trouble.Store(&trouble{d.full, false})
+		s.log.trouble.Store(&trouble{err: d.full})
 	default:
 		if s.log.trouble.Swap(nil) != nil {
 			s.opts.Events.Recovered()
@@ -99,18 +101,18 @@ func (s *Store) fail(db *database, err error) {
 	s.disk.failure = fmt.Errorf("%w: %w", kind, err)
 	s.opts.Events.Error(s.disk.failure)
 	s.show()
+	select {
+	case s.failing <- struct{}{}:
+	default:
+	}
 }
 
-// close begins to refuse changes; false if that was done before.
-func (s *Store) close() bool {
+// close begins to refuse changes.
+func (s *Store) close() {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
-	if s.disk.closed {
-		return false
-	}
 	s.disk.closed = true
 	s.show()
-	return true
 }
 
 // stop ends the log.
@@ -130,9 +132,14 @@ func (s *Store) watch() {
 	for {
 		select {
 		case <-t.C:
+			_ = s.considerGround() // it is shown
 			s.considerSpace()
 			s.considerHealing()
+			s.considerShadows()
+			s.considerFiles(s.opts.Now())
 			_ = s.mark() // what cannot be written says nothing, which does no harm
+		case <-s.failing:
+			s.considerShadows()
 		case <-s.closing:
 			return
 		}
@@ -141,8 +148,10 @@ func (s *Store) watch() {
 
 // considerHealing begins to write again after the disk was full, if it has room.
 func (s *Store) considerHealing() {
+	s.retreat.Lock()
+	defer s.retreat.Unlock()
 	s.disk.mu.Lock()
-	wanted := s.disk.failure != nil && s.disk.full == nil && isFull(s.disk.failure)
+	wanted := s.disk.failure != nil && s.ground.lost == nil && s.disk.full == nil && isFull(s.disk.failure)
 	s.disk.mu.Unlock()
 	if !wanted {
 		return
@@ -166,6 +175,7 @@ func (s *Store) heal() error {
 	}
 	s.db.Store(db)
 	last := s.log.forget()
+	s.failedOps, s.failedCount = nil, 0
 	if err := s.checkpoint(func() (LSN, bool) { return last, false }); err != nil {
 		// It is tried again every second: nothing of this attempt may stay.
 		_ = db.close() // what is wrong with it does not matter any more
@@ -176,6 +186,7 @@ func (s *Store) heal() error {
 	s.durable.Store(uint64(last))
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
+	s.dropShadows()
 	s.disk.failure = nil
 	s.show()
 	s.log.signal()

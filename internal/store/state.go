@@ -16,7 +16,8 @@ type state struct {
 // dirVersion is the version of the format of the data directory: of the operations,
 // the images and the state. Whoever changes one of them raises it, and goes on
 // reading all that came before.
-const dirVersion = 1
+// Version 2 has references to files with checksums.
+const dirVersion = 2
 
 func (st state) encode() []byte {
 	b := binary.LittleEndian.AppendUint32(nil, dirVersion)
@@ -30,8 +31,8 @@ func parseState(b []byte) (st state, err error) {
 	if len(b) < 4 {
 		return st, fmt.Errorf("the state of %d bytes is cut off", len(b))
 	}
-	if v := binary.LittleEndian.Uint32(b); v != dirVersion {
-		return st, fmt.Errorf("the format has version %d; this program reads version %d, use a newer one", v, dirVersion)
+	if v := binary.LittleEndian.Uint32(b); v < 1 || v > dirVersion {
+		return st, fmt.Errorf("the format has version %d; this program reads up to version %d, use a newer one", v, dirVersion)
 	}
 	r := reader{b: b[4:]}
 	st = state{keyID: r.uint64(), trimmed: LSN(r.uvarint()), lastID: r.uvarint(), lastFile: r.uvarint()}

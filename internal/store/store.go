@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,8 @@ type Store struct {
 	fsync  atomic.Uint32
 	layout atomic.Uint32
 
-	gate   sync.RWMutex // Begin and Atomically
+	gate   gate         // Begin and Atomically
+	long   atomic.Int32 // works that take long now
 	memory memory
 	log    log
 	commits
@@ -27,15 +29,16 @@ type Store struct {
 
 	// space is held by whoever changes which names there are, before the mutex of
 	// a value.
-	space    sync.Mutex
-	names    names
-	values   map[uint64]value // by id
-	expiring map[uint64]value // those that have a deadline
-	dead     []dead
-	orphans  map[uint64]LSN // during recovery: values that are changed and do not exist
-	lastID   uint64
-	tombs    tombs
-	removed  atomic.Uint64 // position of the last deletion
+	space     sync.Mutex
+	names     names
+	values    map[uint64]value // by id
+	expiring  map[uint64]value // those that have a deadline
+	dead      []dead
+	orphans   map[uint64]LSN // during recovery: values that are changed and do not exist
+	lastID    uint64
+	recovered LSN // the last operation when the store was opened
+	tombs     tombs
+	removed   atomic.Uint64 // position of the last deletion
 
 	checkpointing   sync.Mutex
 	trimmed         LSN      // operations up to it are not in the log any more; guarded by checkpointing
@@ -48,10 +51,26 @@ type Store struct {
 	checkpointCount atomic.Uint64
 
 	disk       disk
-	closing    chan struct{} // closed when Close begins
+	ending     atomic.Bool     // Close was called
+	closing    chan struct{}   // closed when Close begins
+	life       context.Context // ends when what takes long is to be left out
+	abandon    context.CancelFunc
 	background sync.WaitGroup
 	expired    atomic.Uint64
 	opened     time.Time
+
+	shadows  atomic.Pointer[shadows] // while the log cannot be written; else nil
+	retreat  sync.Mutex              // held while they are made, or the log is opened anew
+	shadowed atomic.Bool             // they were looked for
+	restored map[uint64]bool         // deleted values that have shadows; guarded by space
+	failing  chan struct{}           // tells watch that the log cannot be written any more
+	only     map[uint64]bool         // values that are read; nil: all
+	upTo     LSN                     // with only: where the log that is read ends
+
+	ground       ground
+	scrubbing    scrubbing
+	looked       time.Time // at the folder of the files, by watch
+	filesChanged time.Time
 
 	recording sync.Mutex
 	recorder  recorder // guarded by recording
@@ -67,20 +86,15 @@ func (s *Store) Opened() time.Time { return s.opened }
 // now returns the time in Unix milliseconds.
 func (s *Store) now() int64 { return s.opts.Now().UnixMilli() }
 
-// Begin starts a command, or a run of them, that uses the store; End ends it. In
-// between, Atomically of others waits. They must not be nested, nor be used within
-// Atomically.
-func (s *Store) Begin() { s.gate.RLock() }
+// Begin is [Work.Begin] of a command that does not take long and is always wanted.
+func (s *Store) Begin() { s.gate.enter(Entry{}) }
 
 // End ends what Begin has started. Wait comes after it.
-func (s *Store) End() { s.gate.RUnlock() }
+func (s *Store) End() { s.gate.leave(false) }
 
-// Atomically calls do while no command is between Begin and End. After a crash all
-// that do has changed is there, or nothing of it.
+// Atomically is [Work.Atomically] of what may change anything and is always wanted.
 func (s *Store) Atomically(do func()) {
-	s.gate.Lock()
-	defer s.gate.Unlock()
-	s.together(do)
+	s.gate.run(nil, nil, func() { s.together(do) })
 }
 
 // together calls do and keeps what it logs in one record.
@@ -134,7 +148,7 @@ func (s *Store) CreateBloomWith(name []byte, c BloomConfig, first func(Filter)) 
 	} else if err := b.first(); err != nil {
 		return nil, 0, err
 	}
-	at, err := s.create(name, b, false, func() { first(b) })
+	at, err := s.create(nil, name, b, false, func() { first(b) })
 	if err != nil {
 		return nil, 0, err
 	}

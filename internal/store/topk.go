@@ -45,7 +45,7 @@ func (s *Store) CreateTopK(name []byte, c TopKConfig) (*TopK, LSN, error) {
 	}
 	v.set(t)
 	v.settle(t.Bytes())
-	at, err := s.create(name, v, false, nil)
+	at, err := s.create(nil, name, v, false, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -74,6 +74,18 @@ func (t *TopK) Type() string { return "TopK-TYPE" }
 
 // Config returns how the sketch was made.
 func (t *TopK) Config() TopKConfig { return t.config }
+
+// AddCost returns a function that returns how many buckets the next of the keys in a
+// call of Add may look at, with some for what is taken away there from others.
+func (t *TopK) AddCost(by []uint32) func() int {
+	most := uint32(1)
+	for _, n := range by {
+		most = max(most, n)
+	}
+	// Of large increments, most of the work is left out (see sketch.TopK).
+	each := t.config.Depth * int(min(most, 1<<10))
+	return func() int { return each }
+}
 
 // Add adds by[i] to the count of keys[i], in order; nil stands for 1 each. For each
 // it passes to each whether another key had to leave the best for it, and which; that
@@ -155,7 +167,7 @@ func (t *TopK) capture() (*capture, error) {
 	meta = binary.AppendUvarint(meta, uint64(c.Depth))
 	meta = binary.LittleEndian.AppendUint64(meta, math.Float64bits(c.Decay))
 	meta = binary.LittleEndian.AppendUint64(meta, t.seed)
-	return t.captureWhole(meta, t.t.Bytes(), func() (copied, error) { return t.t.Clone(), nil })
+	return t.captureWhole(meta, t.t.Bytes(), t.t, func() (copied, error) { return t.t.Clone() })
 }
 
 // loadTopK makes the sketch that an image describes.
@@ -164,6 +176,7 @@ func (s *Store) loadTopK(im *image) (*TopK, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer body.release()
 	r := reader{b: im.meta}
 	c := TopKConfig{K: int(r.uvarint()), Width: int(r.uvarint()), Depth: int(r.uvarint()), Decay: math.Float64frombits(r.uint64())}
 	t := s.newTopK()
@@ -172,8 +185,8 @@ func (s *Store) loadTopK(im *image) (*TopK, error) {
 		return nil, err
 	}
 	k, err := s.emptyTopK(c, t.seed, nil)
-	if err == nil && body != nil {
-		err = k.UnmarshalBinary(body)
+	if err == nil && body.bytes != nil {
+		err = k.UnmarshalBinary(body.bytes)
 	}
 	if err != nil {
 		return nil, err

@@ -36,21 +36,23 @@ type value interface {
 	// capture describes the contents as they are now; mu is held, or nobody else
 	// knows the value yet.
 	capture() (*capture, error)
+	// lost notes that the file of the given number is missing or damaged; mu is held.
+	lost(file uint64)
+	// appendFiles appends the files that have the contents; mu is held.
+	appendFiles(refs []reference) []reference
 }
 
 // base is what all kinds of values share.
 type base struct {
 	store   *Store
-	kind    kind
 	id      uint64        // never used twice
 	created int64         // Unix milliseconds
 	memory  atomic.Uint64 // without that of the name
 
-	// mu is held by changes while they are decided, logged and made. Questions to
-	// Bloom filters do not take it. The value has it also under another name.
-	mu   *sync.Mutex
-	name string // also guarded by Store.space
-	gone bool   // deleted or renamed: this is not the value of the name any more
+	*core        // the same under another name
+	name  string // also guarded by Store.space
+	kind  kind
+	gone  bool // deleted or renamed: this is not the value of the name any more
 
 	// last is the position of the last change. It is set before the change is
 	// made, so that whoever sees the change reads it or a later one.
@@ -60,10 +62,19 @@ type base struct {
 	applied atomic.Uint64
 	// floor is the position of the last change that was not an addition: the
 	// answer that a key is absent depends on it.
-	floor   atomic.Uint64
-	expire  atomic.Int64 // Unix milliseconds, 0 for never
-	stored  *stored
-	traffic *traffic
+	floor  atomic.Uint64
+	expire atomic.Int64 // Unix milliseconds, 0 for never
+}
+
+// core is what a value keeps when it gets another name, and what is written to all the
+// time: it fills a line of memory of its own, so that this does not slow down who reads
+// what would stand beside it.
+type core struct {
+	// mu is held by changes while they are decided, logged and made. Questions to
+	// Bloom filters do not take it.
+	mu      sync.Mutex
+	traffic traffic
+	stored  stored
 }
 
 func (b *base) head() *base        { return b }
@@ -98,6 +109,12 @@ func (b *base) lock() error {
 	return nil
 }
 
+// await waits until nobody has the mutex.
+func (b *base) await() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+}
+
 // changed notes the position of a change that is about to be made.
 func (b *base) changed(at LSN) { b.last.Store(uint64(at)) }
 
@@ -112,9 +129,8 @@ func (b *base) absent() LSN { return LSN(b.floor.Load()) }
 
 // copyTo makes c the head of the same value under another name. mu is held.
 func (b *base) copyTo(c *base) {
-	c.mu = b.mu
-	c.store, c.kind, c.id, c.created, c.name, c.stored = b.store, b.kind, b.id, b.created, b.name, b.stored
-	c.traffic = b.traffic
+	c.core = b.core
+	c.store, c.kind, c.id, c.created, c.name = b.store, b.kind, b.id, b.created, b.name
 	c.memory.Store(b.memory.Load())
 	c.last.Store(b.last.Load())
 	c.floor.Store(b.floor.Load())

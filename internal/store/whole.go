@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"sync"
 )
 
 // whole is what values share whose changes are not idempotent: their image is a copy
@@ -13,17 +12,16 @@ import (
 type whole struct {
 	base
 	// Guarded by mu.
-	content LSN    // the last change of the contents
-	blank   bool   // the contents are what creation made
-	file    uint64 // the newest file that has the contents, 0 if none has
-	fileAt  LSN    // operations up to it are in the file
-	asked   uint64 // bytes that ask was asked for, and that are not in memory yet
+	content LSN     // the last change of the contents
+	blank   bool    // the contents are what creation made
+	file    fileRef // the newest that has the contents
+	fileAt  LSN     // operations up to it are in the file
+	asked   uint64  // bytes that ask was asked for, and that are not in memory yet
 }
 
 // start begins a new value without contents.
 func (w *whole) start(s *Store, k kind) {
-	w.store, w.kind, w.mu, w.blank = s, k, new(sync.Mutex), true
-	w.traffic = new(traffic)
+	w.store, w.kind, w.core, w.blank = s, k, new(core), true
 }
 
 // moveTo makes c the same value under another name, but for the contents; mu is held.
@@ -66,15 +64,17 @@ type copied interface {
 	WriteTo(io.Writer) (int64, error)
 }
 
-// captureWhole describes the value, whose contents take the given bytes; mu is held.
-func (w *whole) captureWhole(meta []byte, bytes uint64, clone func() (copied, error)) (*capture, error) {
+// captureWhole describes the value, whose contents take the given bytes; mu is held. What
+// is written to a file is a copy, so that changes need not wait for the disk; where there
+// is no memory for one, or contents do not change and clone is nil, it is contents.
+func (w *whole) captureWhole(meta []byte, bytes uint64, contents copied, clone func() (copied, error)) (*capture, error) {
 	c := &capture{image: w.image(meta)}
 	c.saved = func(im *image, at LSN) {
 		if p := im.parts[0]; p.state == partFile {
 			w.file, w.fileAt = p.file, at
 		}
 	}
-	if w.file != 0 && w.content <= w.fileAt {
+	if w.file.number != 0 && w.content <= w.fileAt {
 		c.parts = []part{{state: partFile, file: w.file}}
 		return c, nil
 	}
@@ -82,11 +82,21 @@ func (w *whole) captureWhole(meta []byte, bytes uint64, clone func() (copied, er
 		c.parts = []part{{state: partEmpty}}
 		return c, nil
 	}
-	v, err := clone()
-	if err != nil {
-		return nil, err
+	if bytes > maxInline && clone != nil {
+		if err := w.store.memory.change(0, bytes); err != nil {
+			c.inPlace = true
+		} else {
+			c.release = func() { w.store.memory.force(bytes, 0) }
+			v, err := clone()
+			if err != nil {
+				c.drop()
+				c.inPlace = true
+			} else {
+				contents = v
+			}
+		}
 	}
-	return c, c.whole(v, bytes)
+	return c, c.whole(contents, bytes)
 }
 
 // whole makes v, which takes about the given bytes, the one array of an image.
@@ -111,12 +121,12 @@ func (c *capture) whole(v copied, size uint64) error {
 
 // replaceWith logs that v, which takes about the given bytes, takes the place of the
 // contents; mu is held. The caller puts it there.
-func (w *whole) replaceWith(meta []byte, v copied, size uint64) (LSN, error) {
+func (w *whole) replaceWith(work *Work, meta []byte, v copied, size uint64) (LSN, error) {
 	c := &capture{image: w.image(meta)}
 	if err := c.whole(v, size); err != nil {
 		return 0, err
 	}
-	if _, err := w.store.putParts(c); err != nil {
+	if _, err := w.store.putParts(work, c); err != nil {
 		return 0, err
 	}
 	at := w.log(opReplace, c.append(nil))
@@ -128,33 +138,33 @@ func (w *whole) replaceWith(meta []byte, v copied, size uint64) (LSN, error) {
 	return at, nil
 }
 
-// replaced returns the contents that an operation of replaceWith has.
-func (w *whole) replaced(op operation, at LSN) ([]byte, error) {
+// replaced returns the contents that an operation of replaceWith has, which the
+// caller releases.
+func (w *whole) replaced(op operation, at LSN) (c contents, err error) {
 	im, err := parseImage(op.body)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	im.at = at
-	body, err := w.store.loadWhole(im)
-	if err != nil {
-		return nil, err
+	if c, err = w.store.loadWhole(im); err == nil {
+		w.loaded(im)
 	}
-	w.loaded(im)
-	return body, nil
+	return c, err
 }
 
-// loadWhole returns the contents that an image has, nil if there are none.
-func (s *Store) loadWhole(im *image) ([]byte, error) {
+// loadWhole returns the contents that an image has, without bytes if there are none.
+// The caller releases them.
+func (s *Store) loadWhole(im *image) (c contents, err error) {
 	if len(im.parts) != 1 {
-		return nil, fmt.Errorf("%d arrays for a value that has one", len(im.parts))
+		return c, fmt.Errorf("%d arrays for a value that has one", len(im.parts))
 	}
 	switch p := im.parts[0]; p.state {
 	case partInline:
-		return p.inline, nil
+		return contents{bytes: p.inline}, nil
 	case partFile:
 		return s.files.readSummed(p.file)
 	}
-	return nil, nil
+	return c, nil
 }
 
 // loaded notes where the contents came from.

@@ -138,35 +138,26 @@ func (b *Block) process(hash *keyhash.Hash) {
 
 // hashRecords is process for keys that are whole records.
 func (b *Block) hashRecords(hash *keyhash.Hash) {
-	if b.framing.crlf || *hash != (keyhash.Hash{}) {
+	if b.framing.crlf {
+		sum := hash.Summer()
 		for i := range b.Hashes {
-			b.Hashes[i] = hash.Sum(b.Record(i))
+			b.Hashes[i] = sum.Sum(b.Record(i))
 		}
 		return
 	}
-	tail := uint32(len(b.framing.delimiter))
-	start := uint32(0)
-	hashes, data := b.Hashes, b.Data
-	for i, end := range b.Offsets[1:][:len(hashes)] {
-		key := data[start : end-tail]
-		if keyhash.IsShort(key) {
-			hashes[i] = keyhash.Short(key)
-		} else {
-			hashes[i] = keyhash.Default(key)
-		}
-		start = end
-	}
+	hash.SumLines(b.Hashes, b.Data, b.Offsets[1:], len(b.framing.delimiter))
 }
 
 // hashKeys is process for keys that are taken out of records.
 func (b *Block) hashKeys(hash *keyhash.Hash) {
 	fail := b.key.Missing() == keyspec.MissingFail
 	timeless := len(b.Missing)
+	sum := hash.Summer()
 	for i := range b.Hashes {
 		key, err := b.key.Extract(b.Record(i), &b.scratch)
 		switch {
 		case err == nil:
-			b.Hashes[i] = hash.Sum(key)
+			b.Hashes[i] = sum.Sum(key)
 		case fail:
 			b.fail(i, err)
 			return

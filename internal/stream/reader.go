@@ -66,7 +66,7 @@ func (r *reader) nextFile() bool {
 // close gives up the file that is being read.
 func (r *reader) close() {
 	if r.file != nil {
-		r.file.Close()
+		r.file.Close() // it was only read
 		r.file = nil
 	}
 	r.carry = r.carry[:0]

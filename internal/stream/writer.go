@@ -142,7 +142,7 @@ func (w *Writer) put(p []byte) {
 		return
 	}
 	if len(w.pending)+len(p) > cap(w.pending) {
-		w.Flush()
+		w.Flush() // it stays in w.err
 	}
 	w.pending = append(w.pending, p...)
 }

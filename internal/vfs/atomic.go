@@ -19,7 +19,23 @@ import (
 // replace it. If path is a symbolic link, the file it leads to is replaced. What
 // is not a regular file is refused.
 func WriteAtomic(fsys FS, path string, write func(io.Writer) error) error {
-	r, err := Replace(fsys, path)
+	return writeAtomic(fsys, path, Shared, write)
+}
+
+// WritePrivate is WriteAtomic for a file with secrets: where it is new, nobody but its
+// owner can read it.
+func WritePrivate(fsys FS, path string, write func(io.Writer) error) error {
+	return writeAtomic(fsys, path, Private, write)
+}
+
+// Permissions of new files, before umask.
+const (
+	Shared  fs.FileMode = 0o666
+	Private fs.FileMode = 0o600
+)
+
+func writeAtomic(fsys FS, path string, perm fs.FileMode, write func(io.Writer) error) error {
+	r, err := Replace(fsys, path, perm)
 	if err != nil {
 		return err
 	}
@@ -39,9 +55,10 @@ type Replacement struct {
 	open   bool
 }
 
-// Replace begins the replacement of the file path. The caller writes and then
+// Replace begins the replacement of the file path, which gets the permissions perm,
+// before umask, where it is new. The caller writes and then
 // calls Commit, or Abort, or both in this order.
-func Replace(fsys FS, path string) (*Replacement, error) {
+func Replace(fsys FS, path string, perm fs.FileMode) (*Replacement, error) {
 	target, err := Resolve(fsys, path)
 	if err != nil {
 		return nil, err
@@ -56,7 +73,7 @@ func Replace(fsys FS, path string) (*Replacement, error) {
 			return nil, err
 		}
 	}
-	temp, err := fsys.CreateTemp(target)
+	temp, err := fsys.CreateTemp(target, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +143,12 @@ func (r *Replacement) Abort() {
 	}
 	r.open = false
 	if closeBeforeRename {
-		r.temp.Close()
+		r.temp.Close() // what cannot be removed now, the next writer removes
 	}
 	// Errors change nothing: what cannot be removed now is removed as an orphan
 	// by the next writer.
 	r.fsys.Remove(r.temp.Name())
 	if !closeBeforeRename {
-		r.temp.Close()
+		r.temp.Close() // what cannot be removed now, the next writer removes
 	}
 }

@@ -162,7 +162,7 @@ func TestFailedWriteLeavesFormerFile(t *testing.T) {
 		defer func() { recover() }()
 		WriteAtomic(OS, path, func(io.Writer) error { panic("bug") })
 	}()
-	r, err := Replace(OS, path)
+	r, err := Replace(OS, path, Shared)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,8 +235,8 @@ type noSync struct{ FS }
 
 type noSyncFile struct{ File }
 
-func (f noSync) CreateTemp(name string) (File, error) {
-	t, err := f.FS.CreateTemp(name)
+func (f noSync) CreateTemp(name string, perm fs.FileMode) (File, error) {
+	t, err := f.FS.CreateTemp(name, perm)
 	return noSyncFile{t}, err
 }
 

@@ -60,18 +60,17 @@ func (osFS) Lock(name string) (io.Closer, error) {
 		}
 		ok, err := tryFlock(f)
 		if err != nil {
-			f.Close()
+			f.Close() // nothing was written
 			return nil, err
 		}
 		if ok {
-			// Only for the message to others, so an error may be ignored.
-			f.Truncate(0)
-			f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+			f.Truncate(0)                                        // what is in it is only for the message to others
+			f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0) // as above
 			return lockFile{f}, nil
 		}
 		b := make([]byte, 32)
-		n, _ := f.ReadAt(b, 0)
-		f.Close()
+		n, _ := f.ReadAt(b, 0) // what is missing is not told
+		f.Close()              // it was only read
 		// A holder that ended meanwhile has removed the file: try again.
 		if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return nil, &LockedError{Path: name, PID: parsePID(b[:n])}
@@ -90,11 +89,11 @@ func (l lockFile) Close() error {
 // maxTemps is how many writers can write one file at the same time.
 const maxTemps = 100
 
-func (osFS) CreateTemp(name string) (File, error) {
+func (osFS) CreateTemp(name string, perm fs.FileMode) (File, error) {
 	for i := range maxTemps {
 		temp := tempName(name, i)
 		for range attempts {
-			f, err := createLocked(temp)
+			f, err := createLocked(temp, perm)
 			if err != nil {
 				return nil, err
 			}
@@ -116,8 +115,8 @@ func tempName(name string, i int) string {
 }
 
 // createLocked creates and locks a new file; nil if somebody has this name.
-func createLocked(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+func createLocked(name string, perm fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, nil
 	}
@@ -132,7 +131,7 @@ func createLocked(name string) (*os.File, error) {
 		// A file system without locks: work without the removal of orphans.
 		return f, nil
 	}
-	f.Close()
+	f.Close() // nothing was written
 	return nil, nil
 }
 
@@ -143,7 +142,7 @@ func removeOrphan(name string) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer f.Close()
+	defer f.Close() // nothing was written
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return false
@@ -153,7 +152,7 @@ func removeOrphan(name string) bool {
 		return false
 	}
 	if ok {
-		return os.Remove(name) == nil
+		return os.Remove(name) == nil // false says that it is in use
 	}
 	_, err = os.Lstat(name)
 	return errors.Is(err, fs.ErrNotExist)

@@ -38,7 +38,7 @@ type lockFile string
 
 func (l lockFile) Close() error { return os.Remove(string(l)) }
 
-func (osFS) CreateTemp(name string) (File, error) {
+func (osFS) CreateTemp(name string, perm fs.FileMode) (File, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".seen-tmp*")
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func hold(path string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	temp, err := OS.CreateTemp(path)
+	temp, err := OS.CreateTemp(path, Shared)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

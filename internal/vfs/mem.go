@@ -273,7 +273,7 @@ func (m *Mem) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 }
 
 // CreateTemp creates a temporary file; one that a crash left is removed.
-func (m *Mem) CreateTemp(name string) (File, error) {
+func (m *Mem) CreateTemp(name string, perm fs.FileMode) (File, error) {
 	err := m.begin("temp", name)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -287,7 +287,7 @@ func (m *Mem) CreateTemp(name string) (File, error) {
 		if m.names[temp] != nil {
 			m.change(dirOp{{temp, nil}})
 		}
-		n := &inode{mode: 0o644}
+		n := &inode{mode: perm &^ 0o022} // a usual umask
 		m.change(dirOp{{temp, n}})
 		m.locks[temp] = true
 		return &memFile{m: m, name: temp, node: n, life: m.life, lock: temp}, nil

@@ -34,7 +34,7 @@ func (osFS) SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer d.Close() // it is only read
 	err = d.Sync()
 	// Some file systems know no sync of folders and say so; there is nothing
 	// else to call.

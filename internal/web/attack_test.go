@@ -113,7 +113,11 @@ func TestSlowSenders(t *testing.T) {
 	if out := post("/"); out.Code != http.StatusServiceUnavailable {
 		t.Errorf("one stranger too many: %d", out.Code)
 	}
-	s.sessions.all[token] = &session{s.Source.Enter("ann", "sesame"), time.Now()}
+	v, err := s.Source.Enter(nil, "ann", "sesame")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sessions.all[token] = &session{v, time.Now()}
 	if out := post("/"); out.Code != http.StatusOK {
 		t.Errorf("a visitor's form: %d", out.Code)
 	}

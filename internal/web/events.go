@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"seen/internal/fair"
 )
 
 // patience is how long a browser may take to take a state of the page.
@@ -16,15 +18,16 @@ const patience = 20 * time.Second
 // server-sent events.
 func (r *request) follow(parts func() (map[string]string, error)) error {
 	key := r.visitor.User() + "\x00" + r.URL.RequestURI()
-	select {
-	case r.watchers <- struct{}{}:
-		defer func() { <-r.watchers }()
-	default:
+	// The browser of an address that has most of the places loses one to others, and
+	// comes back later by itself.
+	lost := make(chan struct{})
+	place, err := r.watchers.Take(fair.KeyOf(r.RemoteAddr), &watcher{began: time.Now(), lost: lost}, time.Now())
+	if err != nil {
 		r.out.Header().Set("Retry-After", "60")
 		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being kept up to date already.", maxWatchers)}
 	}
-	<-r.slots // it waits most of the time
-	defer func() { r.slots <- struct{}{} }()
+	defer place.Leave()
+	r.place.Leave() // it waits most of the time
 	control := http.NewResponseController(r.out)
 	_ = control.SetReadDeadline(time.Time{}) // a recorder in a test has none
 	r.out.Header().Set("Content-Type", "text/event-stream")
@@ -52,6 +55,8 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 		}
 		select {
 		case <-tick.C:
+		case <-lost:
+			return errAnswered
 		case <-r.Context().Done():
 			return errAnswered
 		case <-r.Source.Done():

@@ -35,20 +35,20 @@ type fakeVisitor struct {
 	name, password string
 }
 
-func (f *fake) Enter(name, password string) Visitor {
+func (f *fake) Enter(_ *http.Request, name, password string) (Visitor, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if name != "ann" || password != f.password {
-		return nil
+		return nil, &Refused{http.StatusUnauthorized, "The name or the password is wrong."}
 	}
-	return &fakeVisitor{f, name, password}
+	return &fakeVisitor{f, name, password}, nil
 }
 
-func (f *fake) Anybody() Visitor {
+func (f *fake) Anybody(*http.Request) (Visitor, error) {
 	if !f.open {
-		return nil
+		return nil, nil
 	}
-	return &fakeVisitor{f, "default", ""}
+	return &fakeVisitor{f, "default", ""}, nil
 }
 
 func (f *fake) Done() <-chan struct{} { return f.done }

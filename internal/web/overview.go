@@ -132,7 +132,7 @@ func (r *request) overviewPage() (*overviewPage, error) {
 func newOverviewPage(o Overview, c choice) *overviewPage {
 	p := &overviewPage{Types: filterTypes}
 	t := &p.Totals
-	t.All, t.Server = len(o.Filters), o
+	t.All, t.Server = len(o.Filters)+o.Others, o
 	var chosen []*Filter
 	found := 0.0
 	for _, f := range o.Filters {

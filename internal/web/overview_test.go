@@ -149,3 +149,19 @@ func TestEvents(t *testing.T) {
 		t.Errorf("after the end %q", third)
 	}
 }
+
+// Where the server has more filters than it lists, the page says so and leads to the
+// others by their names.
+func TestOverviewOfTheLargest(t *testing.T) {
+	o := Overview{Filters: many(3), Others: 997, Partial: true}
+	if p := newOverviewPage(o, newChoice(url.Values{})); p.Totals.All != 1000 || p.Totals.Count != 3 {
+		t.Errorf("%+v", p.Totals)
+	}
+	b := newBrowser(t, New(Config{Source: &fake{open: true, overview: o}}))
+	if page, _ := b.get("/"); !strings.Contains(page, "The largest filters are listed") {
+		t.Error("the page does not say that it lists the largest filters")
+	}
+	if page, _ := b.get("/?q=small+one"); !strings.Contains(page, `href="/filter?name=small&#43;one"`) && !strings.Contains(page, `href="/filter?name=small+one"`) {
+		t.Error("the page does not lead to a filter that is not listed")
+	}
+}

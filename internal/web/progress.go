@@ -21,7 +21,7 @@ func (r *request) progress(in io.Reader, out io.Writer) *progress {
 // alive gives the next step time. A recorder in a test has no deadlines.
 func (p *progress) alive() {
 	next := time.Now().Add(patience)
-	_ = p.control.SetReadDeadline(next)
+	_ = p.control.SetReadDeadline(next)                // as above
 	_ = p.control.SetWriteDeadline(next.Add(patience)) // also for the answer behind the last step
 }
 

@@ -173,7 +173,7 @@ func (r *request) fail(err error) {
 	if errors.As(err, &refused) {
 		status, text = refused.Status, refused.Text
 	}
-	if r.render(status, "error", http.StatusText(status), text) != nil {
+	if r.render(status, "error", http.StatusText(status), text) != nil { // the error to tell is another
 		http.Error(r.out, text, status)
 	}
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"net/http"
 	"time"
 
 	"seen/sizing"
@@ -10,10 +11,12 @@ import (
 // A Source is the server whose filters the pages show. Its methods, and those of its
 // visitors, are called by any number of goroutines.
 type Source interface {
-	// Enter returns who has a name and a password, nil if they are wrong.
-	Enter(name, password string) Visitor
-	// Anybody returns who has told nothing, nil if everybody has to.
-	Anybody() Visitor
+	// Enter returns who sends a request with a name and a password, or why nobody does,
+	// mostly a *Refused.
+	Enter(r *http.Request, name, password string) (Visitor, error)
+	// Anybody returns who sends a request without them, nil if a password is needed, or
+	// a *Refused for those who may not come in at all.
+	Anybody(r *http.Request) (Visitor, error)
 	// Done is closed when the server is about to end.
 	Done() <-chan struct{}
 }
@@ -68,6 +71,8 @@ func (r *Refused) Error() string { return r.Text }
 type Overview struct {
 	At        time.Time
 	Filters   []*Filter // in no order; not to be changed
+	Others    int       // smaller filters that are not among them
+	Partial   bool      // there may be such filters
 	Memory    uint64    // bytes of all of them, also those that are not told
 	MaxMemory uint64    // 0: no limit
 	DiskFree  uint64    // bytes; 0: unknown
@@ -112,8 +117,11 @@ func (f *Filter) Near() bool {
 	return !f.Grows && f.Capacity > 0 && !f.Full() && f.Load() > nearlyFull
 }
 
+// rateLeeway is how far above the asked one rounding may make an error rate.
+const rateLeeway = 1.05
+
 // Above reports whether the error rate is higher than was asked for.
-func (f *Filter) Above() bool { return f.Rate > f.Asked }
+func (f *Filter) Above() bool { return f.Asked > 0 && f.Rate > rateLeeway*f.Asked }
 
 // Marked reports whether somebody should look at it.
 func (f *Filter) Marked() bool { return f.Full() || f.Near() || f.Above() }

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"seen/internal/fair"
 )
 
 //go:embed static
@@ -28,6 +30,11 @@ type Config struct {
 	Known func(host string) bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Waits reports, for a request, since when its client keeps it waiting and whether
+	// that is too long; ok is false while it does not. nil says that it never does.
+	Waits func(r *http.Request, now time.Time) (since time.Duration, overdue, ok bool)
+	// Budget pays for forms that are held in memory; nil is one of 1 GiB.
+	Budget *fair.Budget
 	// Every is the time between two states that a page is told; 0 stands for 2 s.
 	Every time.Duration
 }
@@ -36,10 +43,10 @@ type Config struct {
 type site struct {
 	Config
 	sessions *sessions
-	watchers chan struct{} // slots of those who follow a page
-	working  chan struct{} // slots of other requests that only ask
-	sending  chan struct{} // slots of visitors who send a form, perhaps slowly
-	knocking chan struct{} // slots of others who send one, to log in
+	watchers *fair.Places // of those who follow a page
+	working  *fair.Places // of other requests that only ask
+	sending  *fair.Places // of visitors who send a form, perhaps slowly
+	knocking *fair.Places // of others who send one, to log in
 	shared   shared
 }
 
@@ -51,17 +58,23 @@ const maxWatchers = 256
 const maxWorking = 32
 
 func newSite(c Config) *site {
-	slots := func(n int) chan struct{} { return make(chan struct{}, n) }
-	return &site{Config: c, sessions: newSessions(), watchers: slots(maxWatchers), working: slots(maxWorking), sending: slots(maxWorking), knocking: slots(maxWorking)}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Waits == nil {
+		c.Waits = func(*http.Request, time.Time) (time.Duration, bool, bool) { return 0, false, false }
+	}
+	if c.Budget == nil {
+		c.Budget = fair.NewBudget(1 << 30)
+	}
+	places := func(n int) *fair.Places { return fair.NewPlaces(n, 0) }
+	return &site{Config: c, sessions: newSessions(), watchers: places(maxWatchers), working: places(maxWorking), sending: places(maxWorking), knocking: places(maxWorking)}
 }
 
 // New returns what answers requests for pages.
 func New(c Config) http.Handler {
 	if c.Known == nil {
 		c.Known = func(string) bool { return true }
-	}
-	if c.Now == nil {
-		c.Now = time.Now
 	}
 	if c.Every == 0 {
 		c.Every = 2 * time.Second
@@ -134,8 +147,12 @@ type request struct {
 	*http.Request
 	*site
 	out      http.ResponseWriter
-	slots    chan struct{} // one of which the request holds
-	visitor  Visitor       // nil: nobody has come in
+	slots    *fair.Places // one of which the request holds
+	place    *fair.Place
+	budget   *fair.Holder // pays for a form that is held in memory
+	visitor  Visitor      // nil: nobody has come in
+	anybody  Visitor      // who may come in without a password, under a name that is known
+	refusal  error        // why a visitor without a password may not come in
 	token    string
 	message  string          // what was done, for the page
 	answered bool            // the answer has begun
@@ -151,13 +168,18 @@ func (s *site) open(serve func(*request) error) http.HandlerFunc {
 		r := &request{Request: in, site: s, out: out, token: cookieToken(in)}
 		if s.Source != nil {
 			r.visitor = s.sessions.visitor(r.token, s.Now())
-			if r.visitor == nil && s.Known(in.Host) {
-				r.visitor = s.Source.Anybody()
+			if r.visitor == nil {
+				r.anybody, r.refusal = s.Source.Anybody(in)
+				if s.Known(in.Host) {
+					r.visitor = r.anybody
+				}
 			}
 		}
 		err := r.admit()
 		if err == nil {
-			defer func() { <-r.slots }()
+			defer func() { r.place.Leave() }() // of those that it has then
+			r.budget = s.Budget.Holder(nil, (&guest{r}).Evict)
+			defer r.budget.Close()
 			err = r.fromUs()
 		}
 		if err == nil {
@@ -190,13 +212,17 @@ func (r *request) admit() error {
 		r.slots = r.knocking
 		_ = http.NewResponseController(r.out).SetReadDeadline(time.Now().Add(knockTime)) // a recorder in a test has none
 	}
-	select {
-	case r.slots <- struct{}{}:
-		return nil
-	default:
+	return r.enter()
+}
+
+// enter gives the request a place among its slots, if need be that of a slow request or
+// of an address that has most of them.
+func (r *request) enter() (err error) {
+	if r.place, err = r.slots.Take(fair.KeyOf(r.RemoteAddr), &guest{r}, time.Now()); err != nil {
 		r.out.Header().Set("Retry-After", "1")
-		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being made. Try again.", maxWorking)}
+		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being made. Try again.", r.slots.Len())}
 	}
+	return nil
 }
 
 // page serves a page for visitors. Others are sent to where they can log in.
@@ -205,7 +231,9 @@ func (s *site) page(serve func(*request) error) http.HandlerFunc {
 		switch {
 		case r.visitor != nil:
 			return serve(r)
-		case s.Source.Anybody() != nil:
+		case r.refusal != nil:
+			return r.refusal
+		case r.anybody != nil:
 			return &Refused{http.StatusMisdirectedRequest, fmt.Sprintf("The name %q is not one of this server. Ask by IP address or localhost, or start it with --http-host.", r.Host)}
 		case r.Method != http.MethodGet:
 			return &Refused{http.StatusUnauthorized, "You are not logged in any more."}
@@ -247,11 +275,14 @@ func (r *request) fromUs() error {
 		r.Form, r.PostForm, r.Body = r.URL.Query(), url.Values{}, http.NoBody
 		return nil
 	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" { // what cannot be read is no such type
 		return r.readFile()
 	}
-	r.Body = http.MaxBytesReader(r.out, r.Body, r.most(maxForm))
+	r.Body = r.budget.Reader(http.MaxBytesReader(r.out, r.Body, r.most(maxForm)))
 	if err := r.ParseForm(); err != nil {
+		if errors.Is(err, fair.ErrBudget) {
+			return &Refused{http.StatusServiceUnavailable, "The memory for requests of all clients is used up. Try again."}
+		}
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
 			return &Refused{http.StatusRequestEntityTooLarge, fmt.Sprintf("The form has more than %d bytes. Send keys as a file.", long.Limit)}
@@ -328,9 +359,13 @@ func login(r *request) error {
 	if user == "" {
 		user = "default"
 	}
-	v := r.Source.Enter(user, r.PostForm.Get("password"))
-	if v == nil {
-		return r.render(http.StatusUnauthorized, "login", "Log in", loginPage{next, user, "The name or the password is wrong."})
+	v, err := r.Source.Enter(r.Request, user, r.PostForm.Get("password"))
+	var refused *Refused
+	switch {
+	case errors.As(err, &refused):
+		return r.render(refused.Status, "login", "Log in", loginPage{next, user, refused.Text})
+	case err != nil:
+		return err
 	}
 	r.sessions.end(r.token)
 	setCookie(r.out, r.Request, r.sessions.begin(v, r.Now()))

@@ -209,7 +209,11 @@ func TestHosts(t *testing.T) {
 // Nobody fills the memory with sessions; the one in use stays.
 func TestManySessions(t *testing.T) {
 	s, source := newSessions(), &fake{password: "p"}
-	v, now := source.Enter("ann", "p"), time.Now()
+	v, err := source.Enter(nil, "ann", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
 	first := s.begin(v, now)
 	used := s.begin(v, now)
 	for i := range maxSessions + 10 {
@@ -251,7 +255,7 @@ func TestStrangers(t *testing.T) {
 
 // Requests beyond the limit are told to come again, and none loses its slot.
 func TestManyRequests(t *testing.T) {
-	s := newSite(Config{Now: time.Now})
+	s := newSite(Config{})
 	held := make(chan struct{})
 	var running, begun sync.WaitGroup
 	slow := s.open(func(*request) error {
@@ -271,7 +275,7 @@ func TestManyRequests(t *testing.T) {
 	}
 	close(held)
 	running.Wait()
-	if len(s.working) != 0 {
-		t.Errorf("%d slots are still taken", len(s.working))
+	if s.working.Len() != 0 {
+		t.Errorf("%d slots are still taken", s.working.Len())
 	}
 }

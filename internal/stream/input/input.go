@@ -240,7 +240,7 @@ func (f *File) Close() error {
 // release frees the decompressor and closes the file.
 func (f *File) release() {
 	if c, ok := f.content.(io.Closer); ok && f.format != Plain {
-		c.Close()
+		c.Close() // it was only read
 	}
 	f.content, f.failed = nil, io.ErrClosedPipe
 	f.closeFile()

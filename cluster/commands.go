@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+)
+
+// Use is what a client does, for [Commands] and [ACL].
+type Use uint8
+
+// The uses. Add them up with | for a client that does several things.
+const (
+	// UseAsk is to ask a [Filter] or [Window] and to describe it. Such a client cannot
+	// finish a change that another has begun and left.
+	UseAsk Use = 1 << iota
+	// UseAdd is everything that a [Filter] or [Window] does.
+	UseAdd
+	// UseRecipe is everything that a [RecipeFilter] does.
+	UseRecipe
+	// UseString is [AppendString] and [RedissonSize].
+	UseString
+	// UseServer is everything that a [ServerFilter] does.
+	UseServer
+)
+
+// every is what each client does.
+const every = UseAsk | UseAdd | UseRecipe | UseString | UseServer
+
+// Command is a command that a client sends to an engine.
+type Command struct {
+	// Name is the command in capital letters, a subcommand behind a space.
+	Name string
+	// For are the uses that need it.
+	For Use
+	// Why is what the command is for.
+	Why string
+}
+
+// commands are those that this package and its client library send. A test holds that
+// there are no others.
+var commands = []Command{
+	{"APPEND", UseRecipe, "waiting for replicas"},
+	{"ASKING", every, "slots that move to another node"},
+	{"BF.DEBUG", UseServer, "the parameters of a filter"},
+	{"BF.INFO", UseServer, "the state of a filter"},
+	{"BF.INSERT", UseServer, "adding keys"},
+	{"BF.MEXISTS", UseServer, "asking for keys"},
+	{"BF.RESERVE", UseServer, "creating a filter"},
+	{"BITCOUNT", UseAsk | UseAdd, "seeing whether a layer is full, and how full"},
+	{"BITFIELD", UseAdd | UseRecipe, "adding keys, making and sealing slices"},
+	{"BITFIELD_RO", UseRecipe, "asking for keys"},
+	{"CLUSTER SHARDS", every, "finding the nodes (Redis 8 or later)"},
+	{"CLUSTER SLOTS", every, "finding the nodes"},
+	{"DEL", UseAdd | UseServer, "deleting a filter"},
+	{"EXEC", UseAdd, "changing the record"},
+	{"EXISTS", UseAsk | UseAdd | UseRecipe, "finding the node of a key"},
+	{"GET", UseAsk | UseAdd, "reading the record"},
+	{"GETDEL", UseAdd, "deleting a filter in an engine without free memory"},
+	{"GETRANGE", UseAsk | UseAdd | UseString, "asking for keys"},
+	{"HMGET", UseString, "the parameters of a filter of Redisson"},
+	{"MULTI", UseAdd, "changing the record"},
+	{"PERSIST", UseAdd, "a filter that no longer expires"},
+	{"PEXPIREAT", UseAdd, "a filter that expires"},
+	{"PING", every, "noticing a connection that broke"},
+	{"PTTL", UseAsk | UseAdd, "when a filter expires"},
+	{"ROLE", UseAdd | UseRecipe, "seeing whether there are replicas to wait for"},
+	{"SET", UseAdd, "creating and changing the record"},
+	{"SETRANGE", UseAdd, "writing a union"},
+	{"STRLEN", UseRecipe | UseString, "the length of a string"},
+	{"TIME", UseAsk | UseAdd, "the time of windows and of filters that expire"},
+	{"UNLINK", UseAdd, "deleting slices"},
+	{"UNWATCH", UseAdd, "a record that another client has changed"},
+	{"WAIT", UseAdd | UseRecipe, "waiting for replicas"},
+	{"WATCH", UseAdd, "changing the record"},
+}
+
+// Commands returns the commands that a client needs for all of the given uses, sorted by
+// name. AUTH, HELLO and the like need no permission.
+func Commands(use Use) []Command {
+	return slices.DeleteFunc(slices.Clone(commands), func(c Command) bool { return c.For&use == 0 })
+}
+
+// ACL returns the rules for ACL SETUSER that allow a user all of the given uses of the
+// filter of the given name: the patterns of its keys, and the commands. They add to what
+// the user may do already.
+func ACL(use Use, name string) string {
+	// A pattern has * ? [ ] and \ with a meaning of their own.
+	quoted := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(name)
+	rules := []string{"~" + quoted}
+	if use&(UseAsk|UseAdd) != 0 {
+		rules = append(rules, "~"+quoted+":*")
+	}
+	if use&UseRecipe != 0 {
+		rules = append(rules, "~"+quoted+"[0-9]*")
+	}
+	if use&UseString != 0 {
+		rules = append(rules, "~{"+quoted+"}:config")
+	}
+	for _, c := range Commands(use) {
+		rules = append(rules, "+"+strings.ToLower(strings.ReplaceAll(c.Name, " ", "|")))
+	}
+	return strings.Join(rules, " ")
+}

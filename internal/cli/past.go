@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"seen/bloom"
+	"seen/bloomfile"
+)
+
+// A filter past its error rate takes keys for seen more often than it was made for.
+// Every command that uses such a filter and knows it says so at its end, and has
+// ExitLimit in place of success: its output is what the filter says, and may lack lines.
+
+// pastError is the error about a filter past its error rate.
+func pastError(name string, now, asked float64, added, capacity uint64) error {
+	text := fmt.Sprintf("%s is %s: it takes a key for seen wrongly with probability %s instead of %s",
+		name, pastItsRate, formatRate(threeDigits(now)), formatRate(asked))
+	if capacity > 0 {
+		text += fmt.Sprintf(", with %s keys in a filter for %s", comma(added), comma(capacity))
+	}
+	return &exitError{ExitLimit, fmt.Errorf("%s; make a larger one", text)}
+}
+
+// past returns the error about a filter, nil unless it is past its error rate.
+func past(name string, st bloom.Stats) error {
+	if !pastRate(st) {
+		return nil
+	}
+	return pastError(name, st.ErrorRate, st.AskedErrorRate, st.Added, st.Capacity)
+}
+
+// orPast returns err, or if a command has succeeded or said no what a check for the error
+// rate says; there is none if it is nil.
+func orPast(err error, check func() error) error {
+	if err != nil && err != errNo || check == nil {
+		return err
+	}
+	if pastErr := check(); pastErr != nil {
+		return pastErr
+	}
+	return err
+}
+
+// cheapStats is up to how many bytes of a filter are read to learn its error rate where
+// nothing else tells.
+const cheapStats = 64 << 20
+
+// pastFile is past for a filter file, of which all is read only if its header says that
+// it has more keys than it is made for, or does not say how many.
+func pastFile(f *bloomfile.File, name string) error {
+	i := f.Info()
+	if i.ErrorRate == 0 || i.Added > 0 && i.Added <= i.Capacity || i.Added == 0 && i.Size > cheapStats {
+		return nil
+	}
+	st, err := f.Stats()
+	if err != nil {
+		return err
+	}
+	return past(name, st)
+}
+
+// pastForeign is past for a filter of another system.
+func (f *foreignFile) past() (err error) {
+	if f.size > cheapStats {
+		return nil
+	}
+	readErr := f.read(func() error {
+		err = past(f.name, f.filter.Stats())
+		return nil
+	})
+	if readErr != nil {
+		return readErr
+	}
+	return err
+}
+
+// past is past for a filter on other machines. It does not ask for more than a sample.
+func (f *fleet) past(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	if f.server != nil {
+		i, err := f.server.Info(ctx)
+		if err != nil {
+			return f.flags.explain(err)
+		}
+		if len(pastCapacity(i.Added, i.Capacity)) == 0 {
+			return nil
+		}
+		return &exitError{ExitLimit, fmt.Errorf("%s is past its capacity: %s keys are in layers for %s; make a larger one", f.label, comma(i.Added), comma(i.Capacity))}
+	}
+	now, surely, asked, err := f.filter.ErrorRate(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the error rate of %s is not known: %w", f.label, f.flags.explain(err))
+	case surely <= rateLeeway*asked:
+		return nil
+	}
+	return pastError(f.label, now, asked, 0, 0)
+}

@@ -1,0 +1,74 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"seen/internal/resp"
+)
+
+// TestDrainIsADeadline ends servers while a command runs that would take hours: they end
+// by themselves soon after --drain, and have kept what was acknowledged, and of a
+// transaction that had not come to its end nothing.
+func TestDrainIsADeadline(t *testing.T) {
+	// In a second if the machine has nothing else to do, which is not held here: a
+	// server that waits for the command is still far off.
+	const limit = 20 * time.Second
+	many := func(words ...string) []byte {
+		for i := range 300_000 {
+			words = append(words, fmt.Sprint("item:", i))
+		}
+		return resp.AppendCommand(nil, words...)
+	}
+	word := func(words ...string) []byte { return resp.AppendCommand(nil, words...) }
+	for what, sent := range map[string][][]byte{
+		"question":    {many("BF.MEXISTS", "layered")},
+		"addition":    {many("BF.MADD", "layered")},
+		"transaction": {word("MULTI"), word("BF.ADD", "kept", "half"), many("BF.MADD", "layered"), word("EXEC")},
+	} {
+		for _, fsync := range []string{"always", "everysec"} {
+			t.Run(what+" "+fsync, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				s := startServed(t, dir, "--drain", "300ms", "--fsync", fsync)
+				s.must("BF.RESERVE", "layered", "0.01", "1", "EXPANSION", "1")
+				filled := []string{"BF.MADD", "layered"}
+				for i := range 1500 {
+					filled = append(filled, fmt.Sprint("first:", i))
+				}
+				s.must(filled...)
+				s.must("BF.ADD", "kept", "whole")
+				c, err := net.Dial("tcp", s.addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				for _, b := range sent {
+					if _, err := c.Write(b); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(500 * time.Millisecond) // to begin; earlier is well too
+				began := time.Now()
+				s.signal(syscall.SIGTERM)
+				// Where the machine is so busy that closing takes longer, it says so.
+				if code := s.exit(); code != ExitOK && code != ExitError {
+					t.Errorf("it ended with %d\n%s", code, &s.log)
+				}
+				took := time.Since(began)
+				t.Logf("ended %v after SIGTERM", took)
+				if took > limit {
+					t.Errorf("ended %v after SIGTERM", took)
+				}
+				again := startServed(t, dir)
+				again.expect("[:1, :0]", "BF.MEXISTS", "kept", "whole", "half")
+				again.stop()
+			})
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+)
+
+// reloadable are the settings that a reload applies; it applies the contents of the
+// files that they name too. Others take effect at the next start.
+var reloadable = []string{"requirepass", "password-file", "tls-cert", "tls-key", "tls-client-ca"}
+
+// reload reads settings, password, users, certificates and keys again. All of them are
+// read and checked before the first takes effect: if something is wrong with one,
+// everything stays as it is. One line of the log says which it was.
+func (r *serving) reload() {
+	o := r.open.Load()
+	if o == nil {
+		return // they have not been read yet
+	}
+	apply, later, err := r.prepareReload(o)
+	if err != nil {
+		r.logger.Error("not reloaded; everything stays as it was", "error", err)
+		return
+	}
+	apply()
+	if len(later) > 0 {
+		r.logger.Warn("reloaded settings, users and certificates; some settings wait for the next start", "settings", later)
+		return
+	}
+	r.logger.Info("reloaded settings, users and certificates")
+}
+
+// prepareReload reads and checks everything. apply, which cannot fail, puts it into
+// effect; later names the settings that have changed and are not among it.
+func (r *serving) prepareReload(o *opened) (apply func(), later []string, err error) {
+	next, all, err := r.reread()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range all {
+		if before := r.started[s.name]; before != s.value.String() && !slices.Contains(reloadable, s.name) {
+			later = append(later, s.name)
+		}
+	}
+	if (next.tls == nil) != (o.ports.tls.Load() == nil) {
+		return nil, nil, fmt.Errorf("--tls-cert: a server cannot begin or stop to speak TLS while it runs; restart it")
+	}
+	var password *string
+	if next.secret != r.secret {
+		password = &next.secret
+	}
+	users, err := o.server.PrepareUsers(password)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func() {
+		o.ports.tls.Store(next.tls)
+		users()
+		r.secret = next.secret
+	}, later, nil
+}
+
+// values returns all settings by their names.
+func (all settings) values() map[string]string {
+	values := map[string]string{}
+	for _, s := range all {
+		values[s.name] = s.value.String()
+	}
+	return values
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"seen/bloom"
+	"seen/sizing"
+)
+
+// uniqNotes is what a run has said already, or need not say.
+type uniqNotes struct {
+	switched bool // a filter has taken over
+	grows    bool // there is no limit to the memory any more
+	full     bool // more and more lines are dropped wrongly
+}
+
+// sized is a filter that knows how many keys it has and is made for.
+type sized interface {
+	Added() uint64
+	Capacity() uint64 // 0 while it is exact
+}
+
+// note says once each what changes as the set fills: that answers are not exact any
+// more, that memory is not bounded, that the error rate rises.
+func (u *uniqRun) note() {
+	if u.records.quiet {
+		return
+	}
+	switch set := u.set.(type) {
+	case *bloom.Adaptive:
+		u.noteAdaptive(set)
+	case *bloom.Scalable:
+		c := set.Config()
+		if u.onFull.value == "grow" && !u.notes.grows && set.Added() > c.Capacity {
+			u.notes.grows = true
+			u.app.say(u.cmd, "note: the filter has taken the %s distinct lines that it was made for; it %s",
+				humanize.Comma(int64(c.Capacity)), growing(c.Capacity, c.ErrorRate, c.Growth))
+		}
+	}
+	if s, ok := u.set.(sized); ok {
+		u.noteFull(s.Capacity(), s.Added())
+	}
+}
+
+func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
+	n := set.Added()
+	lines := humanize.Comma(int64(n))
+	grows := u.onFull.value == "grow"
+	switch {
+	case set.Switched() && !u.notes.switched:
+		u.notes.switched, u.notes.grows = true, true
+		rate := set.Stats().AskedErrorRate
+		what := "with a rate that rises once it is full, in the memory of -m"
+		switch {
+		case grows:
+			what = fmt.Sprintf("with probability %.2g at most, and %s", rate, growing(n, rate, bloom.DefaultGrowth))
+		case u.onFull.value == "stop":
+			what = fmt.Sprintf("with probability %.2g at most, in the memory of -m", rate)
+		}
+		u.app.say(u.cmd, "note: the memory of -m %v is used up after %s distinct lines; from here on a filter drops a line wrongly %s", &u.memory, lines, what)
+	case set.Switched() && grows && !u.notes.grows && set.Bytes() > uint64(u.memory):
+		u.notes.grows = true // the filter of an earlier run
+		u.app.say(u.cmd, "note: the filter takes more than the memory of -m %v after %s distinct lines; it %s",
+			&u.memory, lines, growing(n, set.Stats().AskedErrorRate, bloom.DefaultGrowth))
+	case !set.Switched() && set.Err() != nil && !u.notes.grows:
+		u.notes.grows = true
+		u.app.say(u.cmd, "note: the memory of -m %v is used up after %s distinct lines, and there is no filter for more (%v); the run goes on exactly, with 9 to 14 bytes of memory for each further distinct line",
+			&u.memory, lines, set.Err())
+	}
+}
+
+// noteFull warns when a filter of the given capacity that does not grow is past it.
+func (u *uniqRun) noteFull(capacity, added uint64) {
+	if u.notes.full || u.onFull.value != "warn" || capacity == 0 || added <= capacity {
+		return
+	}
+	u.notes.full = true
+	u.app.say(u.cmd, "warning: the filter is past its %s lines; more and more lines are dropped wrongly (see --stats; --on-full grow keeps the rate)",
+		humanize.Comma(int64(capacity)))
+}
+
+// growing says what a filter that was made for n lines takes for more of them, and
+// how to limit that.
+func growing(n uint64, rate, growth float64) string {
+	return fmt.Sprintf("grows by about %.0f bytes for each further distinct line, without a limit (--on-full stop, warn or rotate set one)", growthBytes(n, rate, growth))
+}
+
+// growthBytes returns the memory that a Scalable takes for a key beyond its first n,
+// on average until it has ten times as many. The newest layer is taken for half full.
+func growthBytes(n uint64, rate, growth float64) float64 {
+	var bytes, keys, newest float64
+	for i := 1; keys < 10*float64(n); i++ {
+		newest = max(newest, float64(n)) * growth
+		p, err := sizing.For(sizing.Blocked, uint64(newest), bloom.LayerRate(rate, i))
+		if err != nil {
+			break // it ends there
+		}
+		bytes, keys = bytes+float64(p.Bytes()), keys+newest
+	}
+	return bytes / max(keys-newest/2, 1)
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"seen/internal/store"
+)
+
+// folderReport is what verify reports of the data folder of a server or a backup.
+type folderReport struct {
+	Kind       string         `json:"kind"` // "data" or "backup"
+	Filters    int            `json:"filters"`
+	Files      int            `json:"files"`
+	Bytes      uint64         `json:"bytes"`
+	Operations uint64         `json:"log_operations"`
+	Damage     []folderDamage `json:"damage,omitempty"`
+	Extra      []string       `json:"extra,omitempty"`
+}
+
+// folderDamage is something of a folder that is missing or damaged.
+type folderDamage struct {
+	Filter string `json:"filter,omitempty"` // that needs it; of all filters if it is empty
+	File   string `json:"file"`
+	Error  string `json:"error"`
+}
+
+// String returns what follows the word ok in the report.
+func (r *folderReport) String() string {
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf(", a %s of %s filters, %s in %s files besides the database", map[string]string{"data": "data folder", "backup": "backup"}[r.Kind],
+		comma(uint64(r.Filters)), formatBytes(r.Bytes), comma(uint64(r.Files)))
+	if n := len(r.Extra); n > 0 {
+		text += fmt.Sprintf("; %d files do not belong to it, such as %s", n, r.Extra[0])
+	}
+	return text
+}
+
+// isDataFolder reports whether a name is a folder other than one with the chunks of a dump.
+func isDataFolder(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.IsDir() { // opening it as a filter says what is wrong
+		return false
+	}
+	chunks, err := chunksIn(name)
+	return err == nil && len(chunks) == 0
+}
+
+// verifyFolder verifies a data folder or a backup.
+func (a *app) verifyFolder(dir string, quiet bool) (*folderReport, []error, error) {
+	var o store.VerifyOptions
+	stop := func() {}
+	if f, ok := terminal(a.env.Stderr); ok && !quiet {
+		bar := progressbar.NewOptions64(1, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true),
+			progressbar.OptionSetDescription(dir), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		var last atomic.Int64
+		o.Progress = func(done, total uint64) {
+			if now := time.Now().UnixMilli(); now-last.Load() > 100 {
+				last.Store(now)
+				bar.ChangeMax64(int64(total))
+				_ = bar.Set64(int64(done)) // progress is shown as far as it can be
+			}
+		}
+		stop = func() { _ = bar.Clear() } // progress is shown as far as it can be
+	}
+	v, err := store.Verify(a.ctx, dir, o)
+	stop()
+	if errors.Is(err, store.ErrLocked) {
+		return nil, nil, fmt.Errorf("%w; a running server checks its files by itself, or verify a backup that it writes (seen backup)", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &folderReport{Kind: "data", Filters: v.Filters, Files: v.Files, Bytes: v.Bytes, Operations: v.Operations, Extra: v.Extra}
+	if v.Backup {
+		r.Kind = "backup"
+	}
+	var problems []error
+	for _, p := range v.Problems {
+		problems = append(problems, p)
+		r.Damage = append(r.Damage, folderDamage{p.Filter, p.File, p.Err.Error()})
+	}
+	return r, problems, nil
+}

@@ -1,0 +1,58 @@
+package server
+
+import "time"
+
+// What decides which connections and buffers give way when there are too many. Others
+// call these methods while they hold locks: they look at atomic fields alone, and wait
+// for nothing.
+
+const (
+	// clientPatience is how long a client may leave a connection idle, a command half sent or
+	// replies unread before others can take its place.
+	clientPatience = 10 * time.Second
+	// leastRate is how many bytes of a command have to come in a second, on average, for
+	// a client not to count as slow.
+	leastRate = 16 << 10
+)
+
+// Waits reports for how long the client has sent no complete command.
+func (c *conn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
+	since = now.Sub(time.Unix(0, c.served.Load()))
+	return since, tooSlow(since, c.since.Load()), c.asking.Load()
+}
+
+// tooSlow reports whether a client that has sent so many bytes in a time keeps others
+// from being served.
+func tooSlow(since time.Duration, bytes int64) bool {
+	return since >= clientPatience && float64(bytes) < since.Seconds()*leastRate
+}
+
+// Known reports whether the client has logged in, or need not.
+func (c *conn) Known() bool { return c.authenticated.Load() || c.server.acl.open() }
+
+// Evict ends the connection, whose place is needed.
+func (c *conn) Evict() {
+	c.server.clients.evicted.Add(1)
+	c.server.event(Debug, "a client that waited was dropped to make room for another", "client", c.address())
+	c.cut()
+}
+
+// idle returns for how long the client has neither sent nor taken anything.
+func (c *conn) idle() time.Duration {
+	now := c.server.config.Now()
+	if stalled := c.outlet.stalledFor(now); stalled > 0 {
+		return stalled
+	}
+	return c.idleSince(now)
+}
+
+// impoverish ends the connection, since others need the memory that it held.
+func (c *conn) impoverish() {
+	c.server.clients.slow.Add(1)
+	c.server.event(Warning, "a client was dropped: others need the memory of its buffers", "client", c.address())
+	if c.poor.Store(true); c.outlet.since.Load() != 0 {
+		c.cut()
+		return
+	}
+	c.drain()
+}

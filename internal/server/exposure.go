@@ -1,0 +1,76 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"seen/internal/fair"
+)
+
+// A server that clients can use without a password serves its own machine only,
+// whoever has taken the password away and when: every connection is looked at, and on
+// every command of one that has not logged in.
+
+// peer is where a client is.
+type peer struct {
+	key string // what it is counted under, see package fair
+	// far: it is on another machine and has not shown a certificate that the server
+	// asks for, and a server without a password is not meant for it.
+	far bool
+}
+
+// denied is the error for clients that are far, while no password is needed.
+const denied = "DENIED This server can be used without a password, so it serves clients of its own machine only. " +
+	"To let in others, give the default user a password (--password-file, --acl-file or CONFIG SET requirepass), " +
+	"ask clients for certificates (--tls-client-ca), or allow it (--insecure)"
+
+// errFar is the error for a log-in from another machine as a user without a password.
+var errFar = errors.New(denied)
+
+// place returns where a client is; state is that of its TLS, nil for none.
+func (s *Server) place(key string, local bool, state *tls.ConnectionState) peer {
+	return peer{key: key, far: !local && !s.config.Insecure && (state == nil || len(state.VerifiedChains) == 0)}
+}
+
+// placeOf is place for a socket.
+func (s *Server) placeOf(socket net.Conn, secured *tls.Conn) peer {
+	var state *tls.ConnectionState
+	if secured != nil {
+		now := secured.ConnectionState()
+		state = &now
+	}
+	return s.place(fair.Key(socket.RemoteAddr()), fair.Local(socket.RemoteAddr()), state)
+}
+
+// placeOfRequest is place for a request of HTTP.
+func (s *Server) placeOfRequest(r *http.Request) peer {
+	return s.place(fair.KeyOf(r.RemoteAddr), fair.LocalText(r.RemoteAddr), r.TLS)
+}
+
+// denied reports whether the client is turned away because no password is needed.
+func (c *conn) denied() bool { return c.peer.far && !c.authenticated.Load() && c.server.acl.open() }
+
+// noteFar writes to the log that a client was turned away, at most once a minute.
+func (s *Server) noteFar(address string) {
+	now := s.config.Now().UnixNano()
+	last := s.lastFar.Load()
+	if (last == 0 || now-last > int64(time.Minute)) && s.lastFar.CompareAndSwap(last, now) {
+		s.event(Warning, "a client of another machine was turned away, since the default user needs no password; this is said once a minute", "client", address)
+	}
+}
+
+// usersChanged looks whether the server has become open to everybody, or is so no more.
+func (s *Server) usersChanged() {
+	open := s.acl.open()
+	if s.wasOpen.Swap(open) == open || s.config.Insecure {
+		return
+	}
+	if open {
+		s.event(Warning, "the default user needs no password any more: from now on clients of other machines are turned away, unless they show a certificate")
+	} else {
+		s.event(Info, "the default user needs a password from now on")
+	}
+}

@@ -1,0 +1,257 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"seen/internal/fair"
+)
+
+const (
+	// reservedHTTP is how many connections more than the limit are accepted when nobody
+	// gives way. Over them health and metrics are answered, and nothing else.
+	reservedHTTP = 16
+	// headerPatience is how long a client may take for the beginning of a request before
+	// others can take its place.
+	headerPatience = 2 * time.Second
+)
+
+// An HTTPServer answers requests of HTTP on any number of listeners, for a limited
+// number of connections. When there are too many, idle and slow ones are closed.
+type HTTPServer struct {
+	server  *Server
+	web     *http.Server
+	places  *fair.Places
+	reserve *fair.Places
+}
+
+// NewHTTPServer returns a server for HTTP, which is web with all set but its ErrorLog.
+func (s *Server) NewHTTPServer(c HTTPConfig, web *http.Server) *HTTPServer {
+	h := &HTTPServer{
+		server: s, web: web, places: fair.NewPlaces(s.config.Limits.HTTP, s.config.Limits.each(s.config.Limits.HTTP)),
+		reserve: fair.NewPlaces(reservedHTTP, 0),
+	}
+	web.Handler = h.watch(s.HTTP(c))
+	web.ReadHeaderTimeout, web.ReadTimeout = 10*time.Second, 5*time.Minute
+	web.WriteTimeout, web.IdleTimeout = 5*time.Minute, 2*time.Minute
+	web.MaxHeaderBytes = 32 << 10
+	web.ConnState = func(socket net.Conn, state http.ConnState) { webConnOf(socket).state(state) }
+	web.ConnContext = func(ctx context.Context, socket net.Conn) context.Context {
+		return context.WithValue(ctx, webConnKey{}, webConnOf(socket))
+	}
+	return h
+}
+
+// Serve takes connections from l, with TLS if there is a configuration for it, until
+// Shutdown, and then returns nil. It closes l.
+func (h *HTTPServer) Serve(l net.Listener, config *tls.Config) error {
+	l = &webListener{l, h}
+	if config != nil {
+		l = tls.NewListener(l, config) // outermost: HTTP looks at what is accepted to tell that it is TLS
+	}
+	if err := h.web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown takes no more connections and lets running requests end.
+func (h *HTTPServer) Shutdown(ctx context.Context) error { return h.web.Shutdown(ctx) }
+
+// Close cuts all connections off.
+func (h *HTTPServer) Close() error { return h.web.Close() }
+
+// webListener accepts connections that have a place.
+type webListener struct {
+	net.Listener
+	server *HTTPServer
+}
+
+// Accept returns the next connection that there is a place for; one is found, or made.
+func (l *webListener) Accept() (net.Conn, error) {
+	for {
+		socket, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.server.admit(socket); c != nil {
+			return c, nil
+		}
+		_ = socket.Close() // all places, and all that are reserved, are of clients being served
+	}
+}
+
+// admit gives a connection a place, or one of those that are reserved; nil if there is
+// none at all.
+func (h *HTTPServer) admit(socket net.Conn) *webConn {
+	c := &webConn{Conn: socket, server: h.server}
+	now := h.server.config.Now()
+	c.began.Store(now.UnixNano())
+	key := fair.Key(socket.RemoteAddr())
+	var err error
+	if c.place, err = h.places.Take(key, c, now); err == nil {
+		return c
+	}
+	h.server.clients.rejected.Add(1)
+	c.reserved = true
+	if c.place, err = h.reserve.Take(key, c, now); err != nil {
+		return nil
+	}
+	return c
+}
+
+// webConn is a connection of HTTP. Fields are set by many goroutines.
+type webConn struct {
+	net.Conn
+	server   *Server
+	place    *fair.Place
+	reserved bool // it is one too many
+
+	began   atomic.Int64 // when the connection, the waiting for a request, or the request began, in Unix nanoseconds
+	idle    atomic.Bool  // it waits for another request
+	active  atomic.Bool  // a request is being answered
+	known   atomic.Bool  // a client has proved who it is, or need not
+	body    atomic.Int64 // readers that wait for the body of the request
+	bytes   atomic.Int64 // of it that have come
+	writing atomic.Int64 // when a write began that is not done, in Unix nanoseconds; 0: none
+}
+
+type webConnKey struct{}
+
+// webConnOf returns the connection below TLS.
+func webConnOf(socket net.Conn) *webConn {
+	if secured, ok := socket.(*tls.Conn); ok {
+		socket = secured.NetConn()
+	}
+	return socket.(*webConn)
+}
+
+func (c *webConn) state(state http.ConnState) {
+	switch state {
+	case http.StateNew, http.StateIdle, http.StateActive:
+		c.began.Store(c.server.config.Now().UnixNano())
+		c.bytes.Store(0)
+		c.idle.Store(state == http.StateIdle)
+		c.active.Store(state == http.StateActive)
+	}
+}
+
+// Write writes to the client, which may take its time.
+func (c *webConn) Write(b []byte) (int, error) {
+	c.writing.Store(c.server.config.Now().UnixNano())
+	defer c.writing.Store(0)
+	return c.Conn.Write(b)
+}
+
+// Close closes the connection and gives its place back.
+func (c *webConn) Close() error {
+	c.place.Leave()
+	return c.Conn.Close()
+}
+
+// Waits reports for how long the connection has been idle, or its client slow. One that
+// is idle can always give way: clients expect that.
+func (c *webConn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
+	since = now.Sub(time.Unix(0, c.began.Load()))
+	if at := c.writing.Load(); at != 0 {
+		stalled := now.Sub(time.Unix(0, at))
+		return stalled, stalled >= clientPatience, true
+	}
+	switch {
+	case c.reserved, c.idle.Load():
+		return since, true, true
+	case !c.active.Load():
+		return since, since >= headerPatience, true
+	case c.body.Load() > 0:
+		return since, tooSlow(since, c.bytes.Load()), true
+	}
+	return since, false, false
+}
+
+// Known reports whether a client has proved who it is, or need not.
+func (c *webConn) Known() bool { return c.known.Load() || c.server.acl.open() }
+
+// Evict closes the connection, whose place is needed.
+func (c *webConn) Evict() {
+	c.server.clients.evicted.Add(1)
+	_ = c.Conn.Close() // nothing can be done about an error
+}
+
+// watch notes what requests wait for, and keeps connections that are too many to what
+// they are for.
+func (h *HTTPServer) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		c, ok := r.Context().Value(webConnKey{}).(*webConn)
+		if !ok {
+			next.ServeHTTP(out, r)
+			return
+		}
+		if c.reserved {
+			out.Header().Set("Connection", "close")
+			if !reservedPaths[r.URL.Path] {
+				out.Header().Set("Retry-After", "1")
+				plain(out, http.StatusServiceUnavailable, "too many connections; only health and metrics are answered")
+				return
+			}
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = &watchedBody{r.Body, c}
+		}
+		next.ServeHTTP(out, r)
+	})
+}
+
+// reservedPaths are answered when there is no room for anything else.
+var reservedPaths = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
+
+// watchedBody notes when somebody waits for it.
+type watchedBody struct {
+	io.ReadCloser
+	conn *webConn
+}
+
+func (w *watchedBody) Read(b []byte) (int, error) {
+	w.conn.body.Add(1)
+	defer w.conn.body.Add(-1)
+	n, err := w.ReadCloser.Read(b)
+	w.conn.bytes.Add(int64(n))
+	return n, err
+}
+
+// A webGuest is a request under way, which can lose its place to another.
+type webGuest struct {
+	server *Server
+	out    http.ResponseWriter
+	conn   *webConn // nil in a test without connections
+}
+
+// guestOf returns who stands for a request.
+func (s *Server) guestOf(out http.ResponseWriter, r *http.Request) *webGuest {
+	c, _ := r.Context().Value(webConnKey{}).(*webConn)
+	return &webGuest{s, out, c}
+}
+
+// Waits reports for how long the client has been slow.
+func (g *webGuest) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
+	if g.conn == nil {
+		return 0, false, false
+	}
+	return g.conn.Waits(now)
+}
+
+// Known reports that the client has logged in: others have no requests under way.
+func (g *webGuest) Known() bool { return true }
+
+// Evict has reading and writing fail, so that the request ends.
+func (g *webGuest) Evict() {
+	past, control := time.Unix(1, 0), http.NewResponseController(g.out)
+	if control.SetReadDeadline(past) != nil || g.conn != nil && g.conn.writing.Load() != 0 { // if the client has gone, there is nobody to tell
+		_ = control.SetWriteDeadline(past) // a recorder in a test has none
+	}
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// routes answers what is under /v1/. The standard library's mux cleans paths before it
+// looks at them, and would lead a request for the filter "a/../b" to the filter "b", or
+// find none for "", "." and "..".
+type routes struct {
+	all   map[string]http.Handler            // the list of filters, by method
+	one   map[string]map[string]http.Handler // what can be done with a filter, by the word behind its name and by method
+	other http.Handler                       // everything else
+}
+
+// routes returns the API.
+func (w *httpSide) routes(other http.Handler) *routes {
+	on := func(serve func(*request)) http.Handler { return w.guard(w.slots, serve) }
+	return &routes{
+		all: map[string]http.Handler{http.MethodGet: on(listFilters)},
+		one: map[string]map[string]http.Handler{
+			"":      {http.MethodGet: on(w.showFilter), http.MethodPut: on(makeFilter), http.MethodDelete: on(deleteFilter)},
+			"add":   {http.MethodPost: on(addKeys)},
+			"check": {http.MethodPost: on(checkKeys)},
+		},
+		other: other,
+	}
+}
+
+// ServeHTTP answers /v1/filters, /v1/filters/NAME/WORD, where NAME is percent-encoded,
+// and /v1/filter/WORD?name=NAME, for names that clients or proxies change in a path.
+func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	rest, ok := strings.CutPrefix(in.URL.EscapedPath(), "/v1/")
+	if !ok {
+		t.other.ServeHTTP(out, in)
+		return
+	}
+	r := &request{Request: in, out: out}
+	parts := strings.Split(rest, "/")
+	var methods map[string]http.Handler
+	switch n := len(parts); {
+	case parts[0] == "filters" && n == 1:
+		methods = t.all
+	case parts[0] == "filters" && n <= 3:
+		name, err := url.PathUnescape(parts[1])
+		if err != nil {
+			r.fail(http.StatusBadRequest, "the name in the path: "+err.Error())
+			return
+		}
+		in.SetPathValue("name", name)
+		methods = t.one[strings.Join(parts[2:], "")]
+		if n == 3 && parts[2] == "" {
+			methods = nil
+		}
+	case parts[0] == "filter" && n <= 2:
+		query, err := url.ParseQuery(in.URL.RawQuery)
+		if names := query["name"]; err != nil || len(names) != 1 {
+			r.fail(http.StatusBadRequest, "the path takes one parameter ?name=NAME, percent-encoded")
+			return
+		}
+		in.SetPathValue("name", query.Get("name"))
+		methods = t.one[strings.Join(parts[1:], "")]
+		if n == 2 && parts[1] == "" {
+			methods = nil
+		}
+	}
+	if methods == nil {
+		r.fail(http.StatusNotFound, fmt.Sprintf("there is nothing at %q; see /v1/filters", in.URL.EscapedPath()))
+		return
+	}
+	method := in.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	serve := methods[method]
+	if serve == nil {
+		out.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
+		r.fail(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not a method of this address", in.Method))
+		return
+	}
+	serve.ServeHTTP(out, in)
+}

@@ -1,0 +1,390 @@
+package server
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxFailures is how many wrong passwords an address may try in a row.
+	maxFailures = 20
+	// forgiveness is the time after which one of them is forgotten.
+	forgiveness = time.Second
+	// maxSources bounds the addresses whose failures are remembered.
+	maxSources = 16384
+	// maxVerified bounds the credentials that are remembered as right.
+	maxVerified = 4096
+	// maxAddresses bounds the addresses that are remembered with each of them.
+	maxAddresses = 16
+	// maxWrong bounds the wrong credentials that are remembered for an address.
+	maxWrong = 4
+)
+
+// logins decide about credentials. Passwords that are dear to try (bcrypt) are tried
+// on all cores, those of addresses without failures first. What was right is
+// remembered until a user changes, and an address that fails too often waits.
+type logins struct {
+	now   func() time.Time
+	key   [sha256.Size]byte // of the digests, so that they are good for this process alone
+	cores int
+
+	mu       sync.Mutex
+	age      uint64 // number of changes to the users
+	work     uint64 // of the user whose passwords take longest to try; 0: none takes long
+	verified map[digest]*verified
+	sources  map[string]*source
+	trials   map[trialID]*trial // that wait or run
+	waiting  []*trial           // in the order of their arrival
+	running  int
+	suspect  int // of running: for addresses with failures
+}
+
+// digest stands for a name and a password.
+type digest [sha256.Size]byte
+
+// verified is a user whose password was right, and where from.
+type verified struct {
+	user      *user
+	addresses []string // the latest at the end
+}
+
+// source is what is remembered of an address that has failed.
+type source struct {
+	failures float64 // at the time at
+	at       time.Time
+	running  int // trials
+	age      uint64
+	wrong    []wrong // what has failed lately, while the users were of that age
+}
+
+// wrong is credentials that have failed, and how often they were tried since.
+type wrong struct {
+	digest digest
+	again  int
+}
+
+// trial is the trying of one password.
+type trial struct {
+	trialID
+	try     func() *user // the user if the password is right
+	callers int          // who wait for it
+	suspect bool
+	done    chan struct{}
+	user    *user // valid once done is closed
+	err     error
+}
+
+type trialID struct {
+	digest digest
+	from   string
+}
+
+func newLogins(now func() time.Time) *logins {
+	l := &logins{
+		now: now, cores: max(2, runtime.GOMAXPROCS(0)),
+		verified: map[digest]*verified{}, sources: map[string]*source{}, trials: map[trialID]*trial{},
+	}
+	_, _ = rand.Read(l.key[:]) // never fails
+	return l
+}
+
+// digest returns what stands for a name and a password.
+func (l *logins) digest(name string, password []byte) (d digest) {
+	m := hmac.New(sha256.New, l.key[:])
+	m.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(name))))
+	m.Write([]byte(name))
+	m.Write(password)
+	return digest(m.Sum(d[:0]))
+}
+
+// forget forgets all that was found out about passwords, since users have changed.
+func (l *logins) forget(work uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.age++
+	l.work = work
+	clear(l.verified)
+}
+
+// errWrong is the error for credentials that are wrong.
+var errWrong = errors.New("wrong password")
+
+// tooManyFailures is the error for an address that has failed too often.
+type tooManyFailures struct {
+	from string
+	wait time.Duration
+}
+
+// seconds returns how long the address has to wait, rounded up.
+func (e *tooManyFailures) seconds() int { return int(math.Ceil(e.wait.Seconds())) }
+
+func (e *tooManyFailures) Error() string {
+	return fmt.Sprintf("too many failed log-ins from %s; try again in %d s", e.from, e.seconds())
+}
+
+// decide returns the user with these credentials, or why there is none; try finds it
+// out. It returns early with the error of ctx.
+func (l *logins) decide(ctx context.Context, d digest, from string, try func() *user) (*user, error) {
+	l.mu.Lock()
+	if u, err := l.known(d, from); u != nil || err != nil {
+		l.mu.Unlock()
+		return u, err
+	}
+	if l.work == 0 {
+		age := l.age
+		l.mu.Unlock()
+		u := try()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.note(d, from, age, u)
+	}
+	id := trialID{d, from}
+	t := l.trials[id]
+	if t == nil {
+		t = &trial{trialID: id, try: try, done: make(chan struct{})}
+		l.trials[id] = t
+		l.waiting = append(l.waiting, t)
+		l.next()
+	}
+	t.callers++
+	l.mu.Unlock()
+	select {
+	case <-t.done:
+		return t.user, t.err
+	case <-ctx.Done():
+		l.abandon(t, ctx.Err())
+		return nil, ctx.Err()
+	}
+}
+
+// abandon takes back a caller of a trial. One that has not begun is dropped with its
+// last caller, so that who asks and goes away keeps no place before others.
+func (l *logins) abandon(t *trial, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.callers--
+	if i := slices.Index(l.waiting, t); i >= 0 && t.callers == 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+		l.finish(t, nil, why)
+	}
+}
+
+// known returns what is already known about credentials: nothing is nil, nil. An
+// address that has failed too often learns only about credentials that it has used
+// with success; so an address that several clients share does not shut out those of
+// them who know their passwords, and others cannot guess here. mu is held.
+func (l *logins) known(d digest, from string) (*user, error) {
+	s := l.source(from)
+	v := l.verified[d]
+	if v != nil && (s.failures < maxFailures || slices.Contains(v.addresses, from)) {
+		v.add(from)
+		return v.user, nil
+	}
+	if s.age == l.age {
+		// A client that goes on with the same wrong password guesses nothing: it does
+		// not count against others of its address.
+		if i := slices.IndexFunc(s.wrong, func(w wrong) bool { return w.digest == d }); i >= 0 {
+			if s.wrong[i].again++; s.wrong[i].again >= maxFailures {
+				return nil, &tooManyFailures{from, forgiveness}
+			}
+			return nil, errWrong
+		}
+	}
+	if s.failures >= maxFailures {
+		wait := time.Duration((s.failures - maxFailures + 1) * float64(forgiveness))
+		return nil, &tooManyFailures{from, wait}
+	}
+	return nil, nil
+}
+
+func (v *verified) add(from string) {
+	if i := slices.Index(v.addresses, from); i >= 0 {
+		v.addresses = slices.Delete(v.addresses, i, i+1)
+	} else if len(v.addresses) == maxAddresses {
+		v.addresses = slices.Delete(v.addresses, 0, 1)
+	}
+	v.addresses = append(v.addresses, from)
+}
+
+// source returns what is remembered of an address, with what is forgiven by now. It
+// may be changed; note keeps it. mu is held.
+func (l *logins) source(from string) *source {
+	s, now := l.sources[from], l.now()
+	if s == nil {
+		return &source{at: now}
+	}
+	if passed := now.Sub(s.at); passed > 0 {
+		s.failures = max(0, s.failures-float64(passed)/float64(forgiveness))
+		s.at = now
+	}
+	return s
+}
+
+// keep remembers an address. Where there are too many, that with the fewest failures
+// is forgotten. mu is held.
+func (l *logins) keep(from string, s *source) {
+	if l.sources[from] == nil && len(l.sources) >= maxSources {
+		least, fewest := "", math.Inf(1)
+		for key := range l.sources {
+			switch other := l.source(key); {
+			case other.running > 0:
+			case other.failures == 0:
+				delete(l.sources, key)
+			case other.failures < fewest:
+				least, fewest = key, other.failures
+			}
+		}
+		if len(l.sources) >= maxSources {
+			delete(l.sources, least)
+		}
+	}
+	l.sources[from] = s
+}
+
+// note remembers how credentials turned out that were tried when the users were of
+// an age. mu is held.
+func (l *logins) note(d digest, from string, age uint64, u *user) (*user, error) {
+	if u == nil {
+		s := l.source(from)
+		s.failures++
+		if s.age != l.age {
+			s.age, s.wrong = l.age, nil
+		}
+		if age == l.age {
+			if len(s.wrong) == maxWrong {
+				s.wrong = slices.Delete(s.wrong, 0, 1)
+			}
+			s.wrong = append(s.wrong, wrong{digest: d})
+		}
+		l.keep(from, s)
+		return nil, errWrong
+	}
+	if age != l.age {
+		return u, nil // it was right; whether it still is, the next log-in finds out
+	}
+	v := l.verified[d]
+	if v == nil {
+		if len(l.verified) >= maxVerified {
+			for other := range l.verified {
+				delete(l.verified, other) // any of them
+				break
+			}
+		}
+		v = &verified{user: u}
+		l.verified[d] = v
+	}
+	v.add(from)
+	return u, nil
+}
+
+// next starts trials while there are cores for them: for addresses with the fewest
+// failures first. Addresses with failures leave one core to the others. mu is held.
+func (l *logins) next() {
+	for l.running < l.cores {
+		best, least := -1, 0.0
+		for i := 0; i < len(l.waiting); i++ {
+			t := l.waiting[i]
+			if u, err := l.known(t.digest, t.from); u != nil || err != nil { // meanwhile
+				l.waiting = slices.Delete(l.waiting, i, i+1)
+				i--
+				l.finish(t, u, err)
+				continue
+			}
+			s := l.source(t.from)
+			rank := s.failures + float64(s.running)/1e6
+			if s.failures+float64(s.running) >= maxFailures || s.failures > 0 && l.suspect >= max(1, l.cores-1) || best >= 0 && rank >= least {
+				continue
+			}
+			best, least = i, rank
+		}
+		if best < 0 {
+			return
+		}
+		t := l.waiting[best]
+		l.waiting = slices.Delete(l.waiting, best, best+1)
+		s := l.source(t.from)
+		t.suspect = s.failures > 0
+		l.running++
+		s.running++
+		if t.suspect {
+			l.suspect++
+		}
+		l.keep(t.from, s)
+		go l.run(t, l.age)
+	}
+}
+
+// run runs a trial.
+func (l *logins) run(t *trial, age uint64) {
+	u := t.try()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running--
+	l.source(t.from).running--
+	if t.suspect {
+		l.suspect--
+	}
+	u, err := l.note(t.digest, t.from, age, u)
+	l.finish(t, u, err)
+	l.next()
+}
+
+// finish tells those who wait for a trial how it has ended. mu is held.
+func (l *logins) finish(t *trial, u *user, err error) {
+	delete(l.trials, t.trialID)
+	t.user, t.err = u, err
+	close(t.done)
+}
+
+// authenticate returns the user of a name if the password is right, or why not:
+// errWrong, errFar or *tooManyFailures. far says that the client is on another
+// machine, where a user without a password is of no use.
+func (a *acl) authenticate(ctx context.Context, name string, password []byte, from string, far bool) (*user, error) {
+	if u := a.get(name); u != nil {
+		if r := u.rights.Load(); r.enabled && r.open {
+			if far {
+				return nil, errFar
+			}
+			return u, nil
+		}
+	}
+	return a.logins.decide(ctx, a.logins.digest(name, password), from, func() *user { return a.try(name, password) })
+}
+
+// try returns the user of a name if it has the password. The time it takes to find
+// out that it has not is the same for all names, also for those that nobody has.
+func (a *acl) try(name string, password []byte) *user {
+	sum := hashPassword(string(password)).text
+	for {
+		u, r := a.get(name), &rights{}
+		if u != nil {
+			r = u.rights.Load()
+		}
+		done := uint64(0)
+		ok := slices.ContainsFunc(r.passwords, func(p passwordHash) bool {
+			done += p.work()
+			return p.matches(password, sum)
+		})
+		switch {
+		case u != nil && u.rights.Load() != r:
+			continue // changed meanwhile
+		case ok && r.enabled:
+			return u
+		}
+		a.logins.mu.Lock()
+		work := a.logins.work
+		a.logins.mu.Unlock()
+		waste(work-min(work, done), password)
+		return nil
+	}
+}

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"slices"
+
+	"seen/internal/store"
+)
+
+// answered is a piece of the output: the replies of commands that were run together,
+// and the position that they depend on.
+type answered struct {
+	commands []parsed // none if their words are not there any more
+	replies  int
+	from, to int
+	asked    bool // they change nothing
+	lsn      store.LSN
+}
+
+// asks reports whether none of the commands changes anything.
+func asks(commands []parsed) bool {
+	return !slices.ContainsFunc(commands, func(p parsed) bool { return p.command == nil || p.command.flags&flagReadonly == 0 })
+}
+
+// note has the output from mark on depend on what the commands have shown; before is
+// what the output before depends on.
+func (c *conn) note(a answered, before store.LSN) {
+	if a.to = c.out.Len(); a.to > a.from && c.lsn > 0 {
+		a.lsn = c.lsn
+		c.answers = append(c.answers, a)
+	}
+	c.lsn = max(c.lsn, before)
+}
+
+// forgetWords notes that the words of the commands are about to be overwritten.
+func (c *conn) forgetWords() {
+	for i := range c.answers {
+		c.answers[i].commands = nil
+	}
+}
+
+// settle waits until what the replies show is durable. If the log cannot be written,
+// changes that were not logged get an error, since the reply would promise what a crash
+// may take back. Questions are answered with what is durable.
+func (c *conn) settle() {
+	at := c.lsn
+	c.lsn = 0
+	if at > 0 {
+		if err := c.server.store.Wait(c.server.cutting, at); err != nil {
+			c.withdraw(err)
+		}
+	}
+	c.answers = c.answers[:0]
+}
+
+// withdraw replaces the replies that may not be given away.
+func (c *conn) withdraw(err error) {
+	out := slices.Clone(c.out.Bytes())
+	c.out.Reset(keepBuffer)
+	at := 0
+	for _, a := range c.answers {
+		c.out.Append(out[at:a.from])
+		at = a.to
+		switch {
+		case a.lsn <= c.server.store.Durable() || a.asked && c.server.store.MayShow(c.server.cutting, a.lsn):
+			c.out.Append(out[a.from:a.to])
+		case a.asked && len(a.commands) == a.replies && !c.tx.open:
+			for _, p := range a.commands {
+				c.askAgain(p, err)
+			}
+		default:
+			for range a.replies {
+				c.out.Error("MISCONF the log cannot be written, so that the outcome of this command is not known: " + err.Error())
+			}
+		}
+	}
+	c.out.Append(out[at:])
+	c.lsn = 0
+}
+
+// askAgain answers a question once more: from what is durable.
+func (c *conn) askAgain(p parsed, err error) {
+	mark := c.out.Len()
+	c.call.command, c.call.args = p.command, p.args
+	c.lsn = 0
+	c.handle(p)
+	if !c.server.store.MayShow(c.server.cutting, c.lsn) {
+		c.out.Truncate(mark)
+		c.out.Error("MISCONF the log cannot be written, and what of this filter is durable cannot be read: " + err.Error())
+	}
+}

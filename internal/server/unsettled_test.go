@@ -1,0 +1,114 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"seen/internal/store"
+)
+
+// failing is a disk of which logs of a database cannot be written any more, from some
+// moment on; what is there can be read.
+type failing struct {
+	vfs.FS
+	now atomic.Bool
+}
+
+func (f *failing) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	return &failingFile{file, f}, err
+}
+
+func (f *failing) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.ReuseForWrite(from, to, c)
+	return &failingFile{file, f}, err
+}
+
+type failingFile struct {
+	vfs.File
+	on *failing
+}
+
+func (f *failingFile) Write(p []byte) (int, error) {
+	if f.on.now.Load() {
+		return 0, syscall.EIO
+	}
+	return f.File.Write(p)
+}
+
+func (f *failingFile) SyncData() error {
+	if f.on.now.Load() {
+		return syscall.EIO
+	}
+	return f.File.SyncData()
+}
+
+// After a failed write of the log questions go on, also those about filters of which the
+// last change was not written, also in the pipeline that has that change: they show what
+// is durable. With everysec they show what they have shown before.
+func TestQuestionsAfterFailedLog(t *testing.T) {
+	for _, fsync := range []store.Fsync{store.Always, store.EverySecond} {
+		t.Run(fsync.String(), func(t *testing.T) {
+			disk := &failing{FS: vfs.NewMem()}
+			data, err := store.Open("/data", store.Options{FS: disk, Fsync: fsync})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = data.Close() }) // of what cannot be written
+			s := start(t, func(c *Config) { c.Store = data })
+			c := s.dial(t)
+			c.want("+OK", "BF.RESERVE", "f", "0.000001", "1000")
+			c.want(":1", "BF.ADD", "f", "durable")
+			c.want("+OK", "CMS.INITBYDIM", "c", "100", "5")
+			c.want("[:7]", "CMS.INCRBY", "c", "x", "7")
+			if err := data.Checkpoint(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			disk.now.Store(true)
+			lost := "0"
+			if fsync == store.Always {
+				c.write([]byte("BF.EXISTS f durable\r\nBF.ADD f lost\r\nCMS.INCRBY c x 1\r\nBF.EXISTS f lost\r\nBF.MEXISTS f lost durable\r\nPING\r\nCMS.QUERY c x\r\n"))
+				for _, want := range []string{":1", "-MISCONF", "-MISCONF", ":0", "[:0, :1]", "+PONG", "[:7]"} {
+					if got := c.read().String(); !strings.HasPrefix(got, want) {
+						t.Errorf("%s, want %s", got, want)
+					}
+				}
+			} else {
+				lost = "1"
+				c.want(":1", "BF.ADD", "f", "lost")
+				for data.Failed() == nil {
+					c.do("BF.ADD", "f", "more")
+				}
+			}
+			c.want(":"+lost, "BF.EXISTS", "f", "lost")
+			c.want(":1", "BF.EXISTS", "f", "durable")
+			c.want("+OK", "MULTI")
+			c.want("+QUEUED", "BF.EXISTS", "f", "lost")
+			c.want("[:"+lost+"]", "EXEC")
+			c.want(":2", "DBSIZE")
+			c.want(":0", "EXISTS", "none")
+			if v := c.do("INFO", "persistence"); !strings.Contains(v.Text, "aof_last_write_status:err") {
+				t.Errorf("INFO: %v", v)
+			}
+			for _, line := range []string{"BF.ADD f another", "DEL f", "CMS.INCRBY c x 1"} {
+				if v := c.do(strings.Fields(line)...); !strings.HasPrefix(v.Text, "MISCONF ") {
+					t.Errorf("%s: %v", line, v)
+				}
+			}
+			r := httptest.NewRequest("POST", "http://localhost/v1/filters/f/check", strings.NewReader(`["lost","durable"]`))
+			r.Header.Set("Content-Type", "application/json")
+			r.RemoteAddr = "127.0.0.1:1"
+			out := httptest.NewRecorder()
+			s.HTTP(HTTPConfig{}).ServeHTTP(out, r)
+			if out.Code != http.StatusOK {
+				t.Errorf("HTTP: %d %s", out.Code, out.Body)
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"seen/internal/pages"
+)
+
+// The arrays of values are memory that is only taken where it is not zero. So are their
+// files: a piece of zeros is a hole in the file, which a file system that knows holes
+// does not store. The bytes of a file, read from its beginning to its end, are the same
+// with and without.
+
+const (
+	// holePiece is the number of bytes that are a hole if all of them are zero.
+	holePiece = 64 << 10
+	// syncPieces is the number of bytes after which what was written is given to the
+	// disk, so that the sync at the end does not hold up the syncs of the log.
+	syncPieces = 4 << 20
+)
+
+// holeWriter writes a new file from its beginning and leaves out zeros.
+type holeWriter struct {
+	file    vfs.File
+	piece   []byte // what comes next, less than holePiece bytes
+	at      int64  // where piece begins
+	written int64  // where the last piece that was written ends
+	synced  int64
+	last    [4]byte      // the last bytes so far
+	going   func() error // asked at every piece; its error ends the writing
+}
+
+func newHoleWriter(file vfs.File, going func() error) *holeWriter {
+	return &holeWriter{file: file, piece: make([]byte, 0, holePiece), going: going}
+}
+
+func (w *holeWriter) Write(p []byte) (n int, err error) {
+	k := min(len(p), len(w.last))
+	copy(w.last[:], w.last[k:])
+	copy(w.last[len(w.last)-k:], p[len(p)-k:])
+	for len(p) > 0 {
+		k := min(len(p), holePiece-len(w.piece))
+		w.piece = append(w.piece, p[:k]...)
+		if len(w.piece) == holePiece {
+			if err := w.put(); err != nil {
+				return n, err
+			}
+		}
+		n += k
+		p = p[k:]
+	}
+	return n, nil
+}
+
+// put writes the piece, unless it is a hole.
+func (w *holeWriter) put() error {
+	if err := w.going(); err != nil {
+		return err
+	}
+	end := w.at + int64(len(w.piece))
+	if !pages.Zero(w.piece) {
+		if err := w.writeAt(w.piece, w.at); err != nil {
+			return err
+		}
+	}
+	w.at, w.piece = end, w.piece[:0]
+	return nil
+}
+
+func (w *holeWriter) writeAt(p []byte, at int64) error {
+	if _, err := w.file.WriteAt(p, at); err != nil {
+		return err
+	}
+	w.written = at + int64(len(p))
+	if w.written-w.synced < syncPieces {
+		return nil
+	}
+	w.synced = w.written
+	_, err := w.file.SyncTo(w.written)
+	return err
+}
+
+// finish writes what is left, and returns the length of the file.
+func (w *holeWriter) finish() (uint64, error) {
+	if err := w.put(); err != nil {
+		return 0, err
+	}
+	if w.written < w.at { // it ends with a hole
+		if err := w.writeAt([]byte{0}, w.at-1); err != nil {
+			return 0, err
+		}
+	}
+	return uint64(w.at), nil
+}
+
+// contents are the bytes of an array, in memory of their own where there are many.
+type contents struct {
+	bytes []byte
+	mem   *pages.Array
+}
+
+// release gives the memory back. The bytes must not be used any more.
+func (c *contents) release() {
+	c.bytes = nil
+	if c.mem != nil {
+		c.mem.Release()
+	}
+}
+
+// readSummed returns what summed has written to a file.
+func (f *files) readSummed(ref fileRef) (c contents, err error) {
+	name := f.path(ref.number)
+	file, size, err := f.open(ref.number)
+	if err != nil {
+		return c, err
+	}
+	defer file.Close() // it is only read
+	if c.mem, err = pages.New((size + 7) / 8); err != nil {
+		return c, fmt.Errorf("store: reading %s: %w: %w", name, ErrMemory, err)
+	}
+	b := c.mem.Bytes()[:size]
+	sum, last := uint32(0), uint32(0)
+	piece := make([]byte, holePiece)
+	for at := 0; at < len(b); at += holePiece {
+		piece := piece[:min(holePiece, len(b)-at)]
+		if _, err := io.ReadFull(file, piece); err != nil {
+			c.release()
+			return c, fmt.Errorf("store: reading %s: %w", name, err)
+		}
+		pages.CopyBytes(b[at:at+len(piece)], piece)
+		if end := len(b) - crc32.Size - at; end < len(piece) { // the checksum is not part of what it sums
+			piece = piece[:max(0, end)]
+		}
+		sum = crc32.Update(sum, crc32.IEEETable, piece)
+	}
+	if size >= crc32.Size {
+		last = binary.LittleEndian.Uint32(b[size-crc32.Size:])
+	}
+	if size < crc32.Size || sum != last {
+		c.release()
+		return c, fmt.Errorf("store: %s is damaged: its %d bytes do not match their checksum; restore it from a backup", name, size)
+	}
+	if err := ref.compare(b); err != nil {
+		c.release()
+		return c, fmt.Errorf("store: %s: %w; restore it from a backup", name, err)
+	}
+	c.bytes = b[:size-crc32.Size]
+	return c, nil
+}

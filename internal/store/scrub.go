@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"seen/internal/frame"
+)
+
+// Files of arrays are written once and read at the next start, which may be long after
+// the disk has lost them. So all of them are read now and then while memory has the
+// arrays whole: what is missing or damaged is written again at once.
+
+const (
+	scrubTick = time.Minute
+	// scrubRate is the least number of bytes that are read in a second.
+	scrubRate = 4 << 20
+)
+
+// scrubbing is how far it is; guarded by disk.mu.
+type scrubbing struct {
+	ended   time.Time // of the last pass through all files; zero: none yet
+	damaged uint64    // files that were missing or damaged, since the start
+	last    error     // what the last of them was
+}
+
+// scrubs is the goroutine that reads the files of arrays.
+func (s *Store) scrubs() {
+	if s.opts.ScrubEvery <= 0 {
+		return
+	}
+	t := time.NewTicker(min(scrubTick, s.opts.ScrubEvery))
+	defer t.Stop()
+	ctx, cancel := context.WithCancel(s.life)
+	defer cancel()
+	s.background.Go(func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	begun := s.opts.Now()
+	for {
+		select {
+		case <-t.C:
+			if now := s.opts.Now(); now.Sub(begun) >= s.opts.ScrubEvery/2 {
+				begun = now
+				s.scrub(ctx)
+			}
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// scrub reads all files once, in at most half of the time that a pass may take; without
+// such a time as fast as it can.
+func (s *Store) scrub(ctx context.Context) {
+	refs := s.currentFiles()
+	rate := max(scrubRate, float64(s.Memory())/(s.opts.ScrubEvery.Seconds()/2+1))
+	began, read := time.Now(), 0.0
+	pace := func(n int) error {
+		read += float64(n)
+		ahead := time.Duration(read/rate*float64(time.Second)) - time.Since(began)
+		if s.opts.ScrubEvery > 0 && ahead > 10*time.Millisecond {
+			select {
+			case <-time.After(ahead):
+			case <-ctx.Done():
+			}
+		}
+		return ctx.Err()
+	}
+	for _, ref := range refs {
+		_, err := s.files.check(ref.fileRef, ref.want, pace)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			s.mend(ref.number, err)
+		}
+	}
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	s.scrubbing.ended = s.opts.Now()
+}
+
+// mend writes the arrays again of which the file is missing or damaged.
+func (s *Store) mend(number uint64, cause error) {
+	if s.log.stopped() != nil {
+		return // the next pass finds it again
+	}
+	if !slices.Contains(s.fileNumbers(), number) {
+		return // a checkpoint has replaced it meanwhile
+	}
+	s.disk.mu.Lock()
+	s.scrubbing.damaged++
+	s.scrubbing.last = cause
+	s.disk.mu.Unlock()
+	if s.renew(map[uint64]bool{number: true}) {
+		if err := s.checkpoint(s.upToWritten); err != nil {
+			s.opts.Events.Error(fmt.Errorf("store: a file of values is damaged on the disk, and cannot be written again from memory: %w; %w", cause, err))
+			return
+		}
+	}
+	s.opts.Events.Error(fmt.Errorf("store: a file of values was damaged on the disk, and is written again from memory: %w; look at the disk", cause))
+}
+
+// currentFiles returns the files that the newest images of the values refer to.
+func (s *Store) currentFiles() (refs []reference) {
+	s.space.Lock()
+	defer s.space.Unlock()
+	for _, v := range s.values {
+		h := v.head()
+		h.mu.Lock()
+		refs = v.appendFiles(refs)
+		h.mu.Unlock()
+	}
+	return refs
+}
+
+func (b *Bloom) appendFiles(refs []reference) []reference {
+	for _, l := range b.view.Load().layers {
+		if l.large != nil && l.large.file.number != 0 {
+			refs = append(refs, reference{l.large.file, l.header(b.store.hash)})
+		}
+	}
+	return refs
+}
+
+func (w *whole) appendFiles(refs []reference) []reference {
+	if w.file.number != 0 {
+		refs = append(refs, reference{w.file, (*frame.Header)(nil)})
+	}
+	return refs
+}
+
+// considerFiles looks whether files of arrays have vanished, if the names in their folder
+// have changed since the last look.
+func (s *Store) considerFiles(now time.Time) {
+	if s.opts.ScrubEvery <= 0 || s.log.stopped() != nil || now.Sub(s.looked) < 10*lookEvery {
+		return
+	}
+	info, err := s.opts.FS.Stat(s.files.dir)
+	if err != nil || info.ModTime().Equal(s.filesChanged) {
+		return
+	}
+	s.looked, s.filesChanged = now, info.ModTime()
+	for _, ref := range s.currentFiles() {
+		if _, err := s.opts.FS.Stat(s.files.path(ref.number)); errors.Is(err, os.ErrNotExist) {
+			s.mend(ref.number, err)
+		}
+	}
+}
