@@ -70,6 +70,7 @@ fuzz:
 
 # The tests that take minutes to hours, in files with the build tag soak.
 soak: deps
+	cd integration/powerloss && $(GO) test -v -tags soak -run Soak -timeout 1h .
 	$(GO) test -tags soak -run Soak -timeout 6h ./...
 
 # Prints the comparisons with other programs, with other Go modules and with Redis.
@@ -93,6 +94,8 @@ check:
 	$(GO) test -run 'Tree|Rules' .
 	$(GO) vet -tags soak ./...
 	$(STATICCHECK) -tags soak ./...
+	$(GO) run -C tools ./dropped .. ./...
+	$(GO) -C tools test ./...
 	@set -e; for module in $(BESIDE); do \
 		echo "vet and staticcheck in $$module"; \
 		(cd $$module && $(GO) vet ./... && $(GO) tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...); \

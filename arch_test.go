@@ -43,6 +43,7 @@ var arrows = []arrow{
 		"io":   "the codec turns bytes into commands and replies into bytes; sockets are the business of internal/server",
 		"time": "a protocol has no clock",
 	}},
+	{level: 0, pkg: "internal/fair"},
 	{level: 0, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
 
@@ -114,7 +115,7 @@ var arrows = []arrow{
 		"internal/resp":  "pages are for people; protocols are the business of internal/server",
 	}},
 
-	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto"}, not: map[string]string{
+	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto", "golang.org/x/sys"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},
 
@@ -127,15 +128,17 @@ var arrows = []arrow{
 	// For tests and benchmarks.
 	{level: 0, pkg: "internal/corpus"},
 	{level: 1, pkg: "internal/redistest"},
+	{level: 1, pkg: "internal/crashtest"},
 	{level: 3, pkg: "internal/filtertest"},
 }
 
 // testOnly are packages that only tests and benchmarks import.
-var testOnly = []string{"internal/corpus", "internal/filtertest", "internal/redistest"}
+var testOnly = []string{"internal/corpus", "internal/crashtest", "internal/filtertest", "internal/redistest"}
 
 // testModules may be imported by any test.
 var testModules = []string{
-	"github.com/anishathalye/porcupine", "github.com/chromedp/cdproto", "github.com/chromedp/chromedp", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/redis/rueidis",
+	"github.com/anishathalye/porcupine", "github.com/chromedp/cdproto", "github.com/cockroachdb/pebble/v2/vfs", "github.com/chromedp/chromedp", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/redis/rueidis",
+	"github.com/klauspost/compress", "github.com/pierrec/lz4/v4", "github.com/ulikunitz/xz", // what compressed sets are made with
 	"github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 }
 

@@ -29,13 +29,15 @@
 //	internal/flight    asks a filter far away about lines, several batches at a time
 //	internal/resp      the protocol of Redis on byte slices
 //	internal/store     names and their filters, kept through crashes
+//	internal/fair      connections and memory divided among addresses
 //	internal/web       the pages that a browser shows
 //	internal/server    answers clients of Redis, and by HTTP
 //	internal/cli       the subcommands
 //
 // docs/DESIGN.md explains why the parts are what they are, and arch_test.go holds
 // which may import which. The inputs of tests and benchmarks come from
-// internal/corpus, and the Redis engines of both from internal/redistest. Beside the
+// internal/corpus, the Redis engines of both from internal/redistest, and the model that
+// crash tests hold a server against from internal/crashtest. Beside the
 // product stand bench, which compares seen with other programs, examples, and
-// integration, for the libraries of others.
+// integration: seen within the libraries of others, and on disks that lose power.
 package seen

@@ -76,7 +76,7 @@ func startServer(ctx context.Context, dir string) (where string, err error) {
 			Message string   `json:"msg"`
 			Addr    []string `json:"addr"`
 		}
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "ready" && len(line.Addr) > 0 {
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "ready" && len(line.Addr) > 0 { // other lines are for people
 			go func() {
 				_, _ = io.Copy(io.Discard, log) // or it could not go on when the pipe is full
 				_ = server.Wait()               // it is killed at the end

@@ -117,7 +117,7 @@ func (s *settings) crawl(ctx context.Context, stdout, stderr io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) // a folder that stays says so by itself
 	if s.filter == "" {
 		fmt.Fprintln(stderr, "crawler: building and starting a seen serve for the filter")
 		if s.filter, err = startServer(ctx, dir); err != nil {
@@ -159,16 +159,19 @@ func (s *settings) crawl(ctx context.Context, stdout, stderr io.Writer) (err err
 		return err
 	}
 	s.frontier = "http://" + s.frontier
-	fmt.Fprintf(stdout, "site        %d pages at http://%s/\nfilter      %s at %s, error rate %g\nworkers     %d processes\n",
+	_, err = fmt.Fprintf(stdout, "site        %d pages at http://%s/\nfilter      %s at %s, error rate %g\nworkers     %d processes\n",
 		s.pages, address, s.name, s.filter, s.errorRate, s.workers)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	if err := s.supervise(ctx, frontier, stderr); err != nil {
 		return err
 	}
 	missed, duplicates := site.count()
-	fmt.Fprintf(stdout, "pages       %d fetched in %.1f s\nrepeated    %d fetches that had failed, %d pages given up\nduplicates  %d\nmissed      %d, of which %.2g were to be expected at most\n",
+	_, err = fmt.Fprintf(stdout, "pages       %d fetched in %.1f s\nrepeated    %d fetches that had failed, %d pages given up\nduplicates  %d\nmissed      %d, of which %.2g were to be expected at most\n",
 		s.pages-missed, time.Since(began).Seconds(), frontier.repeated, len(frontier.givenUp), duplicates, missed, float64(s.pages)*s.errorRate)
-	return nil
+	return err
 }
 
 // serve answers at an address, or on a free port for port 0, until ctx ends.

@@ -68,7 +68,7 @@ func (w *worker) ask(ctx context.Context, r report) (todo work, err error) {
 	if err != nil {
 		return todo, err
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() // it is only read
 	if resp.StatusCode != http.StatusOK {
 		return todo, fmt.Errorf("the frontier answers %s", resp.Status)
 	}
@@ -108,7 +108,7 @@ func (w *worker) fetch(ctx context.Context, url string) (links [][]byte, err err
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() // it is only read
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage))
 	if err != nil {
 		return nil, err

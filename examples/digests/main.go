@@ -58,8 +58,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	misses := sum.requests - sum.hits
-	fmt.Fprintf(stdout, "requests    %d, %d answered by the cache itself\nneighbours  %d asked, %d of which had the object\norigin      %d asked\nsaved       %d questions to neighbours, of %d without digests\ndigests     %d fetched, %d bytes each\n",
+	_, err = fmt.Fprintf(stdout, "requests    %d, %d answered by the cache itself\nneighbours  %d asked, %d of which had the object\norigin      %d asked\nsaved       %d questions to neighbours, of %d without digests\ndigests     %d fetched, %d bytes each\n",
 		sum.requests, sum.hits, sum.asked, sum.neighbours, sum.origin, misses*(s.caches-1)-sum.asked, misses*(s.caches-1), sum.digests, sum.bytes/max(sum.digests, 1))
+	if err != nil {
+		fmt.Fprintln(stderr, "digests:", err)
+		return 2
+	}
 	return 0
 }
 
@@ -194,7 +198,7 @@ func (c *cache) fetchDigests() error {
 			return err
 		}
 		b, err := io.ReadAll(io.LimitReader(resp.Body, maxDigest))
-		resp.Body.Close()
+		resp.Body.Close() // it is only read
 		if err == nil && resp.StatusCode != http.StatusOK {
 			err = fmt.Errorf("digest of %s: %s", n.url, resp.Status)
 		}
@@ -233,7 +237,7 @@ func (c *cache) get(object string) error {
 		if err != nil {
 			return err
 		}
-		resp.Body.Close()
+		resp.Body.Close() // it is only read
 		if found = resp.StatusCode == http.StatusOK; found {
 			c.counts.neighbours++
 			break

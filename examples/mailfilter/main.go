@@ -146,7 +146,7 @@ func eachLineOf(name string, do func(string) error) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() // it is only read
 	return eachLine(f, do)
 }
 

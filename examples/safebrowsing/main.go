@@ -80,9 +80,9 @@ func demonstrate(bad, asked int, rate float64, stdout io.Writer) error {
 			found++
 		}
 	}
-	fmt.Fprintf(stdout, "list       %d bad URLs, in a filter of %d bytes\nasked      %d URLs, %d of them bad, %d answers wrong\nlooked up  %d, of which %d were good: %.3g %% of the good ones\n",
+	_, err = fmt.Fprintf(stdout, "list       %d bad URLs, in a filter of %d bytes\nasked      %d URLs, %d of them bad, %d answers wrong\nlooked up  %d, of which %d were good: %.3g %% of the good ones\n",
 		bad, checker.size, asked, found, wrong, list.lookups.Load(), list.lookups.Load()-int64(found), 100*float64(list.lookups.Load()-int64(found))/float64(asked-found))
-	return nil
+	return err
 }
 
 // list is the exact list and the filter made of it.
@@ -143,7 +143,7 @@ func newChecker(service string) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() // it is only read
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the filter: %s", resp.Status)
 	}
@@ -169,7 +169,7 @@ func (c *checker) bad(raw string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() // it is only read
 	switch resp.StatusCode {
 	case http.StatusOK:
 		return true, nil

@@ -1,0 +1,11 @@
+//go:build soak
+
+package powerloss
+
+import (
+	"testing"
+	"time"
+)
+
+// TestSoakPowerLoss takes the power at 300 moments.
+func TestSoakPowerLoss(t *testing.T) { powerLoss(t, 10, 30, 3*time.Second, 100) }
