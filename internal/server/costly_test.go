@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -182,6 +184,38 @@ func (s *testServer) begun(t *testing.T) {
 	}
 }
 
+// A client that closes only its sending side may wait for replies: its commands are
+// given time. One that has reset the connection does not.
+func TestGoneClients(t *testing.T) {
+	for what, c := range map[string]struct {
+		leave     func(socket *net.TCPConn) error
+		soon, end bool
+	}{
+		"stays":     {func(*net.TCPConn) error { return nil }, false, false},
+		"sent all":  {(*net.TCPConn).CloseWrite, false, true},
+		"has ended": {(*net.TCPConn).Close, false, true},
+		"has reset": {func(socket *net.TCPConn) error { return errors.Join(socket.SetLinger(0), socket.Close()) }, true, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := start(t)
+			client := s.dial(t)
+			client.do("BF.RESERVE", "layered", "0.01", "1", "EXPANSION", "1")
+			client.do(numbered(1500, "BF.MADD", "layered")...)
+			client.write(endless())
+			s.begun(t)
+			if err := c.leave(client.Conn.(*net.TCPConn)); err != nil {
+				t.Fatal(err)
+			}
+			served := s.clients.list()[0]
+			eventually(t, "the state of the client", func() bool { return served.outlet.gone(halfGoneAfter+1) == c.end })
+			if served.outlet.gone(goneAfter) || served.outlet.gone(halfGoneAfter) != c.soon {
+				t.Error("counts as gone at another time")
+			}
+			served.cut()
+		})
+	}
+}
+
 // A command stops when its client is killed, has gone, or the server ends, long before
 // all of it is done; also one of a transaction, and one behind it in a pipeline.
 func TestCostlyCommandsStop(t *testing.T) {
@@ -191,9 +225,12 @@ func TestCostlyCommandsStop(t *testing.T) {
 				t.Error(v)
 			}
 		},
-		"the client has gone": func(_ *testing.T, s *testServer, c *client) {
+		"the client has gone": func(t *testing.T, s *testServer, c *client) {
+			served := s.clients.list()[0]
 			_ = c.Close() // nobody reads the reply
-			s.clock.advance(time.Second)
+			eventually(t, "the closed connection", func() bool { return served.outlet.gone(halfGoneAfter + 1) })
+			s.clock.advance(halfGoneAfter + time.Second)
+			s.sweep(s.config.Now())
 		},
 		"Shutdown": func(t *testing.T, s *testServer, c *client) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -6,13 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gone reports whether the client has closed its side of a socket, also behind what
-// was not read yet.
-func gone(raw syscall.RawConn) (closed bool) {
+// peerState looks whether the client has closed its sending side, also behind what was
+// not read yet, and whether it has closed the whole connection. A client that ends
+// closes both, but its machine says so only after something was written to it, or
+// when it answers a keep-alive packet.
+func peerState(raw syscall.RawConn) (sent, closed bool) {
 	err := raw.Control(func(fd uintptr) {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
 		n, err := unix.Poll(p, 0)
-		closed = err == nil && n == 1 && p[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
+		if err != nil || n != 1 {
+			return
+		}
+		closed = p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+		sent = closed || p[0].Revents&unix.POLLRDHUP != 0
 	})
-	return err == nil && closed
+	return err == nil && sent, err == nil && closed
 }

@@ -4,6 +4,6 @@ package server
 
 import "syscall"
 
-// gone would report whether the client has closed its side of a socket. Here that is
-// found out when the next reply is sent.
-func gone(syscall.RawConn) bool { return false }
+// peerState would look whether the client has closed its sending side, or the whole
+// connection. Here that is found out when the next reply is sent.
+func peerState(syscall.RawConn) (sent, closed bool) { return false, false }

@@ -122,8 +122,16 @@ func (o *outlet) pass(b []byte) error {
 	return nil
 }
 
-// gone reports whether the client has closed its side.
-func (o *outlet) gone() bool { return o.raw != nil && gone(o.raw) }
+// gone reports whether nobody waits for the reply of a command that has been running
+// for so long: the client has closed the connection, or has closed its sending side
+// and a client that still reads would have to be very patient.
+func (o *outlet) gone(busy time.Duration) bool {
+	if o.raw == nil || busy <= goneAfter {
+		return false
+	}
+	sent, closed := peerState(o.raw)
+	return closed || sent && busy > halfGoneAfter
+}
 
 // waiting returns how many bytes wait for the client.
 func (o *outlet) waiting() int {

@@ -278,9 +278,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// goneAfter is how long a command runs before it is looked whether the client, which
-// may have said all that it has to say, has closed its side: then it counts as gone.
-const goneAfter = 500 * time.Millisecond
+const (
+	// goneAfter is how long a command runs before the server looks whether its client
+	// has closed the connection.
+	goneAfter = 500 * time.Millisecond
+	// halfGoneAfter is how long a command runs for a client that has closed its sending
+	// side and may still read, as nc -N does. A client that has ended looks the same.
+	halfGoneAfter = 15 * time.Second
+)
 
 // stopTime is how long Shutdown waits, after its time is over, for commands to notice.
 const stopTime = 100 * time.Millisecond
@@ -311,7 +316,7 @@ func (s *Server) sweep(now time.Time) {
 		switch {
 		case idle > 0 && c.idleSince(now) > idle:
 			c.cut()
-		case c.busyFor(now) > goneAfter && c.outlet.gone():
+		case c.outlet.gone(c.busyFor(now)):
 			c.cut()
 		case limits.Stalled > 0 && c.outlet.stalledFor(now) > limits.Stalled:
 			s.event(Warning, "a client that takes no replies was dropped", "client", c.socket.RemoteAddr().String())
