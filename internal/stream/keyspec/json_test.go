@@ -186,13 +186,7 @@ func reference(doc []byte, tokens []string) (value any, found bool) {
 func exact(value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		if i := strings.IndexAny(string(v), "eE"); i >= 0 && len(strings.TrimLeft(string(v[i+1:]), "+-0")) > 5 {
-			return string(v) // too large to be written out
-		}
-		if r, ok := new(big.Rat).SetString(string(v)); ok {
-			return r.RatString()
-		}
-		return string(v)
+		return exactNumber(string(v))
 	case []any:
 		for i := range v {
 			v[i] = exact(v[i])
@@ -203,6 +197,26 @@ func exact(value any) any {
 		}
 	}
 	return value
+}
+
+// exactNumber returns a JSON number as an integer without zeros at its end, and a power
+// of ten, whatever their size.
+func exactNumber(text string) string {
+	mantissa, power, _ := strings.Cut(strings.ToLower(text), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits, _ := new(big.Int).SetString(whole+fraction, 10)
+	exponent, isSet := new(big.Int).SetString(power, 10)
+	if !isSet {
+		exponent = new(big.Int)
+	}
+	exponent.Sub(exponent, big.NewInt(int64(len(fraction))))
+	if digits.Sign() == 0 {
+		return "0"
+	}
+	plain := digits.String()
+	trimmed := strings.TrimRight(plain, "0")
+	exponent.Add(exponent, big.NewInt(int64(len(plain)-len(trimmed))))
+	return trimmed + "e" + exponent.String()
 }
 
 // halves replaces half surrogate pairs by what encoding/json makes of them.
