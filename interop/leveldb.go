@@ -64,6 +64,56 @@ func leveldbHash(b []byte, seed uint32) uint32 {
 	return h
 }
 
+// parts: a turn by 17 bits is a product with 2^15 modulo 2^32-1, so h and i deltas make
+// h(1+2^15 i) modulo 3, 5 and 17, the divisors of 2^32-1 that matter here, before the sum
+// is cut to 32 bits. Where 1+2^15 i is 0 modulo a divisor, the position is -w modulo it,
+// w being how often 2^32 was cut off: 0 or i with a chance of 1/2i each, and each number
+// between with 1/i. This has an effect if the divisor also divides the number of bits.
+func (s levelScheme) parts() []bitPart {
+	if s.k > leveldbMaxProbes {
+		return nil
+	}
+	common := uint64(1)
+	var divisors []uint64
+	for _, d := range []uint64{3, 5, 17} {
+		if s.m%d == 0 {
+			divisors = append(divisors, d)
+			common *= d
+		}
+	}
+	if common == 1 {
+		return nil
+	}
+	parts := make([]bitPart, common) // by the position modulo common
+	for r := range parts {
+		parts[r] = bitPart{share: 1 / float64(common), rates: make([]float64, s.k)}
+	}
+	for i := range s.k {
+		decided := uint64(1) // the position modulo this depends on w alone
+		for _, d := range divisors {
+			if (1+i<<15)%d == 0 {
+				decided *= d
+			}
+		}
+		chances := make([]float64, decided)
+		if decided == 1 {
+			chances[0] = 1
+		} else {
+			for w := range i + 1 {
+				chance := 1 / float64(i)
+				if w == 0 || w == i {
+					chance /= 2
+				}
+				chances[(i*decided-w)%decided] += chance
+			}
+		}
+		for r := range parts {
+			parts[r].rates[i] = chances[uint64(r)%decided] * float64(decided)
+		}
+	}
+	return parts
+}
+
 func (s levelScheme) size() (m, k uint64) { return s.m, s.k }
 func (levelScheme) keyKind() KeyKind      { return KeyBytes }
 
@@ -129,7 +179,8 @@ func (f *LevelDB) Clone() (*LevelDB, error) {
 	return &LevelDB{p}, nil
 }
 
-// Stats describes the filter. It reads all bits.
+// Stats describes the filter. It reads all bits. The number of keys takes account of the
+// bits that LevelDB's probes choose more often than others, if 3, 5 or 17 divides Bits.
 func (f *LevelDB) Stats() bloom.Stats { return f.stats("leveldb") }
 
 const leveldbHashName = "LevelDB's hash of 32 bits, double hashing"

@@ -161,6 +161,11 @@ func (p *plain) KeyKind() KeyKind { return p.scheme.keyKind() }
 func (p *plain) stats(name string) bloom.Stats {
 	m, k := p.scheme.size()
 	s := plainStats(name, m, k, p.bits.ones(m))
+	if u, ok := p.scheme.(uneven); ok {
+		if parts := u.parts(); len(parts) != 0 && s.Ones != 0 && s.Ones < m {
+			s.Cardinality = partsCardinality(parts, m, s.Ones)
+		}
+	}
 	s.Bytes = uint64(len(p.bits.b))
 	s.Capacity, s.Added, s.AskedErrorRate = p.capacity, p.added, p.rate
 	if p.capacity != 0 {
