@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 
@@ -43,6 +44,7 @@ type Block struct {
 	scratch keyspec.Scratch
 	split   bool  // Offsets is complete
 	fresh   bool  // the first block of its file
+	marked  bool  // it begins with a byte order mark
 	failure error // what ends the run behind the records of this block
 	inner   bool  // failure lies in the record behind them
 	ready   chan struct{}
@@ -57,14 +59,23 @@ func (b *Block) Line(i int) []byte { return b.Data[b.Offsets[i]:b.Offsets[i+1]] 
 // Record returns record i without its terminator.
 func (b *Block) Record(i int) []byte { return b.framing.trim(b.Line(i)) }
 
+// text returns record i as keys and times are taken from it: without the byte order
+// mark that its file may begin with.
+func (b *Block) text(i int) []byte {
+	if i == 0 && b.marked {
+		return bytes.TrimPrefix(b.Record(i), utf8Mark)
+	}
+	return b.Record(i)
+}
+
 // Key returns the key of record i, nil if it has none. It is taken out of the
 // record again, which costs nothing for whole records, and stays valid until
 // the next call.
 func (b *Block) Key(i int) []byte {
 	if b.key == nil {
-		return b.Record(i)
+		return b.text(i)
 	}
-	key, err := b.key.Extract(b.Record(i), &b.scratch)
+	key, err := b.key.Extract(b.text(i), &b.scratch)
 	if err != nil {
 		return nil
 	}
@@ -141,11 +152,14 @@ func (b *Block) hashRecords(hash *keyhash.Hash) {
 	if b.framing.crlf {
 		sum := hash.Summer()
 		for i := range b.Hashes {
-			b.Hashes[i] = sum.Sum(b.Record(i))
+			b.Hashes[i] = sum.Sum(b.text(i))
 		}
 		return
 	}
 	hash.SumLines(b.Hashes, b.Data, b.Offsets[1:], len(b.framing.delimiter))
+	if b.marked && len(b.Hashes) > 0 {
+		b.Hashes[0] = hash.Sum(b.text(0))
+	}
 }
 
 // hashKeys is process for keys that are taken out of records.
@@ -154,7 +168,7 @@ func (b *Block) hashKeys(hash *keyhash.Hash) {
 	timeless := len(b.Missing)
 	sum := hash.Summer()
 	for i := range b.Hashes {
-		key, err := b.key.Extract(b.Record(i), &b.scratch)
+		key, err := b.key.Extract(b.text(i), &b.scratch)
 		switch {
 		case err == nil:
 			b.Hashes[i] = sum.Sum(key)
@@ -175,7 +189,7 @@ func (b *Block) hashKeys(hash *keyhash.Hash) {
 func (b *Block) extractTimes() {
 	missing := b.time.Missing()
 	for i := range b.Times {
-		t, err := b.time.Extract(b.Record(i), &b.scratch)
+		t, err := b.time.Extract(b.text(i), &b.scratch)
 		if err != nil {
 			t = NoTime
 			switch missing {
@@ -223,6 +237,7 @@ func (b *Block) CopyTo(dst *Block) {
 		File:    b.File,
 		First:   b.First,
 		Header:  b.Header,
+		marked:  b.marked,
 		framing: b.framing,
 		key:     b.key,
 		time:    b.time,

@@ -10,6 +10,12 @@ type framing struct {
 	separator byte // of CSV columns
 }
 
+// utf8Mark is the byte order mark of UTF-8.
+var utf8Mark = []byte("\xef\xbb\xbf")
+
+// isText reports whether a file can begin with a byte order mark.
+func (f *framing) isText() bool { return string(f.delimiter) != "\x00" }
+
 // simple reports whether every occurrence of one byte ends a record, so that
 // the last one can be found from the end and the others by anybody later.
 func (f *framing) simple() bool { return len(f.delimiter) == 1 && !f.csv }
@@ -29,6 +35,13 @@ type cutter struct {
 	pos   int // all before it has been looked at
 	cut   int // where the last complete record ends
 	state csvState
+	begin bool // the buffer begins where a text file does
+}
+
+// isStart reports whether a CSV record may begin at a position of data: behind the
+// record before, or behind a byte order mark.
+func (c *cutter) isStart(data []byte, at int) bool {
+	return at == c.cut || c.begin && c.cut == 0 && at == len(utf8Mark) && bytes.HasPrefix(data, utf8Mark)
 }
 
 // csvState is where in a CSV record the cutter stands.
@@ -97,7 +110,7 @@ func (c *cutter) scanCSV(f *framing, data []byte, ends []uint32) []uint32 {
 			}
 			if i := bytes.IndexByte(data[c.pos:end], '"'); i >= 0 {
 				quote := c.pos + i
-				if quote == c.cut || data[quote-1] == f.separator {
+				if c.isStart(data, quote) || data[quote-1] == f.separator {
 					c.state = quoted
 				}
 				c.pos = quote + 1

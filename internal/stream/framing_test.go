@@ -9,12 +9,13 @@ import (
 func FuzzCutter(f *testing.F) {
 	f.Add([]byte("a,\"b\"\"\n\",c\n\"d\"x\",\"\n"), uint8(3), "\n", true)
 	f.Add([]byte("aaabababa"), uint8(1), "aba", false)
+	f.Add([]byte("\ufeff\"b\n\",c\n\"\n\"\n"), uint8(2), "\n", true)
 	f.Fuzz(func(t *testing.T, data []byte, step uint8, delimiter string, csv bool) {
 		if delimiter == "" || csv && (len(delimiter) > 1 || delimiter == "," || delimiter == `"`) {
 			return
 		}
 		fr := &framing{delimiter: []byte(delimiter), csv: csv, separator: ','}
-		var whole, steps cutter
+		whole, steps := cutter{begin: true}, cutter{begin: true}
 		want := whole.scan(fr, data, nil)
 		var got []uint32
 		for n := 0; n < len(data); {

@@ -88,7 +88,7 @@ func (r *reader) gather(ctx context.Context, b *Block) error {
 	}
 	ends := b.Offsets
 	hasty := r.file.Live() || r.header
-	var c cutter
+	c := cutter{begin: b.fresh && r.framing.isText()}
 	for {
 		if full := len(data) >= limit; full || hasty {
 			if ends = c.scan(&r.framing, data, ends); c.cut > 0 {
@@ -115,12 +115,14 @@ func (r *reader) gather(ctx context.Context, b *Block) error {
 		ends = ends[:2]
 	}
 	r.carry = append(r.carry, data[c.cut:]...)
+	b.marked = c.begin && bytes.HasPrefix(data, utf8Mark)
 	return r.finish(b, data[:c.cut], ends)
 }
 
 // endFile makes the last block of a file from what was gathered before err.
 func (r *reader) endFile(b *Block, data []byte, ends []uint32, c cutter, err error) error {
 	ends = c.scan(&r.framing, data, ends)
+	b.marked = c.begin && bytes.HasPrefix(data, utf8Mark)
 	switch {
 	case err != io.EOF:
 		var failed *input.Error
@@ -132,6 +134,8 @@ func (r *reader) endFile(b *Block, data []byte, ends []uint32, c cutter, err err
 	case c.state == quoted:
 		b.failure, b.inner = errOpenQuote, true
 		data = data[:c.cut]
+	case b.marked && len(data) == len(utf8Mark):
+		data = data[:0] // an empty text
 	case c.cut < len(data):
 		data = append(data, r.framing.delimiter...)
 		if b.split {

@@ -13,6 +13,11 @@
 // What has no terminator at the end of a file is a record too. It is given one,
 // as sort and uniq do, at the end of the output as between two files.
 //
+// A UTF-8 byte order mark at the start of a file, as Windows editors write it, is
+// in no key and has no time; the first record is printed with it. A file of the
+// mark alone has no records. Where records end in NUL, which no text has, the
+// bytes of a mark are bytes like others.
+//
 // The package has no flags, prints nothing and knows no filter; opening and
 // decompressing is in stream/input, taking keys out of records in
 // stream/keyspec. Counters are safe for concurrent use; a Block and a Writer

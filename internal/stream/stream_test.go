@@ -103,12 +103,22 @@ func open(t tester, names []string, stdin io.Reader) *input.Files {
 	return in
 }
 
+// mark is the byte order mark of UTF-8.
+const mark = "\ufeff"
+
 // model cuts one file into records the simple way.
 func model(file, content, delimiter string, crlf, csv bool) (rows []row) {
+	begin := "" // of the first line, which is not in its key
+	if strings.HasPrefix(content, mark) && delimiter != "\x00" {
+		begin = mark
+	}
+	if content == begin {
+		return nil
+	}
 	for content != "" {
 		var line string
 		if csv {
-			line = modelCSV(content)
+			line = content[:len(begin)] + modelCSV(content[len(begin):])
 		} else {
 			record, _, _ := strings.Cut(content, delimiter)
 			line = content[:min(len(record)+len(delimiter), len(content))]
@@ -117,7 +127,8 @@ func model(file, content, delimiter string, crlf, csv bool) (rows []row) {
 		if !strings.HasSuffix(line, delimiter) {
 			line += delimiter
 		}
-		key := strings.TrimSuffix(line, delimiter)
+		key := strings.TrimSuffix(line, delimiter)[len(begin):]
+		begin = ""
 		if crlf {
 			key = strings.TrimSuffix(key, "\r")
 		}
@@ -176,6 +187,11 @@ func TestRunAgainstModel(t *testing.T) {
 			c.Key = csvKey
 			for i, s := range contents {
 				contents[i] = balance(s)
+			}
+		}
+		for i, s := range contents {
+			if rapid.Bool().Draw(rt, "marked") {
+				contents[i] = mark + s
 			}
 		}
 		names := files(rt, dir, contents...)

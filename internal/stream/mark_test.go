@@ -1,0 +1,80 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"seen/internal/keyhash"
+	"seen/internal/stream/keyspec"
+)
+
+// A byte order mark at the start of a file is printed, and is in no key and no time.
+func TestByteOrderMark(t *testing.T) {
+	const numbers = "\ufeff1\n2\n"
+	type record struct{ line, key string }
+	for name, c := range map[string]struct {
+		content string
+		key     []string
+		time    string
+		config  Config
+		want    []record // of both files
+	}{
+		"lines":      {content: "\ufeffa\n\ufeffa\n", want: []record{{"\ufeffa\n", "a"}, {"\ufeffa\n", "\ufeffa"}}},
+		"no end":     {content: "\ufeffa", want: []record{{"\ufeffa\n", "a"}}},
+		"CR":         {content: "\ufeffa\r\nb\r\n", config: Config{CRLF: true}, want: []record{{"\ufeffa\r\n", "a"}, {"b\r\n", "b"}}},
+		"delimiter":  {content: "\ufeffa;b;", config: Config{Delimiter: []byte(";")}, want: []record{{"\ufeffa;", "a"}, {"b;", "b"}}},
+		"NUL":        {content: "\ufeffa\x00", config: Config{Delimiter: []byte{0}}, want: []record{{"\ufeffa\x00", "\ufeffa"}}},
+		"in it":      {content: "\ufeffa\xbf", config: Config{Delimiter: []byte{0xbf}}, want: []record{{"\xef\xbb\xbf", "\xef\xbb"}, {"a\xbf", "a"}}},
+		"empty line": {content: "\ufeff\na\n", want: []record{{"\ufeff\n", ""}, {"a\n", "a"}}},
+		"alone":      {content: "\ufeff"},
+		"a part":     {content: "\xef\xbb", want: []record{{"\xef\xbb\n", "\xef\xbb"}}},
+		"time":       {content: numbers, time: "re:^[0-9]+$", want: []record{{"\ufeff1\n", "1"}, {"2\n", "2"}}},
+		"JSON":       {content: "\ufeff{\"a\":\"x\"}\n", key: []string{"json:/a"}, want: []record{{"\ufeff{\"a\":\"x\"}\n", "x"}}},
+		"CSV":        {content: "\ufeff\"x\ny\",z\n", key: []string{"csv:1"}, want: []record{{"\ufeff\"x\ny\",z\n", "x\ny"}}},
+		"CSV header": {content: "\ufeff\"id\ny\",z\nq,r\n", key: []string{"csv:z"}, want: []record{{"\ufeff\"id\ny\",z\n", ""}, {"q,r\n", "r"}}},
+	} {
+		for _, jobs := range []int{1, 3} {
+			config := c.config
+			config.Jobs, config.BlockSize, config.Hash = jobs, 4, keyhash.Hash{Seed: 5}
+			var err error
+			if len(c.key) > 0 {
+				if config.Key, err = keyspec.Compile(keyspec.Options{Keys: c.key}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.time != "" {
+				if config.Time, err = keyspec.CompileTime(c.time, "", keyspec.MissingFail); err != nil {
+					t.Fatal(err)
+				}
+			}
+			stdin := &pieces{[]byte(c.content), func() int { return 1 }}
+			in := open(t, append(files(t, t.TempDir(), c.content), "-"), stdin)
+			rows, err := collect(t, t.Context(), in, config)
+			var got []record
+			for _, r := range rows {
+				got = append(got, record{r.line, r.key})
+			}
+			if want := slices.Concat(c.want, c.want); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, %d jobs: %q, %v; want %q", name, jobs, got, err, want)
+			}
+		}
+	}
+}
+
+// A copy of a block has the keys of the block.
+func TestByteOrderMarkInACopy(t *testing.T) {
+	in := open(t, []string{"-"}, strings.NewReader("\ufeffa\nb\n"))
+	err := Run(t.Context(), in, Config{Jobs: 1}, func(b *Block) error {
+		var dst Block
+		b.CopyTo(&dst)
+		if got := fmt.Sprintf("%q %q", dst.Line(0), dst.Key(0)); got != `"\ufeffa\n" "a"` {
+			t.Errorf("the copy has %s", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
