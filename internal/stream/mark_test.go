@@ -1,12 +1,16 @@
 package stream
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"seen/internal/keyhash"
+	"seen/internal/stream/input"
 	"seen/internal/stream/keyspec"
 )
 
@@ -60,6 +64,59 @@ func TestByteOrderMark(t *testing.T) {
 				t.Errorf("%s, %d jobs: %q, %v; want %q", name, jobs, got, err, want)
 			}
 		}
+	}
+}
+
+// Start has the first record of every file that is not empty, and ends the run before it.
+func TestStart(t *testing.T) {
+	refused := errors.New("refused")
+	for _, content := range []string{"bad\n", "bad", "bad\ngood\n", "\ufeffbad\n"} {
+		for _, jobs := range jobsTested {
+			var asked []string
+			start := func(file string, first []byte) error {
+				asked = append(asked, file)
+				if bytes.Contains(first, []byte("bad")) {
+					return refused
+				}
+				return nil
+			}
+			names := files(t, t.TempDir(), "one\ntwo\nthree\n", "", "last", content, "never\n")
+			names[3] = "-"
+			stdin := &pieces{[]byte(content), func() int { return 1 }}
+			got, err := collect(t, t.Context(), open(t, names, stdin), Config{Jobs: jobs, BlockSize: 4, Start: start})
+			if err != refused || lines(got) != "one\ntwo\nthree\nlast\n" {
+				t.Errorf("%q, %d jobs: %q, %v", content, jobs, lines(got), err)
+			}
+			if want := []string{names[0], names[2], input.StdinName}; !slices.Equal(asked, want) {
+				t.Errorf("%q, %d jobs: asked about %q, want %q", content, jobs, asked, want)
+			}
+		}
+	}
+}
+
+// What Start is to see of a pipe is there when a record is, and is not waited for.
+func TestStartDoesNotHoldAPipeBack(t *testing.T) {
+	r, w := io.Pipe()
+	came, done := make(chan string), make(chan error)
+	go func() {
+		start := func(_ string, first []byte) error {
+			came <- string(first)
+			return nil
+		}
+		done <- Run(t.Context(), open(t, nil, r), Config{Jobs: 2, Start: start}, func(b *Block) error {
+			came <- string(b.Data)
+			return nil
+		})
+	}()
+	if _, err := io.WriteString(w, "a\n"); err != nil {
+		t.Fatal(err)
+	}
+	if first, data := <-came, <-came; first != "a\n" || data != "a\n" {
+		t.Errorf("Start saw %q, and %q was consumed", first, data)
+	}
+	w.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

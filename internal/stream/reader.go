@@ -115,14 +115,36 @@ func (r *reader) gather(ctx context.Context, b *Block) error {
 		ends = ends[:2]
 	}
 	r.carry = append(r.carry, data[c.cut:]...)
-	b.marked = c.begin && bytes.HasPrefix(data, utf8Mark)
+	if !r.begin(b, &c, data) {
+		return nil
+	}
 	return r.finish(b, data[:c.cut], ends)
+}
+
+// begin looks at data if b is the first block of its file. It returns false, and b is
+// empty and has failed, if the file is refused.
+func (r *reader) begin(b *Block, c *cutter, data []byte) bool {
+	if !b.fresh || len(data) == 0 {
+		return true
+	}
+	b.marked = c.begin && bytes.HasPrefix(data, utf8Mark)
+	if r.config.Start == nil {
+		return true
+	}
+	if b.failure = r.config.Start(b.File, data); b.failure == nil {
+		return true
+	}
+	r.close()
+	b.Data, b.Offsets = b.Data[:0], b.Offsets[:1]
+	return false
 }
 
 // endFile makes the last block of a file from what was gathered before err.
 func (r *reader) endFile(b *Block, data []byte, ends []uint32, c cutter, err error) error {
 	ends = c.scan(&r.framing, data, ends)
-	b.marked = c.begin && bytes.HasPrefix(data, utf8Mark)
+	if !r.begin(b, &c, data) {
+		return nil
+	}
 	switch {
 	case err != io.EOF:
 		var failed *input.Error

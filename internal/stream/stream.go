@@ -78,6 +78,10 @@ type Config struct {
 	// keyspec.MissingMark lists it in Block.Missing like one without a key, and
 	// keyspec.MissingEmpty only leaves NoTime in Block.Times.
 	Time *keyspec.Time
+	// Start, when not nil, is called with the first bytes of each file that has any,
+	// its first record among them. An error ends the run before the records of the
+	// file, and Run returns it as it is. Calls come from any goroutine, one at a time.
+	Start func(file string, first []byte) error
 	// Hash is taken of every key.
 	Hash keyhash.Hash
 	// Counters, when not nil, is kept up to date for progress reports.
@@ -151,7 +155,7 @@ func (c *Config) framing() (framing, error) {
 // Run reads in to its end and calls consume with every block, in input order,
 // in the caller's goroutine. A block is valid until consume returns.
 //
-// The first error ends the run: one of consume, which is returned as it is; an
+// The first error ends the run: one of consume or of Config.Start, which is returned as it is; an
 // *input.Error; a *RecordError; or that of ctx. All records before a bad record
 // or a damaged place are consumed first, and none behind it. The record that
 // was being read when an input failed is not consumed, since it may be torn.
