@@ -34,7 +34,8 @@ func (a *app) buildCommand() *cobra.Command {
 		Short: "make a filter file from keys, one a line",
 		Long: `Make a filter file from keys, one a line. Without -n the keys are counted first:
 their hashes are held in memory (up to --memory), and the filter fits them
-exactly. With -n it is filled as the input arrives, in constant memory.
+exactly. With -n it is filled as the input arrives, in constant memory. A UTF-8 byte
+order mark at the start of a file is not part of its first key.
 
 Types: blocked (the default: fast, small), classic (smallest that can grow old),
 partitioned (k slices), counting (keys can be removed), scalable (grows),

@@ -38,7 +38,8 @@ func (a *app) filterCommand() *cobra.Command {
 is a filter file, or a text file with one key a line, which is held exactly. Filters
 of other systems serve as well, see "seen formats". Content tells which, also where it
 is compressed; a SET of - is standard input. What looks like a filter and cannot be
-opened is refused: see docs/INTEROP.md, and --format lines.
+opened is refused: see docs/INTEROP.md, and --format lines. A UTF-8 byte order mark
+at the start of a file is not part of its first key.
 
 A filter may take a key for a member by error. With --confirm each such answer
 is held against the full text of the set, and the result is exact.`,

@@ -105,8 +105,8 @@ func openForeign(name string, spec interop.Spec, inspect bool) (*foreignFile, er
 	f := &foreignFile{name: name, size: int64(len(mapped.Bytes())), mapped: mapped}
 	err = mapped.Guard(func() error {
 		if spec.Name == "" && !mayBeFilter(mapped.Bytes()) {
-			if err := interop.Resembles(mapped.Bytes()); err != nil {
-				return resembles(name, err)
+			if err := checkResembles(name, mapped.Bytes()); err != nil {
+				return err
 			}
 			return interop.ErrUnknown
 		}

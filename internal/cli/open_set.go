@@ -148,8 +148,8 @@ func (a *app) openStream(name string, flags *foreignFlags, r *recordFlags, inspe
 		}
 		return &openedSet{kind: foreignSet, foreign: f, unpacked: uint64(len(head))}, nil
 	}
-	if err := interop.Resembles(head); err != nil {
-		return nil, resembles(name, err)
+	if err := checkResembles(name, head); err != nil {
+		return nil, err
 	}
 	return text(), checkText(name, head[:min(len(head), textHead)], r)
 }
@@ -278,9 +278,35 @@ func checkText(name string, start []byte, r *recordFlags) error {
 		"(give --format, see \"seen formats\"); to have it read as lines, give --format %s", name, at, start[at], formatLines)
 }
 
-// resembles adds the name of a set and the way out to the error of interop.Resembles.
-func resembles(name string, err error) error {
-	return fmt.Errorf("%s: %w; check and filter read it as lines with --format %s", name, err, formatLines)
+// wideMarks are the byte order marks of encodings with several bytes a letter. The longer
+// come before those that they begin with.
+var wideMarks = []struct{ mark, name, order string }{
+	{"\xff\xfe\x00\x00", "UTF-32", "little-endian"}, {"\x00\x00\xfe\xff", "UTF-32", "big-endian"},
+	{"\xff\xfe", "UTF-16", "little-endian"}, {"\xfe\xff", "UTF-16", "big-endian"},
+}
+
+// checkEncoding refuses a text in UTF-16 or UTF-32, of which the lines are not between
+// newline bytes.
+func checkEncoding(name string, start []byte) error {
+	for _, m := range wideMarks {
+		if bytes.HasPrefix(start, []byte(m.mark)) {
+			return fmt.Errorf("%s begins with the byte order mark of %s (%s) and cannot be split into lines; convert it to UTF-8, as with iconv -f %[2]s -t UTF-8", name, m.name, m.order)
+		}
+	}
+	return nil
+}
+
+// checkResembles refuses to read a set as a text that interop.Resembles refuses, or that
+// is in UTF-16.
+func checkResembles(name string, b []byte) error {
+	err := checkEncoding(name, b)
+	if err == nil {
+		if err = interop.Resembles(b); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return fmt.Errorf("%w; check and filter read it as lines with --format %s", err, formatLines)
 }
 
 // unknownFormat adds the way out to the error of a file that is not a filter of ours.

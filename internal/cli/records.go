@@ -31,6 +31,7 @@ type recordFlags struct {
 	jobs      int
 	quiet     bool
 	plain     bool
+	anyBytes  bool // of --format lines: a text in whatever encoding
 }
 
 func (r *recordFlags) register(cmd *cobra.Command) {
@@ -98,26 +99,45 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	c.Counters = new(stream.Counters)
 	in, err := input.Open(files, input.Options{Stdin: a.env.Stdin, StdinName: a.stdinName, Plain: r.plain, Jobs: c.Jobs})
 	if err == nil && c.Delimiter == nil {
-		err = a.refuseFilters(files, r.plain)
+		c.Start = r.checkStart
+		err = a.checkStarts(files, r)
 	}
 	return in, c, err
 }
 
-// refuseFilters returns an error if one of the files is a filter file of ours, compressed
-// or not: read as lines it would be a few keys that nobody has.
-func (a *app) refuseFilters(files []string, plain bool) error {
+// checkStarts is checkStart for files that can be read twice, compressed or not: one of
+// them is refused before the others are read.
+func (a *app) checkStarts(files []string, r *recordFlags) error {
 	for _, name := range files {
 		info, err := os.Stat(name)
 		if name == "-" || err != nil || !info.Mode().IsRegular() {
 			continue // what is wrong is said when it is read
 		}
 		start, err := readStart(name)
-		if err == nil && !plain && input.Compressed(start) {
+		if err == nil && !r.plain && input.Compressed(start) {
 			start, err = a.unpackedStart(name)
 		}
-		if err == nil && isOwn(start) { // an error comes again when it is read
-			return fmt.Errorf("%s is a filter file, not a list of keys; \"seen merge\" unites filters, and \"seen filter --set\" asks one", name)
+		if err != nil {
+			continue // it comes again when it is read
 		}
+		if err := r.checkStart(name, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkStart refuses to read as lines what begins as a filter file of ours or a text in
+// UTF-16 does: it would be a few keys that no other text has.
+func (r *recordFlags) checkStart(name string, start []byte) error {
+	if isOwn(start) {
+		return fmt.Errorf("%s is a filter file, not a list of keys; \"seen merge\" unites filters, and \"seen filter --set\" asks one", name)
+	}
+	if r.anyBytes {
+		return nil
+	}
+	if err := checkEncoding(name, start); err != nil {
+		return fmt.Errorf(`%w; with --delimiter '\n' its bytes are read as they are`, err)
 	}
 	return nil
 }

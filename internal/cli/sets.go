@@ -43,7 +43,9 @@ func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *forei
 	var s *lookupSet
 	switch {
 	case set.kind == textSet:
-		s, err = a.readTextSet(name, set.text, r, h)
+		text := *r
+		text.anyBytes = flags.format.lines
+		s, err = a.readTextSet(name, set.text, &text, h)
 	case set.kind == foreignSet:
 		if s, err = set.foreign.lookup(r); err != nil {
 			set.foreign.Close() // it is only read
