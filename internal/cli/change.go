@@ -116,7 +116,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 func (a *app) addInPlace(cmd *cobra.Command, c *changeFlags, name string, o bloom.LoadOptions, fill func(f *bloomfile.File) error, keys, isNew *uint64) error {
 	f, err := bloomfile.Open(name, bloomfile.Options{Secret: o.Secret, Writable: true})
 	if err != nil {
-		return err
+		return compressedFile(name, err)
 	}
 	err = fill(f)
 	if closeErr := f.Close(); err == nil {

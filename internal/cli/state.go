@@ -49,7 +49,9 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 	var v bloom.View
 	o, err := h.load()
 	if err == nil {
-		v, err = lock.Read(o)
+		if v, err = lock.Read(o); err != nil {
+			err = compressedFile(path, err)
+		}
 	}
 	if err == nil {
 		if set, ok := v.(bloom.Set); ok {
