@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+	"github.com/spf13/cobra"
 	"github.com/ulikunitz/xz"
 
 	"seen/bloom"
@@ -290,5 +291,49 @@ func TestWrappedFilters(t *testing.T) {
 	t.Logf("%d opened, %d refused", opened, refused)
 	if opened < 500 || refused < 5000 {
 		t.Errorf("%d opened, %d refused", opened, refused)
+	}
+}
+
+// A set that is held in memory knows how much, and a note says so of a large one.
+func TestNoteOfUnpackedSets(t *testing.T) {
+	var said bytes.Buffer
+	a := &app{ctx: context.Background(), env: Env{Stdin: strings.NewReader(""), Stderr: &said}}
+	for _, name := range []string{"seen", "bnb-v3-json/filter.json"} {
+		b := filterFiles(t)[name]
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		if _, err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "set.gz")
+		if err := os.WriteFile(path, packed.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		set, err := a.openLookup(path, &recordFlags{}, &hashFlags{}, &foreignFlags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.done(); err != nil {
+			t.Error(err)
+		}
+		if set.unpacked != uint64(len(b)) {
+			t.Errorf("%s: %d bytes unpacked, want %d", name, set.unpacked, len(b))
+		}
+	}
+	cmd := &cobra.Command{Use: "filter"}
+	for unpacked, want := range map[uint64]string{
+		0: "", unpackedSaid - 1: "",
+		unpackedSaid: "filter: x.gz is held in 64.0 MiB of memory, unpacked; a file that is not compressed is mapped instead\n",
+	} {
+		for _, quiet := range []bool{false, true} {
+			said.Reset()
+			a.sayOfSets(cmd, []*lookupSet{{name: "x.gz", unpacked: unpacked}}, &recordFlags{quiet: quiet}, &foreignFlags{})
+			if got := said.String(); got != want && !quiet || quiet && got != "" {
+				t.Errorf("%d bytes, quiet %t: said %q, want %q", unpacked, quiet, got, want)
+			}
+		}
 	}
 }

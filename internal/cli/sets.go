@@ -61,7 +61,11 @@ func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *forei
 	return s, err
 }
 
-// sayOfSets warns of sets without keys, and says what memory those take that are unpacked.
+// unpackedSaid is the size of an unpacked set from which on a note says what memory it takes.
+const unpackedSaid = 64 << 20
+
+// sayOfSets warns of sets without keys, and says what memory large ones take that are
+// unpacked.
 func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, flags *foreignFlags) {
 	if r.quiet {
 		return
@@ -70,7 +74,7 @@ func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, f
 		if s.empty && !flags.allowEmpty {
 			a.say(cmd, "warning: %s is empty: it has no keys; --allow-empty silences this", s.name)
 		}
-		if s.unpacked > 0 {
+		if s.unpacked >= unpackedSaid {
 			a.say(cmd, "%s is held in %s of memory, unpacked; a file that is not compressed is mapped instead", s.name, formatBytes(s.unpacked))
 		}
 	}
