@@ -1,6 +1,9 @@
 package interop
 
 import (
+	"crypto/sha1"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,8 +17,8 @@ type coverageCase struct {
 	spec  string
 	loads []float64 // keys relative to the capacity
 	rates []float64 // error rates; all of coverageRates if nil
-	// keys is how a key that is not a number is written; 16 hexadecimal digits if empty.
-	keys string
+	// key makes a key that is not a number; 16 hexadecimal digits if nil.
+	key func(random uint64) []byte
 }
 
 const coverageKeys = 1000
@@ -48,6 +51,11 @@ func TestCardinalityCoverage(t *testing.T) {
 		{spec: "leveldb:bits=34", loads: arrays, rates: oneSize}, // 5 and 17
 		{spec: "redisson", loads: arrays},
 		{spec: "redisson:m=19168,k=13", loads: arrays, rates: oneSize}, // 32 divides the bits
+		{spec: "redisson:m=16384,k=16", loads: arrays, rates: oneSize},
+		{spec: "redis-recipe:type=md5,bits=13", loads: arrays, rates: oneSize},
+		{spec: "redis-recipe:type=md5,bits=13,blocks=3", loads: arrays, rates: oneSize},
+		{spec: "redis-recipe:type=scrapy,bits=13", loads: arrays, rates: oneSize, key: fingerprint},
+		{spec: "redis-recipe:type=scrapy,bits=16", loads: arrays, rates: oneSize, key: fingerprint},
 		{spec: "java-bitset:bits=16384", loads: arrays, rates: oneSize},
 		{spec: "clickhouse:type=bloom,k=7", loads: arrays, rates: oneSize},
 		{spec: "clickhouse:type=bloom,k=7,value=int64", loads: arrays, rates: oneSize},
@@ -69,8 +77,8 @@ func (c coverageCase) run(t *testing.T) {
 	if c.rates == nil {
 		c.rates = coverageRates
 	}
-	if c.keys == "" {
-		c.keys = "%016x"
+	if c.key == nil {
+		c.key = func(random uint64) []byte { return fmt.Appendf(nil, "%016x", random) }
 	}
 	random := rand.New(rand.NewPCG(31, 1))
 	for _, p := range c.rates {
@@ -85,7 +93,7 @@ func (c coverageCase) run(t *testing.T) {
 					if f.KeyKind() == KeyInt64 {
 						key = Int64Key(int64(random.Uint64()))
 					} else {
-						key = fmt.Appendf(key, c.keys, random.Uint64())
+						key = c.key(random.Uint64())
 					}
 					if _, err := f.(Adder).Add(key); err != nil {
 						t.Fatal(err)
@@ -96,6 +104,12 @@ func (c coverageCase) run(t *testing.T) {
 			covered.Check(t, cell)
 		}
 	}
+}
+
+// fingerprint is a key as Scrapy makes it, a SHA-1 in hexadecimal digits.
+func fingerprint(random uint64) []byte {
+	sum := sha1.Sum(binary.LittleEndian.AppendUint64(nil, random))
+	return hex.AppendEncode(nil, sum[:])
 }
 
 // coverageFilter returns an empty filter. ClickHouse's cannot be created: it is a granule
@@ -160,6 +174,41 @@ func TestBitParts(t *testing.T) {
 				if want := p * keys; math.Abs(float64(got)-want) > 6*math.Sqrt(want*(1-p)+float64(got)/keys) {
 					t.Errorf("%#v, m %d: probe %d chose part %d in %d of %d keys, want %.0f", s, m, probe, part, got, keys, want)
 				}
+			}
+		}
+	}
+}
+
+// The parts of a recipe are all bits, and a key chooses no more of them than it has probes,
+// whatever the parameters.
+func TestRecipeParts(t *testing.T) {
+	for _, r := range []RedisRecipe{
+		MD5Recipe{}, MD5Recipe{Bits: 3}, MD5Recipe{Bits: 12, Blocks: 256}, MD5Recipe{Bits: 17, Blocks: 100}, MD5Recipe{Bits: 32},
+		ScrapyRecipe{}, ScrapyRecipe{Bits: 3}, ScrapyRecipe{Bits: 14, Hashes: 1}, ScrapyRecipe{Bits: 21, Hashes: 40}, ScrapyRecipe{Bits: 32},
+	} {
+		s, err := recipeOf(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, k := s.size()
+		share, chosen := 0.0, 0.0
+		parts := s.parts()
+		for _, p := range parts {
+			share += p.share
+			for _, rate := range p.rates {
+				if !(rate >= 0) {
+					t.Fatalf("%+v: rate %v", r, rate)
+				}
+				chosen += p.share * rate
+			}
+		}
+		if math.Abs(share-1) > 1e-6 || chosen > 1.001*float64(k) || s.bits > 10 && chosen < 0.98*float64(k) {
+			t.Errorf("%+v: parts of %v of the bits, of which a key chooses %v with %d probes", r, share, chosen, k)
+		}
+		for _, ones := range []uint64{1, m/10 + 1, m / 2, m - 1} {
+			e := partsCardinality(parts, m, ones)
+			if math.IsNaN(e.Value) || e.Value <= 0 || math.IsNaN(e.StdErr) || e.StdErr < 0 {
+				t.Errorf("%+v: %d of %d bits are estimated as %v", r, ones, m, e)
 			}
 		}
 	}

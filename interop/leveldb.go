@@ -114,6 +114,8 @@ func (s levelScheme) parts() []bitPart {
 	return parts
 }
 
+func (levelScheme) doubt() float64 { return 0 }
+
 func (s levelScheme) size() (m, k uint64) { return s.m, s.k }
 func (levelScheme) keyKind() KeyKind      { return KeyBytes }
 

@@ -164,6 +164,7 @@ func (p *plain) stats(name string) bloom.Stats {
 	if u, ok := p.scheme.(uneven); ok {
 		if parts := u.parts(); len(parts) != 0 && s.Ones != 0 && s.Ones < m {
 			s.Cardinality = partsCardinality(parts, m, s.Ones)
+			s.Cardinality.StdErr = math.Hypot(s.Cardinality.StdErr, u.doubt()*s.Cardinality.Value)
 		}
 	}
 	s.Bytes = uint64(len(p.bits.b))

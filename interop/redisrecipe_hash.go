@@ -68,6 +68,9 @@ func (r MD5Recipe) Positions(dst []uint64, key []byte) (block int, offsets []uin
 // requests: polynomial hashes over the text of the key itself, which there is the
 // SHA-1 fingerprint of the request in hexadecimal digits. The zero value of a
 // field stands for what the recipe has as it was published.
+//
+// The estimated number of keys of such a filter, and its error, are those for keys that
+// are fingerprints.
 type ScrapyRecipe struct {
 	Bits   int // of an offset, 1 to 32; 30 as published
 	Hashes int // seeds 0, 1 and so on; 6 as published

@@ -143,6 +143,14 @@ func (r Redisson) parts() []bitPart {
 	return parts
 }
 
+// doubt covers that the probes of a key choose their bits together: where a+b has many
+// factors 2, so have all its multiples. By simulation the variance of the estimate is 1.1
+// to 1.3 times that of independent probes for 2^4 and 2^5 in Size, and 1.4 to 1.5 times
+// for 2^14, full or not.
+func (r Redisson) doubt() float64 {
+	return 0.14 * math.Sqrt(float64(bits.TrailingZeros64(r.Size))/float64(r.Size))
+}
+
 func (r Redisson) keyKind() KeyKind {
 	if r.Bytes {
 		return KeyBytes

@@ -12,6 +12,9 @@ import (
 type uneven interface {
 	// parts returns the groups of bits that differ; nothing where all bits are alike.
 	parts() []bitPart
+	// doubt returns the relative error of the estimated keys that comes from what parts
+	// leaves out; 0 where it leaves nothing out. It widens the standard error.
+	doubt() float64
 }
 
 // bitPart is the bits of an array that are chosen alike.
