@@ -99,7 +99,7 @@ func (c *core) closeLayer(ctx context.Context, l *layer) error {
 	}
 	err := c.grow(ctx, l)
 	if refused(err) && !passing(err) && !errors.Is(err, ErrWrongType) && !errors.Is(err, ErrFull) {
-		return fmt.Errorf("cluster: %q: %w: its newest layer has its %d keys, and the engine refuses to make the next: %w", c.name, ErrFull, l.Capacity, err)
+		return fmt.Errorf("cluster: %q: %w: its newest layer is full with %d keys, and the engine refuses to make the next: %w", c.name, ErrFull, l.Capacity, err)
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func TestServeRefusesToStart(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--data", dir, "--addr", "127.0.0.1:0", "--http", "off"}, "in use by another process"},
+		{[]string{"--data", dir, "--addr", "127.0.0.1:0", "--http", "off"}, "the data directory is in use: process "},
 		{[]string{"--data", t.TempDir() + "/other", "--addr", s.addr, "--http", "off"}, "address already in use"},
 		{[]string{"--data", t.TempDir() + "/other", "--addr", "0.0.0.0:0"}, "can be reached from other machines"},
 		{[]string{"--data", t.TempDir() + "/other", "--unix", os.Args[0]}, "is there and no socket"},

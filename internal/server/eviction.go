@@ -33,7 +33,7 @@ func (c *conn) Known() bool { return c.authenticated.Load() || c.server.acl.open
 // Evict ends the connection, whose place is needed.
 func (c *conn) Evict() {
 	c.server.clients.evicted.Add(1)
-	c.server.event(Debug, "a client that waited was dropped to make room for another", "client", c.address())
+	c.server.event(Debug, "an idle or slow client was dropped to make room for another", "client", c.address())
 	c.cut()
 }
 

@@ -273,7 +273,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-time.After(stopTime):
-		s.event(Warning, "commands still run that cannot be stopped", "connections", s.clients.count())
+		s.event(Warning, "some commands cannot be stopped and still run", "connections", s.clients.count())
 	}
 	return ctx.Err()
 }

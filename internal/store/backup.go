@@ -34,13 +34,13 @@ func (s *Store) Backup(ctx context.Context, dir string) error {
 			return s.complete(dir, v)
 		}
 		if err == nil {
-			err = fmt.Errorf("store: the backup could not be restored, and is removed again: %w", v.err())
+			err = fmt.Errorf("store: the backup is damaged and has been removed: %w", v.err())
 		}
 		// Nothing but what was written here can be there.
 		if removeErr := emptyFolder(s.opts.FS, dir); removeErr != nil || ctx.Err() != nil || v == nil || again || !s.renew(v.damaged()) {
 			return errors.Join(err, removeErr)
 		}
-		s.opts.Events.Error(fmt.Errorf("store: found damaged by a backup, and is written again from memory: %w", v.err()))
+		s.opts.Events.Error(fmt.Errorf("store: a backup found damaged files, which are rewritten from memory: %w", v.err()))
 	}
 }
 

@@ -40,9 +40,9 @@ type listed struct {
 func (l listed) compare(is checked) error {
 	switch {
 	case is.size != l.size:
-		return fmt.Errorf("it has %d bytes, and had %d when the backup was written", is.size, l.size)
+		return fmt.Errorf("it has %d bytes, but had %d when the backup was written", is.size, l.size)
 	case l.summed && is.sum != l.sum:
-		return fmt.Errorf("its %d bytes are not those that the backup was written with: their CRC-32 is %08x, and was %08x", is.size, is.sum, l.sum)
+		return fmt.Errorf("its %d bytes have changed since the backup was written: their CRC-32 is %08x, and was %08x", is.size, is.sum, l.sum)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Store) CloseBy(ctx context.Context) error {
 	<-s.ended
 	if !quiet {
 		s.stop(ErrClosed)
-		return fmt.Errorf("%w: commands still ran when the store was closed; what they had not completed is not kept", ErrStopped)
+		return fmt.Errorf("%w: commands still ran when the store was closed; incomplete changes are lost", ErrStopped)
 	}
 	err := s.log.stopped()
 	if err == nil && !inTime(late, func() { err = s.checkpoint(s.upToWritten) }) {

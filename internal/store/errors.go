@@ -36,7 +36,7 @@ var (
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("store: closed")
 	// ErrLocked says that another process uses the data directory.
-	ErrLocked = errors.New("store: the data directory is in use by another process")
+	ErrLocked = errors.New("store: the data directory is in use")
 	// ErrData says that what was given to be loaded is not what a dump gives, or
 	// does not fit the value it is loaded into.
 	ErrData = errors.New("store: bad data")

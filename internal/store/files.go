@@ -163,7 +163,7 @@ func (s *summer) Write(p []byte) (int, error) {
 // written with.
 func (r fileRef) compare(end []byte) error {
 	if sum := binary.LittleEndian.Uint32(end[len(end)-4:]); r.summed && sum != r.sum {
-		return fmt.Errorf("it has the checksum %08x, and was written with %08x: it is the file of another filter, or of another time", sum, r.sum)
+		return fmt.Errorf("its checksum is %08x instead of %08x: it is the file of another filter, or an older one", sum, r.sum)
 	}
 	return nil
 }

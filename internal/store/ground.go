@@ -77,11 +77,11 @@ func (g *ground) check() error {
 		switch {
 		case !still: // it was removed by us meanwhile
 		case errors.Is(err, os.ErrNotExist):
-			return fmt.Errorf("%s is gone below the running server; put it back as it was, or restart on a folder that is whole", name)
+			return fmt.Errorf("%s was moved or removed while the server runs; put it back unchanged, or restart on a complete folder", name)
 		case err != nil:
-			return fmt.Errorf("%s cannot be found below the running server: %w", name, err)
+			return fmt.Errorf("%s can no longer be examined: %w", name, err)
 		default:
-			return fmt.Errorf("%s is not what the running server has opened: it was replaced, restored, written or mounted over; put back the former, or restart", name)
+			return fmt.Errorf("%s was replaced while the server runs (restored, written or mounted over); put back the original, or restart", name)
 		}
 	}
 	return nil

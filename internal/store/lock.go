@@ -67,7 +67,7 @@ func reserveFolder(dir string) (free func(), err error) {
 	lockedFolders.Lock()
 	defer lockedFolders.Unlock()
 	if lockedFolders.names[name] {
-		return nil, fmt.Errorf("%w: %s is open in this one, %d", ErrLocked, dir, os.Getpid())
+		return nil, fmt.Errorf("%w: this process (%d) has opened %s already", ErrLocked, os.Getpid(), dir)
 	}
 	if lockedFolders.names == nil {
 		lockedFolders.names = map[string]bool{}
@@ -90,7 +90,7 @@ func explainLock(dir, name string, err error) error {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
 		return inUse(dir, name)
 	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("store: %s cannot be locked, since its file system gives no locks: %w; use a folder on a local disk, or mount the network file system with locking", name, err)
+		return fmt.Errorf("store: %s cannot be locked, since its file system does not support locks: %w; use a folder on a local disk, or mount the network file system with locking", name, err)
 	}
 	return fmt.Errorf("store: %s cannot be locked: %w", name, err)
 }
@@ -98,9 +98,9 @@ func explainLock(dir, name string, err error) error {
 // inUse is the error about a folder that another process has locked.
 func inUse(dir, name string) error {
 	if pid := lockHolder(name); pid > 0 {
-		return fmt.Errorf("%w: %s by process %d, which holds the lock on %s; end it, or use another folder", ErrLocked, dir, pid, name)
+		return fmt.Errorf("%w: process %d holds the lock on %s; end it, or use another folder than %s", ErrLocked, pid, name, dir)
 	}
-	return fmt.Errorf("%w: %s by a process that holds the lock on %s, perhaps on another machine or in another container; end it, or use another folder", ErrLocked, dir, name)
+	return fmt.Errorf("%w: a process, perhaps on another machine or in another container, holds the lock on %s; end it, or use another folder than %s", ErrLocked, name, dir)
 }
 
 // explain adds to an error about a file or folder of the data directory what to do.
@@ -110,15 +110,15 @@ func explain(name string, err error) error {
 	case errors.Is(err, syscall.EROFS):
 		advice = "the file system is mounted read-only: mount it for writing, or use another folder"
 	case errors.Is(err, os.ErrPermission):
-		advice = fmt.Sprintf("user %d of this process may not write there: make that user the owner of the folder and all in it, or use another folder", os.Getuid())
+		advice = fmt.Sprintf("this process runs as user %d, who may not write there: make that user the owner of the folder and all in it, or use another folder", os.Getuid())
 	case isFull(err):
 		advice = "the disk is full: make room"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		advice = "too many files are open: raise the limit (ulimit -n, LimitNOFILE=)"
 	case errors.Is(err, syscall.EISDIR):
-		advice = "a folder has the name of the file: remove it"
+		advice = "it is a folder and should be a file: remove it"
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, os.ErrExist):
-		advice = "a file has the name of the folder: remove it, or use another folder"
+		advice = "a file is where a folder should be: remove it, or use another folder"
 	default:
 		return fmt.Errorf("store: %s: %w", name, err)
 	}

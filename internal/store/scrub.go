@@ -103,11 +103,11 @@ func (s *Store) mend(number uint64, cause error) {
 	s.disk.mu.Unlock()
 	if s.renew(map[uint64]bool{number: true}) {
 		if err := s.checkpoint(s.upToWritten); err != nil {
-			s.opts.Events.Error(fmt.Errorf("store: a file of values is damaged on the disk, and cannot be written again from memory: %w; %w", cause, err))
+			s.opts.Events.Error(fmt.Errorf("store: a filter file is missing or damaged on disk and cannot be rewritten from memory: %w; %w", cause, err))
 			return
 		}
 	}
-	s.opts.Events.Error(fmt.Errorf("store: a file of values was damaged on the disk, and is written again from memory: %w; look at the disk", cause))
+	s.opts.Events.Error(fmt.Errorf("store: a filter file was missing or damaged on disk and has been rewritten from memory: %w; check the disk", cause))
 }
 
 // currentFiles returns the files that the newest images of the values refer to.

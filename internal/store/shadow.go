@@ -63,7 +63,7 @@ func (s *Store) considerShadows() {
 	}
 	err := s.makeShadows()
 	if err != nil && !s.shadowed.Load() { // it is tried again every second
-		s.opts.Events.Error(fmt.Errorf("store: filters whose last changes are not durable cannot be asked, since they cannot be read from the disk: %w", err))
+		s.opts.Events.Error(fmt.Errorf("store: filters with changes that are not durable cannot answer, since their durable state cannot be read: %w", err))
 	}
 	s.shadowed.Store(true)
 	s.announce()
