@@ -230,11 +230,10 @@ were added last may be missing.
 A filter of another system is whole if its length is what its header announces, and
 its checksum is right where its format has one; few have.
 
-A DIR is the data folder of a server that is not running, or a backup. All of it is
-read: every file, every reference, every checksum and every record of the log, and
-what is missing or damaged is reported with the filter that needs it. Nothing is
-changed. A server that is running checks its files by itself, see "seen serve
---help"; verify a backup that it writes.`,
+A DIR is a backup, or the data folder of a server that is not running. Every file,
+reference, checksum and log record is checked; what is missing or damaged is reported
+with the filter that needs it. Nothing is changed. A running server checks its files
+itself, see --scrub of "seen serve"; to check more, verify a backup of it.`,
 		Example: `  seen verify *.seen
   seen verify --rebuild after-power-failure.seen
   seen verify /var/backups/seen/2026-11-21

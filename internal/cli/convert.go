@@ -61,7 +61,7 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	case kind == ownSet:
 		return fmt.Errorf("%s cannot be converted: "+interop.OwnBits+"; build it from the keys: seen build --format %s -o OUT KEYS", in, c.to.spec)
 	case kind == textSet:
-		return fmt.Errorf("%s is not a filter of a format that content tells; name the format with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
+		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
 	}
 	defer f.Close() // it is only read
 	var written int64

@@ -33,8 +33,8 @@ func (a *app) countCommand() *cobra.Command {
 		Short: "count distinct lines in constant memory, approximately",
 		Long: `Print the number of distinct lines, estimated by HyperLogLog in constant memory.
 The standard error goes to standard error; it is at most 0.41 % unless --precision says
-otherwise, and few lines (up to 2^B/8) are counted exactly. The estimate depends on a random key
-of the run; with --seed it is the same each time.
+otherwise, and few lines (up to 2^B/8) are counted exactly. Each run hashes with a
+random key, so estimates differ between runs; --seed makes them repeatable.
 
 With --redis the lines are added to the filter, and those that it did not have
 are counted: what several runs print adds up to the number of different lines in

@@ -36,10 +36,10 @@ func (a *app) filterCommand() *cobra.Command {
 		Short: "print the lines that are in the sets, or with -v those that are not",
 		Long: `Print the lines whose key is in the sets, or with -v those whose key is not. A SET
 is a filter file, or a text file with one key a line, which is held exactly. Filters
-of other systems serve as well, see "seen formats". Content tells which, also where it
-is compressed; a SET of - is standard input. What looks like a filter and cannot be
-opened is refused: see docs/INTEROP.md, and --format lines. A UTF-8 byte order mark
-at the start of a file is not part of its first key.
+of other systems serve as well, see "seen formats". The content decides which it is,
+also of compressed files; a SET of - is standard input. A file that looks like a filter
+but cannot be opened is an error (docs/INTEROP.md has the rule); --format lines reads
+it as lines. A UTF-8 byte order mark at the start of a file is not part of its first key.
 
 A filter may take a key for a member by error. With --confirm each such answer
 is held against the full text of the set, and the result is exact.`,

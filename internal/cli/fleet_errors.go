@@ -45,9 +45,9 @@ func (f *fleetFlags) explain(err error) error {
 	case err == nil:
 		return nil
 	case strings.Contains(text, "NOPERM"):
-		return adding(text, "choose another user with --user and --password-file, or let the administrator of the engine run ACL SETUSER USER "+f.rights())
+		return adding(text, "choose another user with --user and --password-file, or ask the administrator of the engine to run ACL SETUSER USER "+f.rights())
 	case f.redis != "" && strings.Contains(text, "MOVED "):
-		return adding(text, "the engine belongs to a cluster whose nodes it does not tell this user; let its administrator run ACL SETUSER USER "+f.rights())
+		return adding(text, "the engine belongs to a cluster, and this user may not list its nodes; ask its administrator to run ACL SETUSER USER "+f.rights())
 	case errors.Is(err, cluster.ErrFull):
 		return err
 	case errors.Is(err, cluster.ErrNotFound) && f.adds:

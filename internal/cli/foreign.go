@@ -33,7 +33,7 @@ func (f *foreignFlags) registerTexts(cmd *cobra.Command) {
 	f.register(cmd)
 	f.format.mayLines = true
 	cmd.Flags().Lookup("format").Usage += "; or " + formatLines + ": a text, whatever its bytes"
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "do not warn of a SET without keys")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "do not warn about a SET without keys")
 }
 
 func (f *foreignFlags) registerFormat(cmd *cobra.Command) {

@@ -67,7 +67,7 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	case kind == ownSet:
 		return fmt.Errorf("%s is a filter file of seen, whose keys are hashed otherwise than a server hashes them; send the keys to the server, with BF.MADD or over HTTP", name)
 	case kind == textSet:
-		return fmt.Errorf("%s is not a filter of a format that content tells; name the format with --format", name)
+		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format", name)
 	}
 	defer f.Close() // it is only read
 	set, err := f.lookup(&flags.records)

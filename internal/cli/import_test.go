@@ -97,7 +97,7 @@ func TestImport(t *testing.T) {
 		{[]string{"--format", "guava:funnel=string", "--must-contain", "definitely not there", numbers}, "does not contain"},
 		{[]string{numbers}, "guava needs funnel"},
 		{[]string{dir + "/none"}, "no such file"},
-		{[]string{"import_test.go"}, "not a filter of a format that content tells"},
+		{[]string{"import_test.go"}, "not a filter in a format that can be detected"},
 	} {
 		if text, code := seenOutput(t, append([]string{"import", "--server", s.addr}, c.args...)...); code != ExitError || !strings.Contains(text, c.want) {
 			t.Errorf("import %q: exit code %d\n%s", c.args, code, text)

@@ -161,7 +161,7 @@ func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	if all.Len() > unpackedMost {
-		return nil, fmt.Errorf("%s may be a filter and has more than %s unpacked, the most that is held in memory for one that is compressed or in a pipe; write it to a file first, as with gzip -d",
+		return nil, fmt.Errorf("%s may be a filter and unpacks to more than %s, the limit for sets that are compressed or come through a pipe; write it to a file first, as with gzip -d",
 			name, formatBytes(unpackedMost))
 	}
 	return all.Bytes(), nil
@@ -274,8 +274,8 @@ func checkText(name string, start []byte, r *recordFlags) error {
 	if at < 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is neither a text nor a known filter: byte %d is 0x%02x; it may be a filter that is cut short, damaged or of a format that content does not tell "+
-		"(give --format, see \"seen formats\"); to have it read as lines, give --format %s", name, at, start[at], formatLines)
+	return fmt.Errorf("%s is neither a text nor a known filter: byte %d is 0x%02x; it may be a filter that is truncated, damaged or in a format that cannot be detected "+
+		"(give --format, see \"seen formats\"); to read it as lines, give --format %s", name, at, start[at], formatLines)
 }
 
 // wideMarks are the byte order marks of encodings with several bytes a letter. The longer
@@ -311,7 +311,7 @@ func checkResembles(name string, b []byte) error {
 
 // unknownFormat adds the way out to the error of a file that is not a filter of ours.
 func unknownFormat(err error) error {
-	return fmt.Errorf("%w; for a filter of another system that content does not tell give --format, see \"seen formats\"", err)
+	return fmt.Errorf("%w; if it is a filter of another system, give --format, see \"seen formats\"", err)
 }
 
 // compressedFile adds to the error of a file that is not a filter of ours that it is

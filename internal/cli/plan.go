@@ -47,10 +47,10 @@ by side: its layout, memory, and the error rate at other numbers of keys. With
 --memory and -n: the best rate that fits; with --memory and -p: how many keys
 fit. Nothing is built; the lines to copy come with the answer.
 
-With --topk: the size of a sketch that finds the most frequent keys and how often
-they came (TOPK.RESERVE of "seen serve" and of Redis, whose default of 7 rows of 8
-is too small for most). Say what the least frequent of them has of all additions
-(--share), or how uneven the frequencies of -n keys are (--skew).`,
+--topk K computes the size of a sketch that finds the K most frequent keys and their
+counts (TOPK.RESERVE of "seen serve" and of Redis, whose default of 7 rows of 8 is too
+small for most streams). Give the share of all additions that the least frequent of
+them has (--share), or how uneven the frequencies of -n keys are (--skew).`,
 		Example: `  seen plan -n 1G -p 1e-6                      what it will cost
   seen plan -n 200M --memory 512MiB            the best rate in that memory
   seen plan -p 1e-4 --memory 1GiB              how many keys fit

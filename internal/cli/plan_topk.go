@@ -17,11 +17,11 @@ type topKFlags struct {
 
 func (t *topKFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&t.k, "topk", 0, "what a sketch costs that finds the `K` most frequent keys (TOPK.RESERVE)")
+	f.IntVar(&t.k, "topk", 0, "compute the size of a sketch that finds the `K` most frequent keys (TOPK.RESERVE)")
 	f.Float64Var(&t.skew, "skew", 0, "with --topk and -n: the i-th most frequent of n keys comes in proportion to i^-`SKEW` (words, pages: about 1)")
 	f.Float64Var(&t.share, "share", 0, "with --topk, instead of --skew and -n: the `SHARE` of all additions that the least frequent of the K keys has")
-	f.Float64Var(&t.recall, "recall", 0.99, "with --topk: the `SHARE` of the K keys to be found")
-	f.Float64Var(&t.countError, "count-error", 0.01, "with --topk: their counts are too low by at most this `SHARE`")
+	f.Float64Var(&t.recall, "recall", 0.99, "with --topk: find this `SHARE` of the K keys")
+	f.Float64Var(&t.countError, "count-error", 0.01, "with --topk: their counts may be too low by this `SHARE`")
 }
 
 // check refuses flags of --topk without it, with others that mean nothing to it, and values
@@ -48,11 +48,11 @@ func (t *topKFlags) check(set func(name string) bool, keys bool) error {
 	}
 	switch {
 	case t.k < 1:
-		return usagef("--topk %d: at least one key is to be found", t.k)
+		return usagef("--topk %d: give a number of at least 1", t.k)
 	case set("share") == set("skew"):
 		return usagef("--topk needs --share, or --skew and the number of keys (-n N or --sample FILE)")
 	case set("share") && keys:
-		return usagef("--share says all; it takes no -n and no --sample")
+		return usagef("--share needs no number of keys; leave out -n and --sample")
 	case set("skew") && !keys:
 		return usagef("--skew needs the number of keys (-n N or --sample FILE)")
 	case set("share") && !(t.share > 0 && t.share*float64(t.k) <= 1):

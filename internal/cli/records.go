@@ -220,7 +220,7 @@ func (h *hashFlags) register(cmd *cobra.Command) {
 
 // registerPrivate gives the flags to a command whose sets are its own; see private.
 func (h *hashFlags) registerPrivate(cmd *cobra.Command) {
-	h.registerSeed(cmd, "use the public key hash with seed `S`, as \"seen build\" does, in place of one with a random key; 0 is build's default")
+	h.registerSeed(cmd, "hash keys with the public seed `S`, as \"seen build\" does, instead of with a random key; 0 is build's default")
 	h.registerSecret(cmd)
 }
 

@@ -39,9 +39,9 @@ underscores, a variable of the environment: SEEN_MAX_MEMORY=4GiB. An option
 outweighs the environment, and that the file.
 
 SIGTERM and SIGINT end the server after what is running; a second one ends it at
-once. SIGHUP reads the file of settings, the password, the users and the certificates
-again: all of them, or none if something is wrong with one. Settings other than those
-of the password and of TLS wait for the next start.`,
+once. SIGHUP reloads the settings file, the password, the users and the certificates;
+if one of them is invalid, nothing changes. Settings other than those for the password
+and TLS wait for the next start.`,
 		Example: `  seen serve                                  on this machine only, data in ./seen-data
   seen serve --data /var/lib/seen --max-memory 8GiB
   seen serve --config /etc/seen.toml --check-config

@@ -44,10 +44,10 @@ func (r *serving) warnOfModes() {
 	names, all, err := store.Loose(string(r.data))
 	switch {
 	case err != nil:
-		r.logger.Warn("the modes of the data folder cannot be checked", "error", err)
+		r.logger.Warn("the permissions of the data folder cannot be checked", "error", err)
 	case all > 0:
-		r.logger.Warn("other users of this machine can reach files or folders of the data, which hold the secret of the hash and all filters; "+
-			"run chmod -R go= on the data folder", "count", all, "first", names)
+		r.logger.Warn("other users of this machine can access the data folder, which has the secret of the hash and all filters; "+
+			"run chmod -R go= on it", "count", all, "first", names)
 	}
 	for _, f := range []struct {
 		flag string

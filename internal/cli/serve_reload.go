@@ -43,7 +43,7 @@ func (r *serving) prepareReload(o *opened) (apply func(), later []string, err er
 		}
 	}
 	if (next.tls == nil) != (o.ports.tls.Load() == nil) {
-		return nil, nil, fmt.Errorf("--tls-cert: a server cannot begin or stop to speak TLS while it runs; restart it")
+		return nil, nil, fmt.Errorf("--tls-cert: TLS cannot be turned on or off while the server runs; restart it")
 	}
 	var password *string
 	if next.secret != r.secret {

@@ -63,7 +63,7 @@ func (r *serving) run(ctx context.Context) error {
 	began := time.Now()
 	switch closeErr := r.close(data); {
 	case errors.Is(closeErr, store.ErrStopped):
-		r.logger.Warn("the time to end is over; all that was acknowledged is in the log", "left", closeErr)
+		r.logger.Warn("--drain is over; all acknowledged changes are in the log", "left", closeErr)
 	case closeErr != nil:
 		return errors.Join(err, fmt.Errorf("closing the data: %w", closeErr))
 	}
@@ -90,7 +90,7 @@ func (r *serving) close(data *store.Store) error {
 	case err := <-closed:
 		return err
 	case <-time.After(time.Until(deadline.Add(endTime))):
-		return errors.New("that takes longer than --drain allows, and was left to the end of the process; what was acknowledged is in the log as --fsync promises")
+		return errors.New("not done within --drain, so the process ends before; acknowledged changes are in the log as --fsync promises")
 	}
 }
 

@@ -75,7 +75,7 @@ func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, f
 			a.say(cmd, "warning: %s is empty: it has no keys; --allow-empty silences this", s.name)
 		}
 		if s.unpacked >= unpackedSaid {
-			a.say(cmd, "%s is held in %s of memory, unpacked; a file that is not compressed is mapped instead", s.name, formatBytes(s.unpacked))
+			a.say(cmd, "note: %s is held in %s of memory, since it is compressed or comes through a pipe; an uncompressed file is mapped instead", s.name, formatBytes(s.unpacked))
 		}
 	}
 }

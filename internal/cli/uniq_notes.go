@@ -35,7 +35,7 @@ func (u *uniqRun) note() {
 		c := set.Config()
 		if u.onFull.value == "grow" && !u.notes.grows && set.Added() > c.Capacity {
 			u.notes.grows = true
-			u.app.say(u.cmd, "note: the filter has taken the %s distinct lines that it was made for; it %s",
+			u.app.say(u.cmd, "note: the filter has taken the %s distinct lines that it was made for, and %s",
 				humanize.Comma(int64(c.Capacity)), growing(c.Capacity, c.ErrorRate, c.Growth))
 		}
 	}
@@ -52,21 +52,21 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	case set.Switched() && !u.notes.switched:
 		u.notes.switched, u.notes.grows = true, true
 		rate := set.Stats().AskedErrorRate
-		what := "with a rate that rises once it is full, in the memory of -m"
+		what := "with a rate that rises once it is full, within -m"
 		switch {
 		case grows:
 			what = fmt.Sprintf("with probability %.2g at most, and %s", rate, growing(n, rate, bloom.DefaultGrowth))
 		case u.onFull.value == "stop":
-			what = fmt.Sprintf("with probability %.2g at most, in the memory of -m", rate)
+			what = fmt.Sprintf("with probability %.2g at most, within -m", rate)
 		}
-		u.app.say(u.cmd, "note: the memory of -m %v is used up after %s distinct lines; from here on a filter drops a line wrongly %s", &u.memory, lines, what)
+		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines; from now on a filter drops a line wrongly %s", &u.memory, lines, what)
 	case set.Switched() && grows && !u.notes.grows && set.Bytes() > uint64(u.memory):
 		u.notes.grows = true // the filter of an earlier run
-		u.app.say(u.cmd, "note: the filter takes more than the memory of -m %v after %s distinct lines; it %s",
+		u.app.say(u.cmd, "note: the filter takes more than -m %v after %s distinct lines; it %s",
 			&u.memory, lines, growing(n, set.Stats().AskedErrorRate, bloom.DefaultGrowth))
 	case !set.Switched() && set.Err() != nil && !u.notes.grows:
 		u.notes.grows = true
-		u.app.say(u.cmd, "note: the memory of -m %v is used up after %s distinct lines, and there is no filter for more (%v); the run goes on exactly, with 9 to 14 bytes of memory for each further distinct line",
+		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines, and no filter can take more (%v); the run stays exact and takes 9 to 14 bytes for each further distinct line",
 			&u.memory, lines, set.Err())
 	}
 }

@@ -73,7 +73,7 @@ func (a *app) verifyFolder(dir string, quiet bool) (*folderReport, []error, erro
 	v, err := store.Verify(a.ctx, dir, o)
 	stop()
 	if errors.Is(err, store.ErrLocked) {
-		return nil, nil, fmt.Errorf("%w; a running server checks its files by itself, or verify a backup that it writes (seen backup)", err)
+		return nil, nil, fmt.Errorf("%w; a running server checks its files itself; to check more, verify a backup of it (seen backup)", err)
 	}
 	if err != nil {
 		return nil, nil, err
