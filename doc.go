@@ -18,6 +18,7 @@
 // choose its parameters. The following are the inner parts, from the bottom up:
 //
 //	internal/keyhash   the one hash that is taken of each key
+//	internal/pages     large arrays outside the Go heap
 //	internal/kernel    the probes of a filter's words
 //	internal/vfs       the few file operations in use, and files that fail on purpose
 //	internal/frame     the bytes of the file format, docs/FORMAT.md
@@ -34,10 +35,11 @@
 //	internal/server    answers clients of Redis, and by HTTP
 //	internal/cli       the subcommands
 //
-// docs/DESIGN.md explains why the parts are what they are, and arch_test.go holds
-// which may import which. The inputs of tests and benchmarks come from
-// internal/corpus, the Redis engines of both from internal/redistest, and the model that
-// crash tests hold a server against from internal/crashtest. Beside the
-// product stand bench, which compares seen with other programs, examples, and
-// integration: seen within the libraries of others, and on disks that lose power.
+// docs/DESIGN.md explains why the parts are what they are, and arch_test.go lists
+// which may import which. Tests and benchmarks use internal/corpus (their inputs),
+// internal/redistest (engines of Redis), internal/filtertest (what every filter must
+// do) and internal/crashtest (what a server must keep when it is killed). Beside the
+// product are bench, which compares seen with other programs, examples, integration,
+// which tests seen within the libraries of others and on disks that lose power, and
+// tools, which check the tree.
 package seen
