@@ -22,7 +22,7 @@ type jsonScan struct {
 // jsonDepth is the deepest nesting that is looked into; no filter is in a deeper one.
 const jsonDepth = 32
 
-// jsonObject is what filters in JSON are told by.
+// jsonObject is what filters in JSON are recognised by.
 type jsonObject struct {
 	members map[string][]byte // those of jsonKeys, as they are written; nil where b ends before the value
 	others  bool              // there are others
@@ -64,7 +64,7 @@ func (s *jsonScan) next() (byte, bool) {
 }
 
 // value goes through a value and returns it as it is written. It returns false for what
-// is not JSON; where b ends that is no error.
+// is not JSON; an early end of b is not an error.
 func (s *jsonScan) value(depth int) ([]byte, bool) {
 	c, ok := s.next()
 	if !ok {
@@ -79,21 +79,17 @@ func (s *jsonScan) value(depth int) ([]byte, bool) {
 	case c == '[':
 		ok = s.list(depth)
 	case c == '"':
-		raw := s.quoted()
+		raw := s.quoted()[1:]
+		if !s.cut {
+			raw = raw[:len(raw)-1]
+		}
 		if s.text != nil {
-			s.text(bytes.TrimSuffix(raw[1:], []byte{'"'}[:btoi(!s.cut)]), depth)
+			s.text(raw, depth)
 		}
 	default:
 		ok = s.literal()
 	}
 	return s.b[from:s.at], ok
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // quoted goes through a string and returns it with its quotes.
@@ -132,14 +128,16 @@ func isNumber(b []byte) bool {
 	return len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') && len(bytes.Trim(b, "+-.0123456789eE")) == 0
 }
 
-func (s *jsonScan) list(depth int) bool {
+// elements goes through a list or an object, of which end is the last byte: element goes
+// through each of what commas separate.
+func (s *jsonScan) elements(end byte, element func() bool) bool {
 	s.at++
 	for first := true; ; first = false {
 		c, ok := s.next()
 		switch {
 		case !ok:
 			return true
-		case c == ']':
+		case c == end:
 			s.at++
 			return true
 		case !first && c != ',':
@@ -147,67 +145,55 @@ func (s *jsonScan) list(depth int) bool {
 		case !first:
 			s.at++
 		}
-		if _, ok := s.value(depth + 1); !ok || s.cut {
+		if ok := element(); !ok || s.cut {
 			return ok
 		}
 	}
 }
 
+func (s *jsonScan) list(depth int) bool {
+	return s.elements(']', func() bool {
+		_, ok := s.value(depth + 1)
+		return ok
+	})
+}
+
 func (s *jsonScan) members(depth int) bool {
 	o := &jsonObject{members: map[string][]byte{}}
 	from := s.at
-	ok := s.pairs(o, depth)
+	ok := s.elements('}', func() bool { return s.member(o, depth) })
 	if o.cut, o.length = s.cut, s.at-from; ok && s.object != nil {
 		s.object(o, depth)
 	}
 	return ok
 }
 
-func (s *jsonScan) pairs(o *jsonObject, depth int) bool {
-	s.at++
-	for first := true; ; first = false {
-		c, ok := s.next()
-		switch {
-		case !ok:
-			return true
-		case c == '}':
-			s.at++
-			return true
-		case !first && c != ',':
+func (s *jsonScan) member(o *jsonObject, depth int) bool {
+	c, ok := s.next()
+	if !ok || c != '"' {
+		return !ok
+	}
+	key := s.quoted()
+	if s.cut {
+		o.cutKey = key
+		return true
+	}
+	if c, ok = s.next(); ok && c != ':' {
+		return false
+	}
+	var value []byte
+	if ok {
+		s.at++
+		if value, ok = s.value(depth + 1); !ok {
 			return false
-		case !first:
-			s.at++
-			if c, ok = s.next(); !ok {
-				return true
-			}
-		}
-		if c != '"' {
-			return false
-		}
-		key := s.quoted()
-		if s.cut {
-			o.cutKey = key
-			return true
-		}
-		if c, ok = s.next(); ok && c != ':' {
-			return false
-		}
-		var value []byte
-		if ok {
-			s.at++
-			if value, ok = s.value(depth + 1); !ok {
-				return false
-			}
-		}
-		if name := string(key[1 : len(key)-1]); slices.Contains(jsonKeys, name) {
-			o.members[name] = value
-		} else {
-			o.others = true
-		}
-		if s.cut {
-			return true
 		}
 	}
+	if name := string(key[1 : len(key)-1]); slices.Contains(jsonKeys, name) {
+		o.members[name] = value
+	} else {
+		o.others = true
+	}
+	return true
 }
 
 // has reports whether the object has all of the members, each of which begins as it
