@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"runtime"
 	"slices"
 
@@ -29,34 +28,32 @@ type encoder interface {
 }
 
 func appendBinary(s encoder, b []byte) ([]byte, error) {
-	h, _, _ := s.encode()
-	l, err := h.Layout()
-	if err != nil {
-		return nil, err
-	}
-	if l.Total > math.MaxInt-uint64(len(b)) {
-		return nil, fmt.Errorf("sketch: %d bytes do not fit in memory; write to a file", l.Total)
-	}
-	w := bytes.NewBuffer(slices.Grow(b, int(l.Total)))
-	_, err = writeTo(s, w)
-	return w.Bytes(), err
+	h, body, tail := s.encode()
+	b, err := frame.AppendPieces(b, &h, pieces(body, tail))
+	runtime.KeepAlive(s)
+	return b, err
 }
 
 func writeTo(s encoder, w io.Writer) (int64, error) {
 	h, body, tail := s.encode()
-	n := uint64(len(body))
-	written, err := frame.WritePieces(w, &h, func(_ int, off, length uint64) []byte {
-		switch end := off + length; {
-		case end <= n:
-			return body[off:end]
-		case off >= n:
-			return tail[off-n : end-n]
-		default:
-			return slices.Concat(body[off:], tail[:end-n])
-		}
-	})
+	written, err := frame.WritePieces(w, &h, pieces(body, tail))
 	runtime.KeepAlive(s)
 	return written, err
+}
+
+// pieces returns pieces of the only part of a frame.
+func pieces(body, tail []byte) func(part int, off, n uint64) []byte {
+	return func(_ int, off, n uint64) []byte {
+		whole := uint64(len(body))
+		switch end := off + n; {
+		case end <= whole:
+			return body[off:end]
+		case off >= whole:
+			return tail[off-whole : end-whole]
+		default:
+			return slices.Concat(body[off:], tail[:end-whole])
+		}
+	}
 }
 
 // header makes the frame header of a sketch.

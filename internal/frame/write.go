@@ -13,6 +13,14 @@ import (
 // Append appends the frame of h and its parts to dst. The parts must have the
 // lengths that h gives them.
 func Append(dst []byte, h *Header, parts [][]byte) ([]byte, error) {
+	if err := checkParts(h, parts); err != nil {
+		return nil, err
+	}
+	return AppendPieces(dst, h, pieceOf(parts))
+}
+
+// AppendPieces is Append for parts that are not there as a whole; see [WritePieces].
+func AppendPieces(dst []byte, h *Header, piece func(part int, off, n uint64) []byte) ([]byte, error) {
 	l, err := h.Layout()
 	if err != nil {
 		return nil, err
@@ -20,15 +28,16 @@ func Append(dst []byte, h *Header, parts [][]byte) ([]byte, error) {
 	if l.Total > math.MaxInt-uint64(len(dst)) {
 		return nil, fmt.Errorf("frame: %d bytes do not fit in memory; write to a file", l.Total)
 	}
-	// Before growing, so that a wrong length costs nothing.
-	if err := checkParts(h, parts); err != nil {
-		return nil, err
-	}
 	a := appender{slices.Grow(dst, int(l.Total))}
-	if _, err := Write(&a, h, parts); err != nil {
+	if _, err := WritePieces(&a, h, piece); err != nil {
 		return nil, err
 	}
 	return a.b, nil
+}
+
+// pieceOf returns pieces of parts that are there.
+func pieceOf(parts [][]byte) func(part int, off, n uint64) []byte {
+	return func(part int, off, n uint64) []byte { return parts[part][off : off+n] }
 }
 
 type appender struct{ b []byte }
@@ -45,7 +54,7 @@ func Write(w io.Writer, h *Header, parts [][]byte) (int64, error) {
 	if err := checkParts(h, parts); err != nil {
 		return 0, err
 	}
-	return WritePieces(w, h, func(part int, off, n uint64) []byte { return parts[part][off : off+n] })
+	return WritePieces(w, h, pieceOf(parts))
 }
 
 // WritePieces is Write for parts that are not there as a whole, or change while
