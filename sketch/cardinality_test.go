@@ -244,6 +244,22 @@ func TestHyperLogLogIsTheLibrarys(t *testing.T) {
 	}
 }
 
+// Registers that are all 0, which only another writer makes, have a standard error too.
+func TestHyperLogLogOfEmptyRegisters(t *testing.T) {
+	s := &HyperLogLog{precision: 10, dense: newDense(10)}
+	b, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read HyperLogLog
+	if err := read.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	if n, e := read.Cardinality(), read.StdErr(); n != 0 || !(e > 0.032 && e < 0.033) {
+		t.Errorf("%v keys with a standard error of %v, want 0 and 1.04/32", n, e)
+	}
+}
+
 func TestHyperLogLogIsExactForFewKeys(t *testing.T) {
 	for precision := 4; precision <= 18; precision++ {
 		s := newHyperLogLog(t, precision, Hash{})

@@ -172,8 +172,11 @@ func (s *HyperLogLog) StdErr() float64 {
 		}
 	}
 	const bound = 1.0375 // sqrt(ln 2 / (pi^2/6 - 1)), of many keys for each register
-	variance := 1/(load*load*information) - 1/load
-	return c / bound * math.Sqrt(max(0, min(variance, bound*bound))/registers)
+	variance := bound * bound
+	if load > 0 { // registers that were read may be empty
+		variance = max(0, min(variance, 1/(load*load*information)-1/load))
+	}
+	return c / bound * math.Sqrt(variance/registers)
 }
 
 // Merge adds the keys of other to s: afterwards s is the sketch that was fed with
