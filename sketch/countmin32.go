@@ -23,8 +23,8 @@ import (
 //
 // Any number of goroutines may ask (Count, Total, and what tells the size) while one
 // changes the sketch; they never wait. A count that is taken while its key is added
-// lies between the count before and the count after; while Overwrite and Clear run, it
-// is made of old and of new counters. All other calls are for one goroutine at a time.
+// lies between the count before and the count after; while Clear runs, it is made of old
+// and of new counters. All other calls are for one goroutine at a time.
 //
 // The zero value is not usable; make one with [NewCountMin32] or read one. A CountMin32
 // must not be copied.
@@ -146,30 +146,13 @@ func (c *CountMin32) CountHash(h uint64) uint32 {
 	return least
 }
 
-// Overwrite makes c the sum of sketches, each multiplied by its weight; nil weights are
-// all 1. c itself may be among them. Counters that stuck count as their value. It fails
-// with [ErrIncompatible] if width, depth or hash differ, and with [ErrOverflow] if a
-// counter of the sum would be outside 0 to 4294967295, or the total outside 0 to
-// math.MaxInt64; nothing has changed then.
-func (c *CountMin32) Overwrite(sources []*CountMin32, weights []int64) error {
-	terms, total, err := c.terms(sources, weights)
-	if err != nil {
-		return err
-	}
-	// Twice, so that nothing has changed when the last counter overflows.
-	for _, store := range []func(i uint64, n uint32){func(uint64, uint32) {}, c.set} {
-		if err := c.add(terms, nil, store); err != nil {
-			return err
-		}
-	}
-	atomic.StoreUint64(&c.total, total)
-	runtime.KeepAlive(c)
-	return nil
-}
-
-// Sum returns a new sketch that is what Overwrite would make of c. It passes to step,
-// unless that is nil, now and then how many counters it has read since, and stops with
-// its error. It fails also if the memory cannot be had.
+// Sum returns a new sketch of the size of c: the sum of sketches, each multiplied by its
+// weight; nil weights are all 1. Counters that stuck count as their value. It fails with
+// [ErrIncompatible] if the width, depth or hash of a source is not that of c, with
+// [ErrOverflow] if a counter of the sum would be outside 0 to 4294967295, or the total
+// outside 0 to math.MaxInt64, and if the memory cannot be had. Unless step is nil it is
+// called now and then with the number of counters read since the last call; its error
+// ends Sum.
 func (c *CountMin32) Sum(sources []*CountMin32, weights []int64, step func(counters int) error) (*CountMin32, error) {
 	terms, total, err := c.terms(sources, weights)
 	if err != nil {
@@ -180,13 +163,11 @@ func (c *CountMin32) Sum(sources []*CountMin32, weights []int64, step func(count
 		return nil, fmt.Errorf("sketch: %w", err)
 	}
 	sum := &CountMin32{total: total, width: c.width, depth: c.depth, hash: c.hash, words: mem.Words(), mem: mem}
-	// Nobody else knows it yet. Zeros stay untouched, so that they take no memory.
-	err = c.add(terms, step, func(i uint64, n uint32) {
-		if n != 0 {
-			sum.words[i/2] |= uint64(n) << (i % 2 * 32)
-		}
-	})
-	return sum, err
+	if err := sum.add(terms, step); err != nil {
+		mem.Release()
+		return nil, err
+	}
+	return sum, nil
 }
 
 // term is a sketch in a sum, with its weight.
@@ -226,8 +207,8 @@ func (c *CountMin32) terms(sources []*CountMin32, weights []int64) (terms []term
 	return terms, sum.Uint64(), nil
 }
 
-// add passes every counter of a sum to store.
-func (c *CountMin32) add(terms []term, step func(counters int) error, store func(i uint64, n uint32)) error {
+// add adds terms to c, which is all zero and which no other goroutine knows.
+func (c *CountMin32) add(terms []term, step func(counters int) error) error {
 	const stepCounters = 1 << 12
 	for i := range c.width * uint64(c.depth) {
 		if step != nil && i%stepCounters == 0 {
@@ -244,11 +225,14 @@ func (c *CountMin32) add(terms []term, step func(counters int) error, store func
 		if sum.high != 0 || sum.low > math.MaxUint32 {
 			return fmt.Errorf("%w: counter %d of row %d", ErrOverflow, i%c.width, i/c.width)
 		}
-		store(i, uint32(sum.low))
+		if sum.low != 0 { // zeros stay untouched, so that they take no memory
+			c.words[i/2] |= sum.low << (i % 2 * 32)
+		}
 	}
 	for _, t := range terms {
 		runtime.KeepAlive(t.of)
 	}
+	runtime.KeepAlive(c)
 	return nil
 }
 
@@ -300,10 +284,13 @@ func (c *CountMin32) Clone() (*CountMin32, error) {
 	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hash: c.hash}
 	err := d.fill(c.words)
 	runtime.KeepAlive(c)
-	return d, err
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
-// fill gives c, which has none, a copy of counters.
+// fill gives c, which has no counters, a copy of words.
 func (c *CountMin32) fill(words []uint64) error {
 	mem, err := pages.New(uint64(len(words)))
 	if err != nil {

@@ -63,8 +63,8 @@ func TestCountMin32Model(t *testing.T) {
 	})
 }
 
-// TestCountMin32Overwrite holds weighted sums against numbers of any size.
-func TestCountMin32Overwrite(t *testing.T) {
+// TestCountMin32Sum holds weighted sums against numbers of any size.
+func TestCountMin32Sum(t *testing.T) {
 	fits := 0
 	rapid.Check(t, func(t *rapid.T) {
 		const width, depth = 3, 3
@@ -90,9 +90,9 @@ func TestCountMin32Overwrite(t *testing.T) {
 			}
 			weights = append(weights, weight.Draw(t, "weight"))
 		}
-		dest := make1()
-		if rapid.Bool().Draw(t, "into a source") {
-			dest = sources[rapid.IntRange(0, len(sources)-1).Draw(t, "which")]
+		like := make1()
+		if rapid.Bool().Draw(t, "like a source") {
+			like = sources[rapid.IntRange(0, len(sources)-1).Draw(t, "which")]
 		}
 		if rapid.Bool().Draw(t, "no weights") {
 			weights = nil
@@ -117,11 +117,14 @@ func TestCountMin32Overwrite(t *testing.T) {
 		}
 		total := sum((*CountMin32).Total)
 		overflow = overflow || total.Sign() < 0 || !total.IsInt64()
-		before := must(dest.Clone())
-		err := dest.Overwrite(sources, weights)
+		before := must(like.Clone())
+		dest, err := like.Sum(sources, weights, nil)
+		if !like.Equal(before) {
+			t.Fatal("the sum has changed its receiver")
+		}
 		if overflow {
-			if !errors.Is(err, ErrOverflow) || !dest.Equal(before) {
-				t.Fatalf("%v, want an overflow, and nothing changed", err)
+			if !errors.Is(err, ErrOverflow) || dest != nil {
+				t.Fatalf("%v, %v; want an overflow", dest, err)
 			}
 			return
 		}
@@ -175,9 +178,17 @@ func TestCountMin32Refusals(t *testing.T) {
 		{[]*CountMin32{s, newCountMin32(t, CountMin32Config{Width: 7, Depth: 4})}, nil, ErrIncompatible},
 		{[]*CountMin32{newCountMin32(t, CountMin32Config{Width: 7, Depth: 3, Hash: Hash{Seed: 1}})}, nil, ErrIncompatible},
 	} {
-		if err := s.Overwrite(c.sources, c.weights); err == nil || c.want != nil && !errors.Is(err, c.want) {
-			t.Errorf("%v, want %v", err, c.want)
+		if sum, err := s.Sum(c.sources, c.weights, nil); sum != nil || err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%v, %v; want %v", sum, err, c.want)
 		}
+	}
+	steps := 0
+	sum, err := s.Sum([]*CountMin32{s}, nil, func(counters int) error {
+		steps++
+		return errNo
+	})
+	if sum != nil || !errors.Is(err, errNo) || steps != 1 {
+		t.Errorf("%v, %v after %d steps, want the error of the first", sum, err, steps)
 	}
 }
 
