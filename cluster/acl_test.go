@@ -255,10 +255,10 @@ func TestExactlyTheseCommands(t *testing.T) {
 	}
 }
 
-// The name of a filter is no pattern.
+// The name of a filter is not a pattern, and does not end a rule.
 func TestACLQuotes(t *testing.T) {
 	server := lab.Server(t)
-	n := name(t) + `*[a]?\`
+	n := name(t) + "*[a]?\\ +@all\t'\""
 	client := dialAs(t, []*redistest.Server{server}, "quoted", ACL(UseAdd, n))
 	f, err := Open(t.Context(), client, n, Config{Capacity: 100, ErrorRate: 0.01})
 	if err != nil {

@@ -36,7 +36,7 @@ type Command struct {
 	Why string
 }
 
-// commands are those that this package and its client library send. A test holds that
+// commands are those that this package and its client library send. A test checks that
 // there are no others.
 var commands = []Command{
 	{"APPEND", UseRecipe, "waiting for replicas"},
@@ -81,11 +81,13 @@ func Commands(use Use) []Command {
 }
 
 // ACL returns the rules for ACL SETUSER that allow a user all of the given uses of the
-// filter of the given name: the patterns of its keys, and the commands. They add to what
-// the user may do already.
+// filter of the given name: the patterns of its keys, and the commands, with spaces
+// between them. They add to what the user may do already. White space and quotes in the
+// name, which would end a rule, become ?, which matches any byte.
 func ACL(use Use, name string) string {
 	// A pattern has * ? [ ] and \ with a meaning of their own.
-	quoted := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(name)
+	quoted := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`,
+		" ", "?", "\t", "?", "\n", "?", "\v", "?", "\f", "?", "\r", "?", `"`, "?", "'", "?").Replace(name)
 	rules := []string{"~" + quoted}
 	if use&(UseAsk|UseAdd) != 0 {
 		rules = append(rules, "~"+quoted+":*")
