@@ -60,11 +60,11 @@ func (f *Filter) Stats(ctx context.Context) (Stats, error) {
 func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 	p := s.record.parameters
 	t := Stats{Layers: len(s.layers), Capacity: p.Capacity, ErrorRateAsked: p.ErrorRate}
-	known := make([]sizing.Layer, len(s.layers))
-	missed := 1.0           // the probability that no layer errs now
-	missedFull := 1.0       // the same at capacity
-	remaining := p.Capacity // keys of the capacity that are still to be put into layers
-	for i, l := range s.layers {
+	var series [][]sizing.Layer // those of the filter, or of each generation of a window
+	missed := 1.0               // the probability that no layer errs now
+	missedFull := 1.0           // the same at capacity
+	remaining := p.Capacity     // keys of the capacity that are still to be put into layers
+	for _, l := range s.layers {
 		counts, err := c.counts(ctx, l)
 		if err != nil {
 			return Stats{}, err
@@ -92,11 +92,12 @@ func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 		e := part.Cardinality(ones)
 		// The sample's own error, and that of the keys that fell into it.
 		variance := e.StdErr*e.StdErr*scale*scale + e.Value*scale*(scale-1)
-		known[i].Keys = sizing.Estimate{Value: e.Value * scale, StdErr: math.Sqrt(variance)}
 		rate := whole.ErrorRateAt(all)
-		if p.Generations == 0 { // those of a window do not hide keys of each other
-			known[i].Index, known[i].Rate = i, rate
+		if l.index == 0 {
+			series = append(series, nil)
 		}
+		newest := &series[len(series)-1]
+		*newest = append(*newest, sizing.Layer{Index: l.index, Keys: sizing.Estimate{Value: e.Value * scale, StdErr: math.Sqrt(variance)}, Rate: rate})
 		missed *= 1 - rate
 		if p.Generations > 0 && l.index == 0 {
 			remaining = l.Capacity // a generation's part of a span
@@ -105,7 +106,13 @@ func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 		remaining -= n
 		missedFull *= 1 - whole.ErrorRate(n)
 	}
-	t.Cardinality = sizing.Layered(known)
+	var variance float64
+	for _, layers := range series {
+		e := sizing.Layered(layers)
+		t.Cardinality.Value += e.Value
+		variance += e.StdErr * e.StdErr
+	}
+	t.Cardinality.StdErr = math.Sqrt(variance)
 	if !t.Cardinality.Known() {
 		t.Cardinality.StdErr = math.Inf(1) // a layer is full of ones
 	}
@@ -114,10 +121,10 @@ func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 	return t, nil
 }
 
-// ErrorRate estimates what error rate the filter delivers now, from a sample of up to 16
-// slices of each layer, and returns it with the one that was asked for. It is surely, but
-// for one time in a thousand, at least the second value. It costs one round trip for each
-// layer, where [Filter.Stats] reads something of all slices.
+// ErrorRate estimates the error rate that the filter delivers now, from a sample of up to
+// 16 slices of each layer. With a probability of 0.998 the true one is at least surely.
+// asked is the error rate that the filter was made for. ErrorRate takes one round trip for
+// each layer, where [Filter.Stats] reads something of all slices.
 func (f *Filter) ErrorRate(ctx context.Context) (now, surely, asked float64, err error) {
 	return f.errorRate(ctx)
 }

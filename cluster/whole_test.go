@@ -44,6 +44,29 @@ func TestStats(t *testing.T) {
 	})
 }
 
+// The keys of a generation of a window that has grown are counted as those of a filter:
+// also the many that an older layer takes for seen by mistake.
+func TestStatsOfWindow(t *testing.T) {
+	client := engines[0].dial(t)
+	w, err := OpenWindow(t.Context(), client, name(t), WindowConfig{Config: Config{Capacity: 2000, ErrorRate: 0.4, SliceBytes: 1024}, Span: 24 * time.Hour, Generations: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_000
+	for at := 0; at < n; at += 1000 {
+		if _, err := w.Add(t.Context(), keys(at, 1000)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := w.Stats(t.Context())
+	if err != nil || s.Layers < 3 {
+		t.Fatalf("%+v, %v; want several layers", s, err)
+	}
+	if d := math.Abs(s.Cardinality.Value - n); d > n/20 {
+		t.Errorf("%v keys, of which %d were written; want about %d", s.Cardinality, s.Written, n)
+	}
+}
+
 // A union has the keys of all, answers as the filter to which all were added, and
 // grows on.
 func TestUnion(t *testing.T) {
