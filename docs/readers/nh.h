@@ -69,8 +69,6 @@ static uint64_t nh_hash(const nh_key *k, const uint8_t *b, size_t n) {
         }
         h = (uint64_t)(k->wide * ((xxh_u128)n << 64 | p) >> 64) + k->offset;
     }
-    h ^= h >> 37;
-    h *= 0x165667919E3779F9;
-    return h ^ h >> 32;
+    return avalanche(h);
 }
 #endif

@@ -1,18 +1,11 @@
 """NH, the keyed hash of docs/FORMAT.md, and SipHash-2-4, which expands its secret."""
 from struct import pack, unpack_from
 
-M = (1 << 64) - 1
+from xxh3 import M, avalanche, r64, rotl
+
 M128 = (1 << 128) - 1
 P61 = (1 << 61) - 1
 BLOCK = 1024
-
-
-def r64(b, i):
-    return unpack_from("<Q", b, i)[0]
-
-
-def rotl(x, n):
-    return (x << n | x >> 64 - n) & M
 
 
 def siphash(secret, b):
@@ -76,6 +69,4 @@ class NH:
                 p = (p * self.point + (x >> 32)) % P61
                 p = (p * self.point + (x & 0xFFFFFFFF)) % P61
             h = ((self.long * (len(b) << 64 | p) & M128) >> 64) + self.offset & M
-        h ^= h >> 37
-        h = h * 0x165667919E3779F9 & M
-        return h ^ h >> 32
+        return avalanche(h)
