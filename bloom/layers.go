@@ -77,19 +77,18 @@ type lineRates struct{ mean, between, within float64 }
 func (f *Blocked) rateNow() lineRates {
 	words := f.all()
 	region := int(f.params.RegionLines()) * kernel.LineWords
-	r := ratesOfLines(words[:region], f.params.Lanes)
-	if f.params.Lines > 1 { // made for rates at which the variance does not matter
-		r.between, r.within = 0, 0
-	}
+	// Several lines are for rates at which the variance does not matter.
+	r := ratesOfLines(words[:region], f.params.Lanes, f.params.Lines == 1)
 	for words = words[region:]; len(words) >= region; words = words[region:] {
-		r.mean *= ratesOfLines(words[:region], f.params.Lanes).mean
+		r.mean *= ratesOfLines(words[:region], f.params.Lanes, false).mean
 	}
 	runtime.KeepAlive(f)
 	return r
 }
 
-// ratesOfLines computes the chances in lines of which a key asks so many lanes.
-func ratesOfLines(words []uint64, lanes int) (r lineRates) {
+// ratesOfLines computes the chances in lines of which a key asks so many lanes: their mean
+// and, if wanted, the variances, which take twice the time.
+func ratesOfLines(words []uint64, lanes int, variances bool) (r lineRates) {
 	lines := float64(len(words) / kernel.LineWords)
 	squares := 0.0
 	for ; len(words) >= kernel.LineWords; words = words[kernel.LineWords:] {
@@ -105,6 +104,9 @@ func ratesOfLines(words []uint64, lanes int) (r lineRates) {
 		}
 		rate := sets[lanes] / waysOf[kernel.LineWords][lanes]
 		r.mean += rate
+		if !variances {
+			continue
+		}
 		squares += rate * rate
 		for _, ratio := range fill {
 			// The polynomial of degree L-1 of the other lanes, by division.
