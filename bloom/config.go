@@ -31,11 +31,11 @@ const (
 // be all zero.
 func SecretHash(secret [keyhash.SecretSize]byte) Hash { return keyhash.Keyed(secret) }
 
-// RandomHash returns an NH function with a new random secret. Keys that were made
-// without the secret collide with no one else's: two given keys do for one secret in
-// 2^60. It is nearly as fast as XXH3. Files contain the secret, so that what is read
-// from them goes on with the same hash; keep them from those who send the keys. Filters
-// made with different secrets cannot be merged.
+// RandomHash returns an NH function with a new random secret. Two keys that were chosen
+// without knowing the secret collide for one secret in 2^60, or in 2^60 divided by their
+// length in KiB. It is nearly as fast as XXH3. Files contain the secret, so that filters
+// that are read go on with the same hash: keep files from the people who send the keys.
+// Filters made with different secrets cannot be merged.
 func RandomHash() (Hash, error) { return keyhash.Random() }
 
 // Config says how large a filter is to be. Give Capacity and ErrorRate, and the

@@ -43,7 +43,8 @@ func layerStats(name string, filters ...[]*layer) Stats {
 	return t
 }
 
-// reached returns what layers, by ascending index, tell of the keys that reached them.
+// reached returns what is known of the keys that reached each of layers, which are in
+// ascending order of their indexes.
 func reached(layers []*layer, of []Stats) []sizing.Layer {
 	known := make([]sizing.Layer, len(layers))
 	rates := make([]lineRates, len(layers))

@@ -58,11 +58,11 @@ type Stats struct {
 	Fill float64
 	// Cardinality estimates the number of distinct keys that were added, with its
 	// standard error; +Inf when a filter is full. It follows from Ones, by
-	// [sizing.Params.Cardinality] and, of a filter that grew, [sizing.Layered]: so it
-	// has the keys that were taken for seen by mistake, which Added has not, and is
-	// right after a union, where Added is itself an estimate. A filter that holds one
-	// thing for each key (an exact Adaptive, a Static, a Cuckoo) knows their number;
-	// that of a Cuckoo has a key as often as it was added and not removed.
+	// [sizing.Params.Cardinality] and, for a filter that grew, [sizing.Layered]. So it
+	// counts the keys that were taken for seen by mistake, which Added does not, and is
+	// right after a union, where Added is itself an estimate. For a filter that holds
+	// something for each key (an exact Adaptive, a Static, a Cuckoo) it is exact; a
+	// Cuckoo counts a key as often as it was added and not removed.
 	Cardinality sizing.Estimate
 	// AskedErrorRate is the rate the filter was made for, 0 if it was made from
 	// explicit parameters without one. ErrorRate is the rate now, by the formula

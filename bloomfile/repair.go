@@ -54,7 +54,7 @@ func repair(fsys vfs.FS, path string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("%w: its writer has died, and it cannot be repaired: %w", frame.ErrDirty, err)
 	}
-	defer lock.Close() // a lock file that is left behind stops nobody
+	defer lock.Close() // a leftover lock file does not block
 	return repairLocked(fsys, path, force)
 }
 

@@ -26,7 +26,7 @@ func Write(path string, s io.WriterTo) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close() // a lock file that is left behind stops nobody
+	defer l.Close() // a leftover lock file does not block
 	return l.Write(s)
 }
 
@@ -69,8 +69,8 @@ func (l *FileLock) Write(s io.WriterTo) error {
 	return nil
 }
 
-// MakePrivate has the file readable for its owner alone if a write of l makes it. A file
-// that is there keeps its permissions.
+// MakePrivate makes a file that a write of l creates readable for its owner alone. A file
+// that exists keeps its permissions.
 func (l *FileLock) MakePrivate() { l.private = true }
 
 func (l *FileLock) perm() fs.FileMode {

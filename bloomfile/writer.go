@@ -57,12 +57,12 @@ func openWritable(fsys vfs.FS, path string, o Options) (*File, error) {
 		}
 	}
 	if err != nil {
-		lock.Close() // a lock file that is left behind stops nobody
+		lock.Close() // a leftover lock file does not block
 		return nil, named(path, err)
 	}
 	if err := f.makeWritable(fsys, lock); err != nil {
 		f.release()  // nothing was written
-		lock.Close() // a lock file that is left behind stops nobody
+		lock.Close() // a leftover lock file does not block
 		return nil, named(path, err)
 	}
 	return f, nil

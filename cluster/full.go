@@ -38,8 +38,8 @@ func (b *batch) mayBeFull(l *layer) bool {
 // checkFull sees whether layer l, of which a slice has had its share of keys, is
 // full, and if so makes the next one. The counts in the headers are of the keys that
 // were written, among them those that several clients wrote at once; so the ones of
-// some slices are counted, too. With an error there may be no room in the layer, and
-// nothing is to be written to it: the error rate would rise without limit.
+// some slices are counted, too. After an error the layer may have no room, and nothing may
+// be written to it: the error rate would rise without limit.
 func (c *core) checkFull(ctx context.Context, l *layer) error {
 	looks := l.looks.Load()
 	if err := l.checking.take(ctx); err != nil {

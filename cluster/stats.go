@@ -32,7 +32,7 @@ type Stats struct {
 	FillRatio float64
 	// Cardinality is the estimated number of distinct keys with its standard error, that
 	// of sampling included, by [sizing.Layered]: with those that an older layer took for
-	// seen by mistake, which Written has not. Keys that were added while a layer ended may
+	// seen by mistake, which Written does not count. Keys that were added while a layer ended may
 	// be in two layers, and are counted twice. Of a window it is the sum over the
 	// generations.
 	Cardinality sizing.Estimate

@@ -215,7 +215,7 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 	for i := range n {
 		keys[i] = l.prefix + strconv.FormatUint(i*l.Slices/n, 10)
 	}
-	var f failures // which tells a reason once that many slices share
+	var f failures // has a reason once that many slices share
 	for _, err := range c.replicated(ctx, keys, c.wait.Replicas) {
 		if err != nil {
 			f.because(err)
@@ -224,9 +224,9 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 	return errors.Join(f.errs...)
 }
 
-// waitForOne waits for one replica to have what the connection has written, if there
-// are any: until the time to wait is over, which is no error. An engine that does not
-// tell whether there are any is taken to have some.
+// waitForOne waits until one replica, if there are any, has what the connection has
+// written. It is not an error if none has when the time to wait is over. An engine that
+// refuses to say whether there are replicas is taken to have some.
 func (c *core) waitForOne(ctx context.Context, d connection) error {
 	role, err := d.Do(ctx, d.B().Role().Build()).ToArray()
 	switch {

@@ -69,8 +69,8 @@ func detectDCSO(b []byte) (Confidence, Spec, bool) {
 }
 
 // confidence says how sure it is that f was a header with so much data behind its bits.
-// Data tells nothing, but the version fills 64 bits, and all programs derive m and k from
-// the capacity and the error rate.
+// The data may have any length, but the version fills 64 bits, and all programs derive m
+// and k from the capacity and the error rate.
 func (f *DCSO) confidence(data uint64) Confidence {
 	if data == 0 {
 		return Likely

@@ -83,7 +83,7 @@ func (s npmScheme) params() []Field {
 	}
 }
 
-// npmMaxNumber is the highest whole number up to which a number of JavaScript holds all.
+// npmMaxNumber is 2^53: numbers of JavaScript hold all whole numbers up to it.
 const npmMaxNumber = 1 << 53
 
 // npmSize returns the m and k that both npm packages begin with, k from that m.

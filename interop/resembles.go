@@ -14,7 +14,7 @@ import (
 )
 
 // ErrResembles says that content is not a filter that can be opened, but looks like one
-// that was cut short, or that something was put around.
+// that was cut short or wrapped in something else.
 var ErrResembles = errors.New("it looks like a filter that cannot be opened")
 
 const (
@@ -34,10 +34,10 @@ const (
 )
 
 // Resembles returns nil for content that may be read as a text, such as a list of keys.
-// For content that [Detect] does not tell, and that looks like a filter which was cut
-// short, or is wrapped in something else, it returns an error that wraps [ErrResembles]
-// and says what is to be done. What it looks at is text: the JSON of a filter,
-// hexadecimal digits and base64. Lines of JSON are a text unless the first is a filter.
+// For content that [Detect] does not recognise, and that looks like a filter that was cut
+// short or wrapped in something else, it returns an error that wraps [ErrResembles] and
+// says what to do. It looks at text: the JSON of a filter, hexadecimal digits and base64.
+// Lines of JSON are a text unless the first is a filter.
 func Resembles(b []byte) error {
 	if what := resembles(b, 0); what != "" {
 		return fmt.Errorf("interop: %w: %s", ErrResembles, what)
@@ -90,8 +90,8 @@ func resembles(b []byte, depth int) string {
 	return resemblesDigits(text, depth)
 }
 
-// isFilter reports whether b is a filter that content tells and that can be opened, or one
-// of package bloom.
+// isFilter reports whether b is a filter that Detect recognises and that can be opened, or
+// one of package bloom.
 func isFilter(b []byte) bool {
 	all := Detect(b)
 	return len(all) > 0 && all[0].Confidence > Possible && all[0].Refused == "" || bytes.HasPrefix(b, frame.Magic())
@@ -302,7 +302,7 @@ func unbroken(b []byte) (whole []byte, kind digits) {
 }
 
 // decodesToFilter reports whether digits of hexadecimal or base64 make a filter, or its
-// JSON, whole or not; or if they are alone, and so no list of keys, something in gzip.
+// JSON, whole or not; or if they are alone, and so not a list of keys, something in gzip.
 func decodesToFilter(text []byte, alone bool, depth int) bool {
 	kind := digitsOf(text)
 	if kind == notDigits || len(text) > decodeMost || depth >= wrappings {

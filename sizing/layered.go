@@ -52,11 +52,11 @@ func (l Layer) corrected() Layer {
 }
 
 // Layered estimates the number of distinct keys that were added to a filter of layers, in
-// which a key is recorded in the newest unless one of them has it. A layer is told by its
-// ones how many keys reached it. Those that an older layer took for seen by mistake were
+// which a key is recorded in the newest unless one of them has it. The ones of a layer say
+// how many keys reached it. Those that an older layer took for seen by mistake were
 // added too, and set no bits: of the keys added in the time of a layer, a share F did not
-// reach it, where 1-F is the product of 1-Rate over the older ones. So n keys that did
-// stand for n/(1-F), with the variance n F/(1-F)² of a negative binomial distribution
+// reach it, where 1-F is the product of 1-Rate over the older ones. So where n keys did,
+// n/(1-F) were added, with the variance n F/(1-F)² of a negative binomial distribution
 // (Feller, "An Introduction to Probability Theory and Its Applications" I, chapter VI.8),
 // to which that of n itself comes.
 //

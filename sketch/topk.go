@@ -54,7 +54,7 @@ type TopKConfig struct {
 	// K is the number of keys that are kept.
 	K int
 	// Width is the number of buckets of a row, and Depth the number of rows, 1 to 1024;
-	// 0 stand for those of [DefaultTopK]. [TopKNeed] tells what else is good.
+	// 0 means that of [DefaultTopK]. [TopKNeed] computes other sizes.
 	Width, Depth int
 	// Decay is above 0 and at most 1; 0 stands for 0.9. With 1 every other key takes
 	// away, however frequent a key is.
@@ -191,8 +191,8 @@ func (t *TopK) Bytes() uint64 {
 // if one had to.
 func (t *TopK) Add(key []byte) (expelled []byte, ok bool) { return t.Incr(key, 1) }
 
-// Incr counts key n times. The time that it takes does not depend on n, but for sketches
-// whose Decay is close to, and less than, 1.
+// Incr counts key n times. The time that it takes does not depend on n, except where Decay
+// is close to, and less than, 1.
 func (t *TopK) Incr(key []byte, n uint32) (expelled []byte, ok bool) {
 	if n == 0 {
 		return nil, false

@@ -5,19 +5,18 @@ import (
 	"math"
 )
 
-// TopKNeed says what a [TopK] is to find, so that [TopKNeed.Size] can tell how large it
-// has to be.
+// TopKNeed says what a [TopK] is to find; [TopKNeed.Size] computes how large it has to be.
 type TopKNeed struct {
 	// K is the number of keys that are wanted.
 	K int
 	// Share is what the least frequent of the K most frequent keys has of all that is
 	// counted, above 0 and at most 1/K. Rest is what all keys but these K have together; 0
-	// stands for the most that there can be, 1 - K Share. [ZipfShares] has both for keys
+	// means the most that is possible, 1 - K Share. [ZipfShares] computes both for keys
 	// whose frequencies follow the law of Zipf.
 	Share, Rest float64
 	// Recall is the share of the K most frequent keys that are to be found, on average,
 	// with a count that is too low by at most the share CountError of it. Both are
-	// between 0 and 1, exclusively; 0 stand for 0.99 and 0.01.
+	// between 0 and 1, exclusively; 0 means 0.99 and 0.01.
 	Recall, CountError float64
 }
 

@@ -15,9 +15,9 @@ type Coverage struct {
 }
 
 const (
-	// CoverageTrials is the number of estimates for which the limits of Coverage hold but
-	// by mistake: the mean of so many has a standard error of 0.07, and their standard
-	// deviation one of 0.05, so that the limits are four and more of these away.
+	// CoverageTrials is the least number of estimates for the limits of Coverage. Their
+	// mean has a standard error of 0.07, and their standard deviation one of 0.05, so
+	// that right estimates are at least four of these from the limits.
 	CoverageTrials = 200
 
 	mostOff                    = 0.3

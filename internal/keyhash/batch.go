@@ -100,7 +100,7 @@ type Summer struct {
 	nh   *nhSchedule // nil for other algorithms
 }
 
-// Summer returns h made ready. h must not change as long as that is used.
+// Summer returns h made ready. h must not change while the Summer is in use.
 func (h *Hash) Summer() Summer {
 	s := Summer{hash: h}
 	if h.Algorithm == NH {
@@ -117,9 +117,8 @@ func (s *Summer) Sum(key []byte) uint64 {
 	return s.hash.Sum(key)
 }
 
-// SumLines is SumKeys for keys that stand one after another in data, from its start
-// on, with tail bytes between each two and behind the last: key i ends tail bytes
-// before ends[i].
+// SumLines is SumKeys for keys one after another in data, from its start, each followed
+// by tail bytes: key i ends tail bytes before ends[i].
 func (h *Hash) SumLines(hs []uint64, data []byte, ends []uint32, tail int) {
 	ends = ends[:len(hs)]
 	start := uint32(0)

@@ -23,9 +23,9 @@ func machine() uint64 {
 	return n
 }
 
-// memoryOf returns what the files of a system say about its memory, and that of the
-// control groups of this process: the least of all, and math.MaxUint64 if none says
-// anything. What cannot be read sets no limit.
+// memoryOf returns the least of what the files of a system say about its memory and the
+// limits of the control groups of this process; math.MaxUint64 if they say nothing. What
+// cannot be read sets no limit.
 func memoryOf(root fs.FS) uint64 {
 	least := uint64(math.MaxUint64)
 	if b, err := fs.ReadFile(root, "proc/meminfo"); err == nil {
@@ -56,13 +56,14 @@ func memoryOf(root fs.FS) uint64 {
 	return least
 }
 
-// limitOf returns the least limit of a control group and those that it is in. A group
-// that is not below the mount is that of the container, whose own is the mount itself.
+// limitOf returns the least limit of a control group and the groups around it. In a
+// container the path of the group may be that of the host, and not below the mount: the
+// group is then the mount itself.
 func limitOf(root fs.FS, mount, group, name string) uint64 {
 	least := uint64(math.MaxUint64)
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {
 		if b, err := fs.ReadFile(root, path.Join(mount, at, name)); err == nil {
-			// "max", or a number that no machine has, is no limit.
+			// "max", or more than any machine has, is not a limit.
 			if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && n < math.MaxInt64/2 {
 				least = min(least, n)
 			}
