@@ -170,6 +170,7 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 	if err != nil {
 		return err
 	}
+	a.sayOfKeysWithCR(cmd, &b.records, &config)
 	config.Hash = hash
 	if b.timeKey != "" {
 		if config.Time, err = b.records.timeKey(b.timeKey); err != nil {

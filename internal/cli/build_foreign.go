@@ -50,7 +50,7 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 		return err
 	}
 	defer lock.Close() // a lock file that is left behind stops nobody
-	f := &foreignFill{app: a, flags: b, rateGiven: cmd.Flags().Changed("error-rate")}
+	f := &foreignFill{app: a, cmd: cmd, flags: b, rateGiven: cmd.Flags().Changed("error-rate")}
 	if b.capacity != 0 {
 		err = f.directly(files, uint64(b.capacity))
 	} else {
@@ -68,6 +68,7 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 // foreignFill fills a filter of another system.
 type foreignFill struct {
 	app         *app
+	cmd         *cobra.Command
 	flags       *buildFlags
 	filter      interop.Adder
 	keys, added uint64
@@ -139,6 +140,7 @@ func (f *foreignFill) each(files []string, one func(h uint64, key []byte) error)
 	if err != nil {
 		return err
 	}
+	f.app.sayOfKeysWithCR(f.cmd, r, &config)
 	err = r.run(f.app.ctx, f.app, in, config, nil, func(b *stream.Block) error {
 		for lo, hi := range b.Keyed() {
 			for i := lo; i < hi; i++ {

@@ -73,6 +73,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 		if err != nil {
 			return err
 		}
+		a.sayOfKeysWithCR(cmd, &c.records, &config)
 		config.Hash = hash
 		err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error {
 			n, err := add(hs)
@@ -179,6 +180,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 		if err != nil {
 			return err
 		}
+		a.sayOfKeysWithCR(cmd, &c.records, &config)
 		config.Hash = f.Hash()
 		err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error {
 			for _, h := range hs {

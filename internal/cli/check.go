@@ -76,7 +76,7 @@ func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []strin
 		return err
 	}
 	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
-		return a.ask(r, set, each)
+		return a.ask(cmd, r, set, each)
 	})
 	if err == errNo {
 		return err // certain, however full the filter is
@@ -160,12 +160,13 @@ func (a *app) withArguments(args []string) *app {
 // asker passes every record of standard input with its answer to each.
 type asker func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error
 
-// ask is an asker for a set.
-func (a *app) ask(r *recordFlags, set *lookupSet, each func(b *stream.Block, i int, found bool) error) error {
+// ask is an asker for a set. Notes of cmd go to standard error.
+func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(b *stream.Block, i int, found bool) error) error {
 	in, config, err := r.open(a, nil)
 	if err != nil {
 		return err
 	}
+	a.sayOfOtherEnds(cmd, []*lookupSet{set}, r, &config)
 	config.Hash = set.hash
 	var found []bool
 	return r.run(a.ctx, a, in, config, nil, func(b *stream.Block) error {

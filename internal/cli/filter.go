@@ -98,6 +98,7 @@ func (f *filterFlags) check(cmd *cobra.Command) error {
 type filterRun struct {
 	*filterFlags
 	app        *app
+	cmd        *cobra.Command
 	keep, drop []*lookupSet
 	config     stream.Config
 	out        *stream.Writer
@@ -118,7 +119,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	if flags.fleet.isSet() {
 		return a.filterFleet(cmd, flags, files)
 	}
-	f := &filterRun{filterFlags: flags, app: a}
+	f := &filterRun{filterFlags: flags, app: a, cmd: cmd}
 	decimal := flags.records.encoding.value == encodingDecimal
 	keep, drop := flags.keep, flags.drop
 	if flags.invert {
@@ -171,6 +172,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	if err != nil {
 		return err
 	}
+	a.sayOfOtherEnds(cmd, all, &flags.records, &config)
 	f.config = config
 	f.config.Hash = all[0].hash
 	f.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: flags.buffered, Counters: config.Counters})
@@ -329,6 +331,7 @@ type confirmer struct {
 	size  uint64
 	held  []heldBlock
 	want  map[string]bool // keys in doubt; true once found in the text
+	said  bool            // that the keys of the text end in CR
 }
 
 type heldBlock struct {
@@ -406,6 +409,7 @@ func (c *confirmer) readText() error {
 		if err != nil {
 			return err
 		}
+		c.sayOfTextWithCR(&config)
 		// Hashes keep most keys of the text away from the map.
 		wanted, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
 		if err != nil {

@@ -28,6 +28,7 @@ func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity countValue,
 	if err != nil {
 		return r, err
 	}
+	a.sayOfKeysWithCR(cmd, records, &config)
 	fleet, err := f.toAdd(a, cmd, capacity, rate)
 	if err != nil {
 		return r, err

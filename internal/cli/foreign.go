@@ -230,9 +230,9 @@ func (a *app) checkMembers(sets []*lookupSet, r *recordFlags, flags *foreignFlag
 	}
 	whole := r.whole()
 	records := argumentRecords(&whole)
-	records.quiet = true
+	records.quiet = true // so that ask needs no command
 	for _, s := range sets {
-		err := a.withArguments(flags.must).ask(&records, s, func(b *stream.Block, i int, found bool) error {
+		err := a.withArguments(flags.must).ask(nil, &records, s, func(b *stream.Block, i int, found bool) error {
 			if found {
 				return nil
 			}

@@ -30,6 +30,7 @@ type lookupSet struct {
 	past     func() error // says if the error rate is above the one that was asked for; nil for texts
 	empty    bool         // there are certainly no keys
 	unpacked uint64       // bytes of memory that the set takes since it is not mapped
+	lineEnd  lineEnd      // of a text
 }
 
 // openLookup opens SET for asking. Lines of a text file are keys, to which the
@@ -196,6 +197,8 @@ func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFl
 	if err != nil {
 		return nil, err
 	}
+	var end lineEnd
+	atStart(&c, func(_ string, found lineEnd) { end = found })
 	err = stream.Run(a.ctx, in, c, func(b *stream.Block) error {
 		for lo, hi := range b.Keyed() {
 			set.AddHashes(nil, b.Hashes[lo:hi])
@@ -206,7 +209,7 @@ func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFl
 		return nil, err
 	}
 	return &lookupSet{
-		name: name, hash: c.Hash, empty: c.Counters.Records.Load() == 0, done: func() error { return nil },
+		name: name, hash: c.Hash, empty: c.Counters.Records.Load() == 0, lineEnd: end, done: func() error { return nil },
 		ask: func(found []bool, hs []uint64) error {
 			set.HasHashes(found, hs)
 			return nil
