@@ -229,8 +229,9 @@ func (c *conn) answer() bool {
 			c.ending = true
 		}
 		if c.ending || !more {
+			ok := c.flush() // which may ask the questions of the batch again
 			c.release()
-			return c.flush() && !c.ending
+			return ok && !c.ending
 		}
 		if c.out.Len() > flushAt && !c.flush() {
 			return false

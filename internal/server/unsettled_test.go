@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -17,7 +18,18 @@ import (
 // moment on; what is there can be read.
 type failing struct {
 	vfs.FS
-	now atomic.Bool
+	now  atomic.Bool
+	hold sync.RWMutex // while a test has it, writes and syncs wait
+}
+
+// fails waits until the test lets it go on, and returns the error of the disk.
+func (f *failing) fails() error {
+	f.hold.RLock()
+	defer f.hold.RUnlock()
+	if f.now.Load() {
+		return syscall.EIO
+	}
+	return nil
 }
 
 func (f *failing) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
@@ -36,15 +48,15 @@ type failingFile struct {
 }
 
 func (f *failingFile) Write(p []byte) (int, error) {
-	if f.on.now.Load() {
-		return 0, syscall.EIO
+	if err := f.on.fails(); err != nil {
+		return 0, err
 	}
 	return f.File.Write(p)
 }
 
 func (f *failingFile) SyncData() error {
-	if f.on.now.Load() {
-		return syscall.EIO
+	if err := f.on.fails(); err != nil {
+		return err
 	}
 	return f.File.SyncData()
 }
@@ -110,5 +122,34 @@ func TestQuestionsAfterFailedLog(t *testing.T) {
 				t.Errorf("HTTP: %d %s", out.Code, out.Body)
 			}
 		})
+	}
+}
+
+// A question of very many words is asked again too when the log fails while its reply
+// waits.
+func TestLongQuestionAfterFailedLog(t *testing.T) {
+	disk := &failing{FS: vfs.NewMem()}
+	data, err := store.Open("/data", store.Options{FS: disk, Fsync: store.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = data.Close() }) // of what cannot be written
+	s := start(t, func(c *Config) { c.Store = data })
+	c, asking := s.dial(t), s.dial(t)
+	c.want("+OK", "BF.RESERVE", "f", "0.000001", "10000")
+	c.want(":1", "BF.ADD", "f", "durable")
+	disk.hold.Lock()
+	c.send("BF.ADD", "f", "lost")
+	eventually(t, "the addition", func() bool { return data.Last() > data.Durable() })
+	words := numbered(2*maxScratch, "BF.MEXISTS", "f", "lost", "durable")
+	asking.send(words...)
+	eventually(t, "the question", func() bool { return data.Get([]byte("f")).Traffic().Checks >= uint64(len(words)-2) })
+	disk.now.Store(true)
+	disk.hold.Unlock()
+	if got := c.read().String(); !strings.HasPrefix(got, "-MISCONF") {
+		t.Errorf("the addition: %s", got)
+	}
+	if v := asking.read(); len(v.Elems) != len(words)-2 || v.Elems[0].Int != 0 || v.Elems[1].Int != 1 {
+		t.Errorf("the question: %.100s", v)
 	}
 }
