@@ -60,7 +60,7 @@ type conn struct {
 	call    call
 	replies int        // in out
 	lsn     store.LSN  // what they show
-	answers []answered // replies that show something
+	pending []answered // those that show something
 	ending  bool       // close after the replies
 	scratch scratch
 	mute    muting

@@ -26,15 +26,15 @@ func asks(commands []parsed) bool {
 func (c *conn) note(a answered, before store.LSN) {
 	if a.to = c.out.Len(); a.to > a.from && c.lsn > 0 {
 		a.lsn = c.lsn
-		c.answers = append(c.answers, a)
+		c.pending = append(c.pending, a)
 	}
 	c.lsn = max(c.lsn, before)
 }
 
 // forgetWords notes that the words of the commands are about to be overwritten.
 func (c *conn) forgetWords() {
-	for i := range c.answers {
-		c.answers[i].commands = nil
+	for i := range c.pending {
+		c.pending[i].commands = nil
 	}
 }
 
@@ -49,7 +49,10 @@ func (c *conn) settle() {
 			c.withdraw(err)
 		}
 	}
-	c.answers = c.answers[:0]
+	if cap(c.pending) > maxScratch {
+		c.pending = nil
+	}
+	c.pending = c.pending[:0]
 }
 
 // withdraw replaces the replies that may not be given away.
@@ -57,7 +60,7 @@ func (c *conn) withdraw(err error) {
 	out := slices.Clone(c.out.Bytes())
 	c.out.Reset(keepBuffer)
 	at := 0
-	for _, a := range c.answers {
+	for _, a := range c.pending {
 		c.out.Append(out[at:a.from])
 		at = a.to
 		switch {
