@@ -34,9 +34,9 @@ type conn struct {
 	id     int64
 	began  time.Time
 	active atomic.Int64 // when the last bytes came, in Unix nanoseconds; read by others
-	served atomic.Int64 // when the last command was complete, likewise
+	served atomic.Int64 // when the last complete commands had run, likewise
 	since  atomic.Int64 // bytes that have come since then
-	asking atomic.Bool  // it waits for bytes of the client
+	asking atomic.Bool  // it waits for the client: for commands or, at the end, to take its replies
 	poor   atomic.Bool  // others have taken the memory that it held
 	about  about
 
@@ -112,6 +112,7 @@ func (c *conn) serve() {
 	if c.tls != nil {
 		_ = c.tls.CloseWrite() // the client may have gone
 	}
+	c.asking.Store(true)
 	c.outlet.finish()
 	c.discard()
 	c.budget.Close()
@@ -153,8 +154,13 @@ func (c *conn) drain() {
 	}
 }
 
-func (c *conn) idleSince(now time.Time) time.Duration {
-	return now.Sub(time.Unix(0, c.active.Load()))
+// idleFor returns for how long the client has sent nothing since its last commands had
+// run. While they run it is not idle.
+func (c *conn) idleFor(now time.Time) time.Duration {
+	if !c.asking.Load() {
+		return 0
+	}
+	return now.Sub(time.Unix(0, max(c.active.Load(), c.served.Load())))
 }
 
 // fill reads what the client has sent. It reports false when the connection is over.
@@ -219,8 +225,10 @@ func (c *conn) room() bool {
 // answer runs all commands in the buffer and sends the replies. It reports false
 // when the connection is over.
 func (c *conn) answer() bool {
+	complete := false // a command was
 	for {
 		more, err := c.parse()
+		complete = complete || len(c.batch) > 0
 		c.run()
 		c.tell()
 		if err != nil && !c.ending {
@@ -229,6 +237,10 @@ func (c *conn) answer() bool {
 			c.ending = true
 		}
 		if c.ending || !more {
+			if complete {
+				c.served.Store(c.server.config.Now().UnixNano())
+				c.since.Store(0)
+			}
 			ok := c.flush() // which may ask the questions of the batch again
 			c.release()
 			return ok && !c.ending
@@ -266,8 +278,6 @@ func (c *conn) parse() (more bool, err error) {
 			return false, err
 		}
 		c.from += n
-		c.served.Store(c.server.config.Now().UnixNano())
-		c.since.Store(0)
 		args := c.args[before:len(c.args):len(c.args)]
 		if len(args) == 0 {
 			continue

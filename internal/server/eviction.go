@@ -15,7 +15,8 @@ const (
 	leastRate = 16 << 10
 )
 
-// Waits reports for how long the client has sent no complete command.
+// Waits reports for how long the client has sent no complete command, or at the end not
+// taken all replies.
 func (c *conn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	since = now.Sub(time.Unix(0, c.served.Load()))
 	return since, tooSlow(since, c.since.Load()), c.asking.Load()
@@ -43,7 +44,7 @@ func (c *conn) idle() time.Duration {
 	if stalled := c.outlet.stalledFor(now); stalled > 0 {
 		return stalled
 	}
-	return c.idleSince(now)
+	return c.idleFor(now)
 }
 
 // impoverish ends the connection, since others need the memory that it held.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"seen/internal/resp"
 )
 
@@ -329,4 +331,48 @@ func TestBodiesArePaidFor(t *testing.T) {
 	if n := s.dial(t).do("BF.CARD", "f"); n.Int < 49_000 || n.Int > 50_000 {
 		t.Errorf("the filter has %d keys", n.Int)
 	}
+}
+
+// A client whose command takes long is not idle meanwhile, and keeps its place when it is
+// answered.
+func TestLongCommandsAreNotIdle(t *testing.T) {
+	s := start(t, func(c *Config) { c.Limits.Clients, c.Limits.Idle = 1, time.Minute })
+	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, "ACL", "SETUSER", "app", "on", "#"+string(hash), "+@all")
+	release := occupy(s.acl.logins)
+	c := s.dial(t)
+	c.send("AUTH", "app", "right") // takes until a core is free
+	eventually(t, "the arrival of the password", func() bool { return s.acl.logins.queued() == 1 })
+	s.clock.advance(time.Hour)
+	s.sweep(s.clock.Now())
+	release()
+	if got := c.read().String(); got != "+OK" {
+		t.Error(got)
+	}
+	if got := s.dial(t).read().String(); got != "-ERR max number of clients reached" {
+		t.Error(got)
+	}
+	c.want("+PONG", "PING")
+}
+
+// A client that ends without taking its last replies makes room too.
+func TestEndingClientsMakeRoom(t *testing.T) {
+	s := start(t, func(c *Config) { c.Limits.Clients = 1 })
+	deaf := s.dial(t)
+	deaf.want("+PONG", "PING")
+	served := s.clients.list()[0]
+	one := bytes.Repeat(resp.AppendCommand(nil, "ECHO", strings.Repeat("x", 10_000)), 100)
+	for served.outlet.waiting() < 1<<20 {
+		deaf.write(one)
+	}
+	deaf.send("QUIT")
+	eventually(t, "the end of the commands", func() bool {
+		_, _, waits := served.Waits(s.clock.Now())
+		return waits && strings.Contains(served.describe(), "cmd=quit")
+	})
+	s.clock.advance(clientPatience)
+	s.dial(t).want("+PONG", "PING")
 }

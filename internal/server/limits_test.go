@@ -55,7 +55,7 @@ func TestIdleClients(t *testing.T) {
 	s.clock.advance(50 * time.Second)
 	busy.want("+PONG", "PING")
 	s.clock.advance(20 * time.Second)
-	s.sweep(s.clock.Now())
+	eventually(t, "the end of the idle connection", func() bool { s.sweep(s.clock.Now()); return s.clients.count() == 1 })
 	idle.wantClosed()
 	busy.want("+PONG", "PING")
 	busy.want("+OK", "CONFIG", "SET", "timeout", "0")

@@ -27,6 +27,13 @@ func occupy(l *logins) (release func()) {
 	}
 }
 
+// queued returns how many passwords wait to be tried.
+func (l *logins) queued() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting)
+}
+
 // slowUser makes a user whose password is kept as a bcrypt hash.
 func slowUser(t *testing.T, s *testServer, name, password string, cost int) {
 	t.Helper()
@@ -57,20 +64,14 @@ func TestRightPasswordsBeforeWrongOnes(t *testing.T) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	queue := func(from, password string) {
-		l.mu.Lock()
-		before := len(l.waiting)
-		l.mu.Unlock()
+		before := l.queued()
 		wg.Go(func() {
 			_ = s.as(from, "app", password)
 			mu.Lock()
 			defer mu.Unlock()
 			order = append(order, from)
 		})
-		eventually(t, "the arrival of the password", func() bool {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			return len(l.waiting) > before
-		})
+		eventually(t, "the arrival of the password", func() bool { return l.queued() > before })
 	}
 	for i := range 50 {
 		queue("attacker", fmt.Sprint("guess", i))
@@ -98,11 +99,6 @@ func TestAbandonedTrialsKeepNoPlace(t *testing.T) {
 	slowUser(t, s, "app", "right", bcrypt.MinCost)
 	l := s.acl.logins
 	release := occupy(l)
-	waiting := func() int {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return len(l.waiting)
-	}
 	var wg sync.WaitGroup
 	ask := func(ctx context.Context, password string) {
 		wg.Go(func() { _, _ = s.acl.authenticate(ctx, "app", []byte(password), "client", false) })
@@ -121,7 +117,7 @@ func TestAbandonedTrialsKeepNoPlace(t *testing.T) {
 		return len(l.waiting) == 21 && t != nil && t.callers == 2
 	})
 	leave()
-	eventually(t, "the end of the trials for which nobody waits", func() bool { return waiting() == 1 })
+	eventually(t, "the end of the trials for which nobody waits", func() bool { return l.queued() == 1 })
 	release()
 	if err := <-stays; err != nil {
 		t.Errorf("the log-in of who stayed: %v", err)

@@ -314,7 +314,7 @@ func (s *Server) sweep(now time.Time) {
 	limits, idle := s.config.Limits, time.Duration(s.idleLimit.Load())
 	for _, c := range s.clients.list() {
 		switch {
-		case idle > 0 && c.idleSince(now) > idle:
+		case idle > 0 && c.idleFor(now) > idle:
 			c.cut()
 		case c.outlet.gone(c.busyFor(now)):
 			c.cut()
