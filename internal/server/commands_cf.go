@@ -90,7 +90,7 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 		f, ok := v.(*store.Cuckoo)
 		switch {
 		case ok:
-			c.together(len(keys), func() { at, err = c.tryCuckoo(f, keys, answers, absentOnly) })
+			c.together(len(keys), func() { at, err = c.addInParts(f, keys, answers, absentOnly) })
 		case v != nil:
 			c.after(v.LSN())
 			return nil, wrongType
@@ -105,10 +105,10 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 				first := min(len(keys), partKeys)
 				var made *store.Cuckoo
 				made, madeAt, problem = c.store().CreateCuckooWith(c.args[1], c.cuckooConfig(o), func(f *store.Cuckoo) {
-					at, err = c.tryCuckoo(f, keys[:first], answers[:first], absentOnly)
+					at, err = addToFilter(f, keys[:first], answers[:first], absentOnly)
 				})
 				if problem == nil && err == nil && first < len(keys) {
-					at, err = c.tryCuckoo(made, keys[first:], answers[first:], absentOnly)
+					at, err = c.addInParts(made, keys[first:], answers[first:], absentOnly)
 				}
 			})
 			c.after(madeAt)
@@ -129,17 +129,22 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 	}
 }
 
-func (c *call) tryCuckoo(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (at store.LSN, err error) {
+// addInParts adds keys to a filter, and lets others pass between its parts. So it must
+// not be used where locks of the store are held.
+func (c *call) addInParts(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (at store.LSN, err error) {
 	stopped := c.inParts(len(keys), f.AddCost, func(from, to int) bool {
-		part, answers := keys[from:to], answers[from:to]
-		if absentOnly {
-			at, err = f.AddNew(part, func(i int, added bool, err error) { answers[i] = cuckooAnswer{added, err} })
-		} else {
-			at, err = f.Add(part, func(i int, err error) { answers[i] = cuckooAnswer{err == nil, err} })
-		}
+		at, err = addToFilter(f, keys[from:to], answers[from:to], absentOnly)
 		return err == nil
 	})
 	return at, errors.Join(err, stopped)
+}
+
+// addToFilter adds keys to a filter.
+func addToFilter(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (store.LSN, error) {
+	if absentOnly {
+		return f.AddNew(keys, func(i int, added bool, err error) { answers[i] = cuckooAnswer{added, err} })
+	}
+	return f.Add(keys, func(i int, err error) { answers[i] = cuckooAnswer{err == nil, err} })
 }
 
 // cuckooAddition is the error of a key that could not be added.
