@@ -19,6 +19,16 @@ type call struct {
 // after has the reply wait until the log is durable up to at.
 func (c *call) after(at store.LSN) { c.lsn = max(c.lsn, at) }
 
+// afterValue has the reply wait for the last change of v or, if it is nil, for what has
+// removed values.
+func (c *call) afterValue(v store.Value) {
+	if v == nil {
+		c.after(c.store().Absent())
+		return
+	}
+	c.after(v.LSN())
+}
+
 // store returns where the values are.
 func (c *call) store() *store.Store { return c.server.store }
 

@@ -38,12 +38,11 @@ func (c *call) bloom(key []byte, absent string) (store.Filter, bool) {
 // notThere writes the error for a value that is not what the command is about:
 // absent if there is none.
 func (c *call) notThere(v store.Value, absent string) {
+	c.afterValue(v)
 	if v == nil {
-		c.after(c.store().Absent())
 		c.out.Error(absent)
 		return
 	}
-	c.after(v.LSN())
 	c.out.Error(wrongType)
 }
 
@@ -264,22 +263,12 @@ func bfMExists(c *call) {
 // no filter, has none. It writes the error, and reports false, if it was stopped.
 func (c *call) hasInBloom(name []byte, keys [][]byte) (found []bool, ok bool) {
 	found = c.answers(len(keys))
-	switch v := c.store().Get(name).(type) {
-	case store.Filter:
-		if err := c.inParts(len(keys), v.Layers, func(from, to int) bool {
-			c.after(v.Has(found[from:to], keys[from:to]))
-			return true
-		}); err != nil {
-			c.out.Error(storeError(err))
-			return nil, false
-		}
-	case nil:
-		clear(found)
-		c.after(c.store().Absent())
-	default:
-		clear(found)
-		c.after(v.LSN())
+	v := c.store().Get(name)
+	if f, ok := v.(store.Filter); ok {
+		return found, c.ask(len(keys), f.Layers, func(from, to int) store.LSN { return f.Has(found[from:to], keys[from:to]) })
 	}
+	clear(found)
+	c.afterValue(v)
 	return found, true
 }
 

@@ -241,51 +241,35 @@ func cfMExists(c *call) {
 func (c *call) hasInCuckoo() (found []bool, ok bool) {
 	keys := c.args[2:]
 	found = c.answers(len(keys))
-	switch v := c.store().Get(c.args[1]).(type) {
-	case *store.Cuckoo:
-		if err := c.inParts(len(keys), v.Layers, func(from, to int) bool {
-			c.after(v.Has(found[from:to], keys[from:to]))
-			return true
-		}); err != nil {
-			c.out.Error(storeError(err))
-			return nil, false
-		}
-	case nil:
-		clear(found)
-		c.after(c.store().Absent())
-	default:
-		clear(found)
-		c.after(v.LSN())
+	v := c.store().Get(c.args[1])
+	if f, ok := v.(*store.Cuckoo); ok {
+		return found, c.ask(len(keys), f.Layers, func(from, to int) store.LSN { return f.Has(found[from:to], keys[from:to]) })
 	}
+	clear(found)
+	c.afterValue(v)
 	return found, true
 }
 
 func cfCount(c *call) {
-	switch v := c.store().Get(c.args[1]).(type) {
-	case *store.Cuckoo:
-		n, at := v.Count(c.args[2])
+	v := c.store().Get(c.args[1])
+	if f, ok := v.(*store.Cuckoo); ok {
+		n, at := f.Count(c.args[2])
 		c.after(at)
 		c.out.Int(int64(n))
-	case nil:
-		c.after(c.store().Absent())
-		c.out.Int(0)
-	default:
-		c.after(v.LSN())
-		c.out.Int(0)
+		return
 	}
+	c.afterValue(v)
+	c.out.Int(0)
 }
 
 // existingCuckoo is cuckoo for the commands that do not tell apart what is not
 // there and what is something else.
 func (c *call) existingCuckoo(absent string) (*store.Cuckoo, bool) {
-	switch v := c.store().Get(c.args[1]).(type) {
-	case *store.Cuckoo:
-		return v, true
-	case nil:
-		c.after(c.store().Absent())
-	default:
-		c.after(v.LSN())
+	v := c.store().Get(c.args[1])
+	if f, ok := v.(*store.Cuckoo); ok {
+		return f, true
 	}
+	c.afterValue(v)
 	c.out.Error(absent)
 	return nil, false
 }

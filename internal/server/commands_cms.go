@@ -116,14 +116,9 @@ func cmsQuery(c *call) {
 		return
 	}
 	counts := make([]uint32, len(c.args)-2)
-	if err := c.inParts(len(counts), s.Depth, func(from, to int) bool {
-		c.after(s.Count(counts[from:to], c.args[2+from:2+to]))
-		return true
-	}); err != nil {
-		c.out.Error(storeError(err))
-		return
+	if c.ask(len(counts), s.Depth, func(from, to int) store.LSN { return s.Count(counts[from:to], c.args[2+from:2+to]) }) {
+		c.counts(counts, "")
 	}
-	c.counts(counts, "")
 }
 
 func cmsMerge(c *call) {

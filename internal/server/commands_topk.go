@@ -145,14 +145,9 @@ func topkQuery(c *call) {
 	}
 	found := c.answers(len(c.args) - 2)
 	depth := func() int { return t.Config().Depth }
-	if err := c.inParts(len(found), depth, func(from, to int) bool {
-		c.after(t.Has(found[from:to], c.args[2+from:2+to]))
-		return true
-	}); err != nil {
-		c.out.Error(storeError(err))
-		return
+	if c.ask(len(found), depth, func(from, to int) store.LSN { return t.Has(found[from:to], c.args[2+from:2+to]) }) {
+		c.bools(found)
 	}
-	c.bools(found)
 }
 
 func topkCount(c *call) {
@@ -162,11 +157,7 @@ func topkCount(c *call) {
 	}
 	counts := make([]uint32, len(c.args)-2)
 	depth := func() int { return t.Config().Depth }
-	if err := c.inParts(len(counts), depth, func(from, to int) bool {
-		c.after(t.Count(counts[from:to], c.args[2+from:2+to]))
-		return true
-	}); err != nil {
-		c.out.Error(storeError(err))
+	if !c.ask(len(counts), depth, func(from, to int) store.LSN { return t.Count(counts[from:to], c.args[2+from:2+to]) }) {
 		return
 	}
 	c.out.Array(len(counts))

@@ -98,6 +98,19 @@ func (c *call) inParts(n int, units func() int, do func(from, to int) bool) erro
 	return nil
 }
 
+// ask has do answer questions about n keys, in parts: see inParts. It writes the error,
+// and reports false, if it was stopped.
+func (c *call) ask(n int, units func() int, do func(from, to int) store.LSN) bool {
+	err := c.inParts(n, units, func(from, to int) bool {
+		c.after(do(from, to))
+		return true
+	})
+	if err != nil {
+		c.out.Error(storeError(err))
+	}
+	return err == nil
+}
+
 // together calls do, which works on n keys in parts, so that after a crash all of it is
 // there or nothing, unless it costs too much.
 func (c *call) together(n int, do func()) {
