@@ -142,7 +142,7 @@ func auth(c *call) {
 // what is wrong, "" if nothing is.
 func (c *call) login(name string, password []byte) (problem string) {
 	acl, former := c.server.acl, c.user.Load()
-	u, err := acl.authenticate(c.server.cutting, name, password, c.peer.key, c.peer.far)
+	u, err := acl.authenticate(c.life, name, password, c.peer.key, c.peer.far)
 	if err == nil {
 		c.user.Store(u)
 		// Who was deleted while the password was tried is not found among the

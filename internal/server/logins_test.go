@@ -300,3 +300,18 @@ func TestWorkTellsNoNames(t *testing.T) {
 		}
 	}
 }
+
+// The log-in of a client that is cut off does not wait for its turn.
+func TestLogInsEndWithTheirConnections(t *testing.T) {
+	s := start(t)
+	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, "ACL", "SETUSER", "app", "on", "#"+string(hash), "+@all")
+	defer occupy(s.acl.logins)()
+	s.dial(t).send("AUTH", "app", "right")
+	eventually(t, "the arrival of the password", func() bool { return s.acl.logins.queued() == 1 })
+	s.clients.list()[0].cut()
+	eventually(t, "the end of the connection", func() bool { return s.clients.count() == 0 && s.acl.logins.queued() == 0 })
+}
