@@ -184,7 +184,7 @@ func TestBitParts(t *testing.T) {
 func TestRecipeParts(t *testing.T) {
 	for _, r := range []RedisRecipe{
 		MD5Recipe{}, MD5Recipe{Bits: 3}, MD5Recipe{Bits: 12, Blocks: 256}, MD5Recipe{Bits: 17, Blocks: 100}, MD5Recipe{Bits: 32},
-		ScrapyRecipe{}, ScrapyRecipe{Bits: 3}, ScrapyRecipe{Bits: 14, Hashes: 1}, ScrapyRecipe{Bits: 21, Hashes: 40}, ScrapyRecipe{Bits: 32},
+		ScrapyRecipe{}, ScrapyRecipe{Bits: 3}, ScrapyRecipe{Bits: 14, Hashes: 1}, ScrapyRecipe{Bits: 21, Hashes: 40}, ScrapyRecipe{Bits: 32}, ScrapyRecipe{Bits: 32, Hashes: 256},
 	} {
 		s, err := recipeOf(r)
 		if err != nil {

@@ -106,6 +106,9 @@ func (s recipeBitmap) calculateParts() []bitPart {
 			parts[j].rates[i] = rate(j)
 			total += parts[j].rates[i]
 		}
+		if total == 0 {
+			continue // so few positions that the sample has none
+		}
 		for j := range parts { // exact but for the sampled high bits
 			parts[j].rates[i] *= float64(positions) / total
 		}
