@@ -98,7 +98,7 @@ selected; \fBverify\fP, a file is damaged
 wrong usage, an input that cannot be read, an output that cannot be written
 .TP
 3
-a limit was reached, of memory or of a filter that must not grow
+a limit was reached, of memory or of a filter that must not grow; or a filter errs more often than it was made for
 .TP
 128 + \fIN\fP
 ended by signal \fIN\fP; what was read until then is written and remembered

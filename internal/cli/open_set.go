@@ -56,7 +56,7 @@ func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (kind, *for
 		return textSet, nil, err
 	}
 	if s.own != nil {
-		return ownSet, nil, fmt.Errorf("%s is a filter file of seen that is compressed or comes through a pipe; write it to a file as it was built first, as with gzip -d", name)
+		return ownSet, nil, fmt.Errorf("%s is a filter file of seen that is compressed or comes through a pipe; write it to a file first, unpacked, as with gzip -d", name)
 	}
 	return s.kind, s.foreign, nil
 }

@@ -86,7 +86,7 @@ unless --secret is given.`,
 	f.VarP(&u.capacity, "capacity", "n", "size for N distinct lines: a filter from the start, which grows past N")
 	f.VarP(&u.rate, "error-rate", "p", "a filter from the start, with this rate (default 1e-6 where one is used)")
 	u.memory = defaultMemory
-	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the most it may begin with")
+	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the largest size that it may begin with")
 	f.BoolVar(&u.exact, "exact", false, "never a filter, whatever the memory (64-bit fingerprints)")
 	u.onFull = choiceValue{"grow", []string{"grow", "stop", "warn", "rotate"}}
 	f.Var(&u.onFull, "on-full", "when the filter is full: grow it, stop (exit code 3), go on with a warning, or forget the oldest")

@@ -88,6 +88,6 @@ func (c *conn) askAgain(p parsed, err error) {
 	c.handle(p)
 	if !c.server.store.MayShow(c.server.cutting, c.lsn) {
 		c.out.Truncate(mark)
-		c.out.Error("MISCONF the log cannot be written, and what of this filter is durable cannot be read: " + err.Error())
+		c.out.Error("MISCONF the log cannot be written, and the durable state of this filter cannot be read: " + err.Error())
 	}
 }
