@@ -37,7 +37,7 @@ func lockFolder(fsys vfs.FS, dir string) (io.Closer, error) {
 	l, err := fsys.Lock(name)
 	if err != nil {
 		free()
-		return nil, explainLock(dir, name, err)
+		return nil, explainLock(name, err)
 	}
 	return &folderLock{l, free}, nil
 }
@@ -81,14 +81,14 @@ func reserveFolder(dir string) (free func(), err error) {
 }
 
 // explainLock says why a folder cannot be locked, and what to do.
-func explainLock(dir, name string, err error) error {
+func explainLock(name string, err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
 		return explain(name, err) // it cannot even be opened
 	}
 	switch {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
-		return inUse(dir, name)
+		return inUse(name)
 	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, errors.ErrUnsupported):
 		return fmt.Errorf("store: %s cannot be locked, since its file system does not support locks: %w; use a folder on a local disk, or mount the network file system with locking", name, err)
 	}
@@ -96,11 +96,11 @@ func explainLock(dir, name string, err error) error {
 }
 
 // inUse is the error about a folder that another process has locked.
-func inUse(dir, name string) error {
+func inUse(name string) error {
 	if pid := lockHolder(name); pid > 0 {
-		return fmt.Errorf("%w: process %d holds the lock on %s; end it, or use another folder than %s", ErrLocked, pid, name, dir)
+		return fmt.Errorf("%w: process %d holds the lock on %s; end it, or use another folder", ErrLocked, pid, name)
 	}
-	return fmt.Errorf("%w: a process, perhaps on another machine or in another container, holds the lock on %s; end it, or use another folder than %s", ErrLocked, name, dir)
+	return fmt.Errorf("%w: a process, perhaps on another machine or in another container, holds the lock on %s; end it, or use another folder", ErrLocked, name)
 }
 
 // explain adds to an error about a file or folder of the data directory what to do.
@@ -136,7 +136,7 @@ func shareFolder(fsys vfs.FS, dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	release, err := shareLock(dir, name)
+	release, err := shareLock(name)
 	if err == nil {
 		return func() { release(); free() }, nil
 	}

@@ -6,4 +6,4 @@ package store
 func lockHolder(string) int { return 0 }
 
 // shareLock locks nothing: on this system a server cannot lock a folder either.
-func shareLock(string, string) (release func(), err error) { return func() {}, nil }
+func shareLock(string) (release func(), err error) { return func() {}, nil }

@@ -26,7 +26,7 @@ func lockHolder(name string) int {
 }
 
 // shareLock locks a file for reading until release is called.
-func shareLock(dir, name string) (release func(), err error) {
+func shareLock(name string) (release func(), err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func shareLock(dir, name string) (release func(), err error) {
 	err = syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &l)
 	switch {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
-		return nil, errors.Join(inUse(dir, name), f.Close())
+		return nil, errors.Join(inUse(name), f.Close())
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("store: %s cannot be locked: %w", name, err), f.Close())
 	}
