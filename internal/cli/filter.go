@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -151,22 +152,9 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	if err := a.checkMembers(all, &flags.records, &flags.foreign); err != nil {
 		return err
 	}
-	for _, name := range flags.confirm {
-		if info, err := os.Stat(name); err != nil {
-			return err
-		} else if !info.Mode().IsRegular() {
-			return fmt.Errorf("--confirm %s: the text may have to be read more than once; it must be a file", name)
-		}
-		set, err := a.openSet(name, &foreignFlags{}, &flags.records, true)
-		if err != nil {
-			return fmt.Errorf("--confirm: %w", err)
-		}
-		if set.kind != textSet {
-			if set.foreign != nil {
-				set.foreign.Close() // it is only read
-			}
-			return fmt.Errorf("--confirm %s: it is a filter; give the text that the filter was made from", name)
-		}
+	texts, err := a.confirmTexts(flags)
+	if err != nil {
+		return err
 	}
 	in, config, err := flags.records.open(a, files)
 	if err != nil {
@@ -178,7 +166,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	f.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: flags.buffered, Counters: config.Counters})
 	f.hits = make([][]bool, len(f.keep))
 	if len(flags.confirm) > 0 {
-		f.confirm = newConfirmer(f, uint64(flags.memory))
+		f.confirm = newConfirmer(f, texts, uint64(flags.memory))
 	}
 	err = flags.records.run(a.ctx, a, in, f.config, nil, f.block)
 	if f.confirm != nil && a.ctx.Err() == nil && !stream.IsBrokenPipe(err) {
@@ -327,6 +315,7 @@ func (f *filterRun) inDoubt(b *stream.Block) []bool {
 // once.
 type confirmer struct {
 	run   *filterRun
+	texts []confirmText
 	limit uint64
 	size  uint64
 	held  []heldBlock
@@ -340,8 +329,38 @@ type heldBlock struct {
 	doubt    map[int]string // record to its key
 }
 
-func newConfirmer(f *filterRun, limit uint64) *confirmer {
-	return &confirmer{run: f, limit: limit, want: map[string]bool{}}
+// confirmText is a text of --confirm.
+type confirmText struct {
+	name     string
+	unpacked bool // it is read as unpack returns it
+}
+
+// confirmTexts checks that the files of --confirm are texts.
+func (a *app) confirmTexts(flags *filterFlags) (texts []confirmText, err error) {
+	asText := foreignFlags{format: formatValue{lines: flags.foreign.format.lines}}
+	for _, name := range flags.confirm {
+		if info, err := os.Stat(name); err != nil {
+			return nil, err
+		} else if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("--confirm %s: the text may have to be read more than once; it must be a file", name)
+		}
+		set, err := a.openSet(name, &asText, &flags.records, true)
+		if err != nil {
+			return nil, fmt.Errorf("--confirm: %w", err)
+		}
+		if set.kind != textSet {
+			if set.foreign != nil {
+				set.foreign.Close() // it is only read
+			}
+			return nil, fmt.Errorf("--confirm %s: it is a filter; give the text that the filter was made from", name)
+		}
+		texts = append(texts, confirmText{name, set.text != nil})
+	}
+	return texts, nil
+}
+
+func newConfirmer(f *filterRun, texts []confirmText, limit uint64) *confirmer {
+	return &confirmer{run: f, texts: texts, limit: limit, want: map[string]bool{}}
 }
 
 // hold takes a copy of the records that may be printed.
@@ -403,9 +422,17 @@ func (c *confirmer) write(h *heldBlock) error {
 
 // readText reads the full text of the set and marks the wanted keys in it.
 func (c *confirmer) readText() error {
-	a, r := c.run.app, &c.run.records
-	for _, name := range c.run.filterFlags.confirm {
-		in, config, err := r.textConfig(a, name, nil)
+	a, r := c.run.app, c.run.records
+	r.anyBytes = c.run.foreign.format.lines
+	for _, t := range c.texts {
+		var text io.Reader
+		if t.unpacked {
+			var err error
+			if text, err = a.unpack(t.name, &r); err != nil {
+				return err
+			}
+		}
+		in, config, err := r.textConfig(a, t.name, text)
 		if err != nil {
 			return err
 		}
