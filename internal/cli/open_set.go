@@ -170,7 +170,7 @@ func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 // unpack returns what is in a file or stream, however often it is compressed.
 func (a *app) unpack(name string, r *recordFlags) (io.Reader, error) {
 	names, from, as := []string{name}, a.env.Stdin, a.stdinName
-	for range layersMost + 1 {
+	for range layersMost {
 		in, err := input.Open(names, input.Options{Stdin: from, StdinName: as, Plain: r.plain, Jobs: cmp.Or(r.jobs, runtime.GOMAXPROCS(0))})
 		if err != nil {
 			return nil, err
