@@ -127,8 +127,8 @@ func (a *app) checkStarts(files []string, r *recordFlags) error {
 	return nil
 }
 
-// checkStart refuses to read as lines what begins as a filter file of ours or a text in
-// UTF-16 does: it would be a few keys that no other text has.
+// checkStart refuses to read as lines what begins as a filter file of ours, a text in
+// UTF-16 or a compressed file does: it would be a few keys that no other text has.
 func (r *recordFlags) checkStart(name string, start []byte) error {
 	if isOwn(start) {
 		return fmt.Errorf("%s is a filter file, not a list of keys; \"seen merge\" unites filters, and \"seen filter --set\" asks one", name)
@@ -136,7 +136,11 @@ func (r *recordFlags) checkStart(name string, start []byte) error {
 	if r.anyBytes {
 		return nil
 	}
-	if err := checkEncoding(name, start); err != nil {
+	err := checkEncoding(name, start)
+	if !r.plain && input.Compressed(start) { // what is compressed once was unpacked
+		err = fmt.Errorf("%s is compressed more than once; unpack it first", name)
+	}
+	if err != nil {
 		return fmt.Errorf(`%w; with --delimiter '\n' its bytes are read as they are`, err)
 	}
 	return nil
