@@ -7,8 +7,6 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"seen/internal/frame"
 )
 
 // Files of arrays are written once and read at the next start, which may be long after
@@ -126,7 +124,7 @@ func (s *Store) currentFiles() (refs []reference) {
 func (b *Bloom) appendFiles(refs []reference) []reference {
 	for _, l := range b.view.Load().layers {
 		if l.large != nil && l.large.file.number != 0 {
-			refs = append(refs, reference{l.large.file, l.header(b.store.hash)})
+			refs = append(refs, reference{fileRef: l.large.file, want: l.header(b.store.hash)})
 		}
 	}
 	return refs
@@ -134,7 +132,7 @@ func (b *Bloom) appendFiles(refs []reference) []reference {
 
 func (w *whole) appendFiles(refs []reference) []reference {
 	if w.file.number != 0 {
-		refs = append(refs, reference{w.file, (*frame.Header)(nil)})
+		refs = append(refs, reference{fileRef: w.file})
 	}
 	return refs
 }

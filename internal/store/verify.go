@@ -134,6 +134,9 @@ type verified struct {
 type reference struct {
 	fileRef
 	want *frame.Header // of a layer
+	// spare says that only an operation of the log refers to it which the image in the
+	// catalogue has already: it is not read at a start, and may be gone.
+	spare bool
 }
 
 func newVerifier(ctx context.Context, fsys vfs.FS, dir string, progress func(done, total uint64)) *verifier {
@@ -227,18 +230,20 @@ func (v *verifier) checkValues() error {
 			if v.found[ref.number] {
 				continue
 			}
-			v.found[ref.number] = true
-			v.Files++
 			file := path.Join(filesName, v.fs.PathBase(v.files.path(ref.number)))
 			sum, err := v.files.check(ref.fileRef, ref.want, v.pace)
 			switch {
 			case v.ctx.Err() != nil:
 				return v.ctx.Err()
+			case ref.spare && errors.Is(err, os.ErrNotExist):
+				continue
 			case err != nil:
 				v.Problems = append(v.Problems, Problem{one.name, file, withoutPath(err), ref.number})
 			default:
 				v.sums[file] = sum
 			}
+			v.found[ref.number] = true
+			v.Files++
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func (v *verifier) readDatabase(db *database) error {
 		}
 		one := &verified{kind: im.kind, name: im.name, at: im.at}
 		v.values[id] = one
-		v.refer(one, im, st.keyID)
+		v.refer(one, im, st.keyID, false)
 		return v.ctx.Err()
 	}); err != nil {
 		return err
@@ -82,8 +82,9 @@ func (d *database) readAll() error {
 	return errors.Join(err, it.Close())
 }
 
-// refer notes the files that an image of a value refers to, and checks the rest of it.
-func (v *verifier) refer(one *verified, im *image, keyID uint64) {
+// refer notes the files that an image of a value refers to, and checks the rest of it. The
+// image is spare if it is in the log and the catalogue has a newer one.
+func (v *verifier) refer(one *verified, im *image, keyID uint64, spare bool) {
 	var layers []layerConfig
 	err := error(nil)
 	switch {
@@ -104,7 +105,7 @@ func (v *verifier) refer(one *verified, im *image, keyID uint64) {
 		return
 	}
 	for i, p := range im.parts {
-		ref := reference{fileRef: p.file}
+		ref := reference{fileRef: p.file, spare: spare}
 		if im.kind == kindBloom {
 			ref.want = layers[i].headerOf(keyID)
 			if n := layers[i].params.Bytes(); p.state == partInline && uint64(len(p.inline)) != n {
@@ -163,16 +164,17 @@ func (v *verifier) checkOp(op operation, at LSN, keyID uint64, orphans map[uint6
 	one := v.values[op.id]
 	if op.code == opCreate {
 		im, err := parseImage(op.body)
+		spare := one != nil
 		switch {
 		case err != nil:
 			return err
-		case one != nil && one.at < at:
+		case spare && one.at < at:
 			return fmt.Errorf("it creates value %d, which exists", op.id)
-		case one == nil:
+		case !spare:
 			one = &verified{kind: im.kind, name: im.name, at: at}
 			v.values[op.id] = one
 		}
-		v.refer(one, im, keyID)
+		v.refer(one, im, keyID, spare)
 		return nil
 	}
 	if one == nil {
@@ -194,7 +196,7 @@ func (v *verifier) checkOp(op operation, at LSN, keyID uint64, orphans map[uint6
 		if err != nil {
 			return err
 		}
-		v.refer(one, im, keyID)
+		v.refer(one, im, keyID, at <= one.at)
 	default:
 		return checkChange(one.kind, op)
 	}

@@ -336,3 +336,25 @@ func listing(t *testing.T, dir string) (all []string) {
 	}
 	return all
 }
+
+// Contents that are replaced while a checkpoint begins, and changed before it comes to them,
+// leave an operation in the log whose file is gone: the image in the catalogue is newer.
+func TestVerifyAfterReplaceDuringCheckpoint(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	s := mustOpen(t, Options{FS: mem})
+	m := model{}
+	large := BloomConfig{ErrorRate: rare, Capacity: 15000, Expansion: 2}
+	do(t, s, m, true, create("a", large), add("a", 0, 20), create("b", large), add("b", 10, 30), nil)
+	err := s.checkpoint(func() (LSN, bool) {
+		upTo, flush := s.upToWritten()
+		do(t, s, m, true, merge("a", "b"), add("a", 40, 50), merge("new", "b"), add("new", 60, 70))
+		return upTo, flush
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := mustVerify(t, mem, "/data"); len(v.Problems)+len(v.Extra) > 0 || v.Operations == 0 {
+		t.Errorf("of a whole directory: %+v", v)
+	}
+	mustMatch(t, mustOpen(t, Options{FS: everything(mem)}), m)
+}
