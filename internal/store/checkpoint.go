@@ -179,30 +179,39 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 // captureByID describes a value as it is now. There is no description if it has not
 // changed, and nothing at all if it is gone.
 func (s *Store) captureByID(id uint64) (im catalogued, err error) {
+	v := s.lockByID(id)
+	if v == nil {
+		return catalogued{}, nil
+	}
+	h := v.head()
+	defer h.mu.Unlock()
+	if h.LSN() <= h.stored.at {
+		return catalogued{in: &h.stored}, nil
+	}
+	im = catalogued{in: &h.stored, mu: &h.mu}
+	im.capture, err = v.capture()
+	if err == nil && im.inPlace {
+		im.written, im.size, err = s.writeParts(im.capture, s.life.Err)
+	}
+	return im, err
+}
+
+// lockByID returns the value with an id and locks its mutex; nil if it is gone. It waits
+// without space, which others need: a long change may have the mutex.
+func (s *Store) lockByID(id uint64) value {
 	for {
 		s.space.Lock()
 		v := s.values[id]
 		s.space.Unlock()
 		if v == nil {
-			return catalogued{}, nil
+			return nil
 		}
 		h := v.head()
 		h.mu.Lock()
-		if h.gone { // renamed or deleted since
-			h.mu.Unlock()
-			continue
+		if !h.gone {
+			return v
 		}
-		if h.LSN() <= h.stored.at {
-			h.mu.Unlock()
-			return catalogued{in: &h.stored}, nil
-		}
-		im := catalogued{in: &h.stored, mu: &h.mu}
-		im.capture, err = v.capture()
-		if err == nil && im.inPlace {
-			im.written, im.size, err = s.writeParts(im.capture, s.life.Err)
-		}
-		h.mu.Unlock()
-		return im, err
+		h.mu.Unlock() // renamed or deleted since
 	}
 }
 

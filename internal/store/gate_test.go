@@ -252,3 +252,39 @@ func TestLongChangeOfOneValueKeepsNobodyElse(t *testing.T) {
 		soon(t, "what waited", c)
 	}
 }
+
+// Neither does a look at the files of values, or the wish to write some again, while a
+// change of one of these values takes long.
+func TestFilesOfLongChangeKeepNobody(t *testing.T) {
+	s := mustOpen(t, Options{FS: vfs.NewMem()})
+	m := model{}
+	do(t, s, m, true, create("large", BloomConfig{ErrorRate: rare, Capacity: 15000, Expansion: 2}), add("large", 0, 50), nil)
+	files := map[uint64]bool{}
+	for _, n := range s.fileNumbers() {
+		files[n] = true
+	}
+	if len(files) == 0 || len(s.currentFiles()) != len(files) {
+		t.Fatalf("the filter has the files %v, and %v are current", files, s.currentFiles())
+	}
+	h := s.lookup([]byte("large")).head()
+	h.mu.Lock()
+	unlock := sync.OnceFunc(h.mu.Unlock)
+	defer unlock()
+	waiting := []<-chan struct{}{
+		started(func() { s.currentFiles() }),
+		started(func() {
+			if !s.renew(files) {
+				t.Error("the filter is not found by its file")
+			}
+		}),
+	}
+	time.Sleep(20 * time.Millisecond)
+	soon(t, "what concerns others", started(func() {
+		mustDo(t, s, m, create("a", small))
+		mustDo(t, s, m, remove("a"))
+	}))
+	unlock()
+	for _, c := range waiting {
+		soon(t, "what waited", c)
+	}
+}

@@ -6,22 +6,24 @@ package store
 func (s *Store) renew(files map[uint64]bool) bool {
 	s.checkpointing.Lock() // for stored.at
 	defer s.checkpointing.Unlock()
-	s.space.Lock()
-	defer s.space.Unlock()
 	found := false
-	for _, v := range s.values {
+	for _, id := range s.withFile(func(n uint64) bool { return files[n] }) {
+		v := s.lockByID(id)
+		if v == nil {
+			continue // it is among the dead
+		}
 		h := v.head()
 		for _, n := range h.stored.numbers() {
-			if !files[n] {
-				continue
+			if files[n] {
+				found = true
+				v.lost(n)
+				h.stored.at = 0 // the image in the catalogue is not good enough
 			}
-			found = true
-			h.mu.Lock()
-			v.lost(n)
-			h.stored.at = 0 // the image in the catalogue is not good enough
-			h.mu.Unlock()
 		}
+		h.mu.Unlock()
 	}
+	s.space.Lock()
+	defer s.space.Unlock()
 	for _, d := range s.dead {
 		for _, n := range d.numbers() {
 			found = found || files[n]

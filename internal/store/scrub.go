@@ -92,33 +92,41 @@ func (s *Store) mend(number uint64, cause error) {
 	if s.log.stopped() != nil {
 		return // the next pass finds it again
 	}
-	if !slices.Contains(s.fileNumbers(), number) {
+	if !s.renew(map[uint64]bool{number: true}) {
 		return // a checkpoint has replaced it meanwhile
 	}
 	s.disk.mu.Lock()
 	s.scrubbing.damaged++
 	s.scrubbing.last = cause
 	s.disk.mu.Unlock()
-	if s.renew(map[uint64]bool{number: true}) {
-		if err := s.checkpoint(s.upToWritten); err != nil {
-			s.opts.Events.Error(fmt.Errorf("store: a filter file is missing or damaged on disk and cannot be rewritten from memory: %w; %w", cause, err))
-			return
-		}
+	if err := s.checkpoint(s.upToWritten); err != nil {
+		s.opts.Events.Error(fmt.Errorf("store: a filter file is missing or damaged on disk and cannot be rewritten from memory: %w; %w", cause, err))
+		return
 	}
 	s.opts.Events.Error(fmt.Errorf("store: a filter file was missing or damaged on disk and has been rewritten from memory: %w; check the disk", cause))
 }
 
 // currentFiles returns the files that the newest images of the values refer to.
 func (s *Store) currentFiles() (refs []reference) {
-	s.space.Lock()
-	defer s.space.Unlock()
-	for _, v := range s.values {
-		h := v.head()
-		h.mu.Lock()
-		refs = v.appendFiles(refs)
-		h.mu.Unlock()
+	for _, id := range s.withFile(func(uint64) bool { return true }) {
+		if v := s.lockByID(id); v != nil {
+			refs = v.appendFiles(refs)
+			v.head().mu.Unlock()
+		}
 	}
 	return refs
+}
+
+// withFile returns the ids of the values that have a file with a number that is wanted.
+func (s *Store) withFile(wanted func(n uint64) bool) (ids []uint64) {
+	s.space.Lock()
+	defer s.space.Unlock()
+	for id, v := range s.values {
+		if slices.ContainsFunc(v.head().stored.numbers(), wanted) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func (b *Bloom) appendFiles(refs []reference) []reference {
