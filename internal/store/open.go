@@ -143,6 +143,7 @@ func (s *Store) start() {
 	s.background.Go(s.watch)
 	s.background.Go(s.records)
 	s.background.Go(s.scrubs)
+	s.background.Go(s.watchFiles)
 }
 
 // release gives back what open has taken.

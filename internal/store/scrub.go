@@ -15,6 +15,8 @@ import (
 
 const (
 	scrubTick = time.Minute
+	// filesEvery is the time between two looks for files that have vanished.
+	filesEvery = 10 * time.Second
 	// scrubRate is the least number of bytes that are read in a second.
 	scrubRate = 4 << 20
 )
@@ -145,17 +147,32 @@ func (w *whole) appendFiles(refs []reference) []reference {
 	return refs
 }
 
-// considerFiles looks whether files of arrays have vanished, if the names in their folder
-// have changed since the last look.
-func (s *Store) considerFiles(now time.Time) {
-	if s.opts.ScrubEvery <= 0 || s.log.stopped() != nil || now.Sub(s.looked) < 10*lookEvery {
+// watchFiles is the goroutine that looks whether files of arrays have vanished, if the
+// names in their folder have changed since the last look. It may wait for long changes,
+// and for the checkpoint that writes such files again.
+func (s *Store) watchFiles() {
+	if s.opts.ScrubEvery <= 0 {
 		return
 	}
-	info, err := s.opts.FS.Stat(s.files.dir)
-	if err != nil || info.ModTime().Equal(s.filesChanged) {
-		return
+	t := time.NewTicker(filesEvery)
+	defer t.Stop()
+	var changed time.Time
+	for {
+		select {
+		case <-t.C:
+		case <-s.closing:
+			return
+		}
+		info, err := s.opts.FS.Stat(s.files.dir)
+		if err == nil && s.log.stopped() == nil && !info.ModTime().Equal(changed) {
+			changed = info.ModTime()
+			s.considerFiles()
+		}
 	}
-	s.looked, s.filesChanged = now, info.ModTime()
+}
+
+// considerFiles looks for each file of an array.
+func (s *Store) considerFiles() {
 	for _, ref := range s.currentFiles() {
 		if _, err := s.opts.FS.Stat(s.files.path(ref.number)); errors.Is(err, os.ErrNotExist) {
 			s.mend(ref.number, err)

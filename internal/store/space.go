@@ -136,7 +136,6 @@ func (s *Store) watch() {
 			s.considerSpace()
 			s.considerHealing()
 			s.considerShadows()
-			s.considerFiles(s.opts.Now())
 			_ = s.mark() // what cannot be written says nothing, which does no harm
 		case <-s.failing:
 			s.considerShadows()

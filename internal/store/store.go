@@ -67,10 +67,8 @@ type Store struct {
 	only     map[uint64]bool         // values that are read; nil: all
 	upTo     LSN                     // with only: where the log that is read ends
 
-	ground       ground
-	scrubbing    scrubbing
-	looked       time.Time // at the folder of the files, by watch
-	filesChanged time.Time
+	ground    ground
+	scrubbing scrubbing
 
 	recording sync.Mutex
 	recorder  recorder // guarded by recording
