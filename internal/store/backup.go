@@ -22,6 +22,13 @@ import (
 // that is missing or damaged is written again from memory. If the copy still is not
 // whole, there is none, and the error says what of it is missing or damaged.
 func (s *Store) Backup(ctx context.Context, dir string) error {
+	// One at a time: of two to one folder, each would take the files of the other for what
+	// it has written itself.
+	s.backingUp.Lock()
+	defer s.backingUp.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
 	if err := s.log.stopped(); err != nil {
 		return err
 	}
@@ -47,7 +54,7 @@ func (s *Store) Backup(ctx context.Context, dir string) error {
 // copyTo copies all there is and verifies the copy. Without a verification there is an
 // error.
 func (s *Store) copyTo(ctx context.Context, dir string) (*verifier, error) {
-	if err := s.copyAll(dir); err != nil {
+	if err := s.copyAll(ctx, dir); err != nil {
 		return nil, err
 	}
 	v := newVerifier(ctx, s.opts.FS, dir, nil)
@@ -83,7 +90,7 @@ func (v *verifier) damaged() map[uint64]bool {
 }
 
 // copyAll copies all there is.
-func (s *Store) copyAll(dir string) error {
+func (s *Store) copyAll(ctx context.Context, dir string) error {
 	fsys := s.opts.FS
 	// A checkpoint first, so that the log to be copied is short.
 	if err := s.checkpoint(s.upToWritten); err != nil {
@@ -97,7 +104,7 @@ func (s *Store) copyAll(dir string) error {
 		return fmt.Errorf("store: backup: %w", err)
 	}
 	// The moment of the backup: the end of a record of the log, synced.
-	if err := s.flush(s.life, s.Last()); err != nil {
+	if err := s.flush(ctx, s.Last()); err != nil {
 		return err
 	}
 	db := s.db.Load()
@@ -106,7 +113,7 @@ func (s *Store) copyAll(dir string) error {
 	}); err != nil {
 		return fmt.Errorf("store: backup of the database: %w", err)
 	}
-	if err := s.copyFiles(folder); err != nil {
+	if err := s.copyFiles(folder, ctx.Err); err != nil {
 		return fmt.Errorf("store: backup: %w", err)
 	}
 	secret := s.hash.Secret
@@ -129,10 +136,10 @@ func (s *Store) complete(dir string, v *verifier) error {
 }
 
 // copyFiles copies the files of arrays that the catalogue and the log refer to. What is
-// missing is found by the verification of the copy.
-func (s *Store) copyFiles(to string) error {
+// missing is found by the verification of the copy. It stops with the error of going.
+func (s *Store) copyFiles(to string, going func() error) error {
 	for _, n := range s.fileNumbers() {
-		err := linkOrCopy(s.opts.FS, s.files.path(n), s.opts.FS.PathJoin(to, s.opts.FS.PathBase(s.files.path(n))), s.life.Err)
+		err := linkOrCopy(s.opts.FS, s.files.path(n), s.opts.FS.PathJoin(to, s.opts.FS.PathBase(s.files.path(n))), going)
 		var unread *unreadError
 		if err != nil && !errors.As(err, &unread) {
 			return err

@@ -1,13 +1,16 @@
 package store
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -185,5 +188,58 @@ func TestOnDisk(t *testing.T) {
 	defer s.Close()
 	if got := s.Get([]byte("small")).(Filter).Info().Added; got != 100 {
 		t.Errorf("%d keys in the restored filter", got)
+	}
+}
+
+// Of two backups to one folder at the same time one is refused, and the other is whole.
+func TestTwoBackupsToOneFolder(t *testing.T) {
+	mem := vfs.NewMem()
+	s := mustOpen(t, Options{FS: mem})
+	populate(t, s)
+	for i := range 10 {
+		dir := fmt.Sprint("/backup", i)
+		s.checkpointing.Lock() // both begin before one has written anything
+		errs := make(chan error, 2)
+		for range cap(errs) {
+			go func() { errs <- s.Backup(t.Context(), dir) }()
+		}
+		time.Sleep(5 * time.Millisecond)
+		s.checkpointing.Unlock()
+		if first, second := <-errs, <-errs; (first == nil) == (second == nil) {
+			t.Errorf("errors %v and %v", first, second)
+		}
+		if v := mustVerify(t, mem, dir); !v.Backup || len(v.Problems) > 0 {
+			t.Errorf("backup: %+v", v)
+		}
+	}
+}
+
+// cancelling is a disk without links that calls cancel for each file of values in a backup.
+type cancelling struct {
+	noLinks
+	cancel func()
+}
+
+func (c cancelling) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(name, "/backup/"+filesName) {
+		c.cancel()
+	}
+	return c.noLinks.Create(name, category)
+}
+
+// A backup that nobody waits for ends within a file, and leaves nothing.
+func TestBackupIsStopped(t *testing.T) {
+	mem, _ := verifiable(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	files := 0
+	s := mustOpen(t, Options{FS: cancelling{noLinks{mem}, func() { files++; cancel() }}})
+	if err := s.Backup(ctx, "/backup"); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if files != 1 {
+		t.Errorf("%d files were begun", files)
+	}
+	if names, err := mem.List("/backup"); err != nil || len(names) > 0 {
+		t.Errorf("left: %v, %v", names, err)
 	}
 }

@@ -40,6 +40,7 @@ type Store struct {
 	tombs     tombs
 	removed   atomic.Uint64 // position of the last deletion
 
+	backingUp       sync.Mutex
 	checkpointing   sync.Mutex
 	trimmed         LSN      // operations up to it are not in the log any more; guarded by checkpointing
 	doubtful        []uint64 // files of checkpoints that failed at the end, and may be there all the same; so guarded too
