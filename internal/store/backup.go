@@ -274,6 +274,17 @@ type unreadError struct{ error }
 
 func (e *unreadError) Unwrap() error { return e.error }
 
+// unreadReader makes errors of reading a file that is copied unreadErrors.
+type unreadReader struct{ io.Reader }
+
+func (r unreadReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = &unreadError{err}
+	}
+	return n, err
+}
+
 // linkOrCopy gives a file that nobody changes a second name, or copies it where that
 // is impossible.
 func linkOrCopy(fsys vfs.FS, source, target string, going func() error) error {
@@ -300,7 +311,7 @@ func copyFile(fsys vfs.FS, source, target string, going func() error) (checked, 
 	if err != nil {
 		return checked{}, err
 	}
-	t, w := &tally{r: in, pace: func(int) error { return nil }}, newHoleWriter(out, going)
+	t, w := &tally{r: unreadReader{in}, pace: func(int) error { return nil }}, newHoleWriter(out, going)
 	_, err = io.CopyBuffer(w, t, make([]byte, holePiece))
 	if err == nil {
 		_, err = w.finish()

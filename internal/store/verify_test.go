@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -357,4 +358,52 @@ func TestVerifyAfterReplaceDuringCheckpoint(t *testing.T) {
 		t.Errorf("of a whole directory: %+v", v)
 	}
 	mustMatch(t, mustOpen(t, Options{FS: everything(mem)}), m)
+}
+
+// unreadable is a disk without links on which one file cannot be read.
+type unreadable struct {
+	noLinks
+	name *string
+}
+
+func (u unreadable) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := u.noLinks.Open(name, o...)
+	if err == nil && name == *u.name {
+		f = unreadableFile{f}
+	}
+	return f, err
+}
+
+type unreadableFile struct{ vfs.File }
+
+func (unreadableFile) Read([]byte) (int, error) { return 0, syscall.EIO }
+
+// A file that the disk does not give back is written again from memory, also where the
+// backup is a copy.
+func TestBackupOfUnreadable(t *testing.T) {
+	mem, m := verifiable(t)
+	for _, name := range filesOf(t, mem, "/data/values") {
+		clone, none := mem.CrashClone(vfs.CrashCloneCfg{}), ""
+		fsys := unreadable{noLinks{clone}, &none}
+		var told []error
+		s := mustOpen(t, Options{FS: fsys, Events: Events{Error: func(err error) { told = append(told, err) }}})
+		none = name
+		if err := s.Backup(t.Context(), "/backup"); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 1 || !strings.Contains(told[0].Error(), clone.PathBase(name)) {
+			t.Errorf("told %v", told)
+		}
+		if err := Restore("/backup", "/again", clone); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open("/again", Options{FS: clone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustMatch(t, again, m)
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
