@@ -182,7 +182,7 @@ func (s *Store) commitOnce(spare []byte, sync bool) (_ []byte, more bool) {
 	}
 	last := uint64(first) + count - 1
 	s.written.Store(last)
-	if sync && s.considerGround() == nil { // else it is synced in a file that nobody may find
+	if sync {
 		s.synced(last, time.Since(begin))
 	}
 	s.announce()
@@ -193,8 +193,12 @@ func (s *Store) commitOnce(spare []byte, sync bool) (_ []byte, more bool) {
 	return ops, true
 }
 
-// synced notes that the log is durable up to last.
+// synced notes that the log is durable up to last, unless it was synced in a folder that
+// the next start does not find.
 func (s *Store) synced(last uint64, took time.Duration) {
+	if s.considerGround() != nil {
+		return
+	}
 	s.durable.Store(last)
 	s.syncs.Add(1)
 	s.opts.Events.Fsync(took)

@@ -165,3 +165,27 @@ func TestScrub(t *testing.T) {
 		}
 	}
 }
+
+// What was written without a sync does not become durable in a folder that was moved away.
+func TestSyncWithoutGround(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	s, err := Open(data, Options{Fsync: Never})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m := model{}
+	do(t, s, m, false, create("a", small), add("a", 0, 20))
+	if err := s.flush(t.Context(), s.Last()); err != nil {
+		t.Fatal(err)
+	}
+	before := s.Durable()
+	if err := os.Rename(data, filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	s.sync()
+	if at := s.Durable(); at != before || at == s.Last() {
+		t.Errorf("%d is durable after the folder was moved, %d before, of %d", at, before, s.Last())
+	}
+}
