@@ -344,8 +344,8 @@ func (s *Store) extraShadows(emit func(name string, v value)) {
 		return
 	}
 	for name, v := range *all {
-		if v != nil && s.names.get([]byte(name)) == nil {
-			emit(name, v)
+		if s.names.get([]byte(name)) == nil {
+			s.seen(name, v, emit)
 		}
 	}
 }

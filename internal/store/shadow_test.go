@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -218,4 +219,42 @@ func TestQuestionsAfterFailureEverySecond(t *testing.T) {
 	}
 	mustMatch(t, s, m)
 	refused(t, s, m, ErrFailed)
+}
+
+// A value whose time is over while its deletion cannot be written is absent, and has no name
+// any more.
+func TestShadowExpires(t *testing.T) {
+	disk, clock := newFullable(), newClock()
+	s := mustOpen(t, Options{FS: disk, Now: clock.Now})
+	m := model{}
+	do(t, s, m, true, create("a", small), add("a", 0, 5), create("b", small))
+	_, at, err := s.Expire([]byte("a"), clock.Now().Add(time.Minute))
+	if err == nil {
+		err = s.Wait(t.Context(), at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk.failWith(syscall.EIO)
+	if at, err = remove("a")(s, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(t.Context(), at); err == nil {
+		t.Fatal("a change that cannot be written is durable")
+	}
+	s.MayShow(t.Context(), 0) // it is known from then on
+	names := func() (all []string) {
+		for name := range s.Names() {
+			all = append(all, name)
+		}
+		slices.Sort(all)
+		return all
+	}
+	if got := names(); s.Get([]byte("a")) == nil || !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the names are %q before its time is over", got)
+	}
+	clock.advance(time.Hour)
+	if got := names(); s.Get([]byte("a")) != nil || !slices.Equal(got, []string{"b"}) {
+		t.Errorf("the names are %q after its time is over", got)
+	}
 }
