@@ -147,7 +147,8 @@ func describe(v store.Value) web.Filter {
 	switch v := v.(type) {
 	case store.Filter:
 		i := v.Info()
-		f.Items, f.Capacity, f.Grows, f.Rate, f.Asked = i.Added, i.Capacity, i.Expansion != 0, i.ErrorRateNow, i.ErrorRate
+		f.Items, f.Capacity, f.Grows = i.Added, i.Capacity, i.Expansion != 0
+		f.Rate, f.Asked, f.PastRate = i.ErrorRateNow, i.ErrorRate, i.PastRate()
 		switch {
 		case i.Span != 0:
 			f.Kind = kindWindow

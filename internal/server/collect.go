@@ -42,7 +42,7 @@ var (
 	descFill        = description("seen_filter_fill_ratio", "Part of the bits that are set.", "filter")
 	descRate        = description("seen_filter_error_rate", "Error rate with the keys that the filter has now.", "filter")
 	descAsked       = description("seen_filter_asked_error_rate", "Error rate that the filter was made for.", "filter")
-	descAbove       = description("seen_filters_past_error_rate", "Filters that err more often than they were made for, as of a few seconds ago.")
+	descPastRate    = description("seen_filters_past_error_rate", "Filters that err more often than they were made for, as of a few seconds ago.")
 	descFilterBytes = description("seen_filter_bytes", "Memory of the filter or sketch.", "filter", "type")
 
 	descConnections = description("seen_connections", "Clients that are connected.")
@@ -97,7 +97,7 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 		writable = 0
 	}
 	gauge(descWritable, writable)
-	gauge(descAbove, float64(c.Server.above.count()))
+	gauge(descPastRate, float64(c.Server.pastRate.count()))
 
 	shown, hidden := largest(s.Names(), maxFilterSeries, func(name string) bool {
 		return len(name) <= maxFilterLabel && utf8.ValidString(name)

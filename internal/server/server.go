@@ -25,11 +25,11 @@ type Server struct {
 	began   time.Time
 	runID   string
 
-	acl     *acl
-	errors  errorStats
-	slowLog slowLog
-	board   board
-	above   above
+	acl      *acl
+	errors   errorStats
+	slowLog  slowLog
+	board    board
+	pastRate pastRate
 
 	received, sent atomic.Int64 // bytes
 
@@ -303,7 +303,7 @@ func (s *Server) watch() {
 		case <-ticker.C:
 			s.sweep(s.config.Now())
 			s.board.keep(s.store, s.config.Now())
-			s.above.keep(s, s.config.Now())
+			s.pastRate.keep(s, s.config.Now())
 		case <-s.stopping:
 			return
 		}

@@ -90,11 +90,11 @@ type header struct {
 
 // totals are the sums over the filters that are chosen.
 type totals struct {
-	Count, All         int
-	Items, Bytes       uint64
-	Adds, Checks, Hits float64
-	Full, Near, Above  int
-	Server             Overview
+	Count, All           int
+	Items, Bytes         uint64
+	Adds, Checks, Hits   float64
+	Full, Near, PastRate int
+	Server               Overview
 }
 
 // overviewPage is what the overview shows.
@@ -150,8 +150,8 @@ func newOverviewPage(o Overview, c choice) *overviewPage {
 		case f.Near():
 			t.Near++
 		}
-		if f.Above() {
-			t.Above++
+		if f.PastRate {
+			t.PastRate++
 		}
 	}
 	t.Count, t.Hits = len(chosen), math.NaN()

@@ -19,7 +19,7 @@ func many(n int) (filters []*Filter) {
 	for i := range n {
 		f := &Filter{
 			Name: fmt.Sprintf("filter %05d", i), Type: filterTypes[i%4], Items: uint64(i % 101), Capacity: 100,
-			Rate: float64(i%7) / 1000, Asked: 0.005, Bytes: uint64(1000 + i), Adds: float64(i % 3), Checks: float64(i % 5), Hits: math.NaN(),
+			Rate: float64(i%7) / 1000, Asked: 0.005, PastRate: i%7 == 6, Bytes: uint64(1000 + i), Adds: float64(i % 3), Checks: float64(i % 5), Hits: math.NaN(),
 		}
 		if f.Checks > 0 {
 			f.Hits = 0.5
@@ -80,8 +80,8 @@ func TestOverviewChoice(t *testing.T) {
 			t.Errorf("%+v is marked", f)
 		}
 	}
-	if s := p.Totals; s.Full != 3 || s.Near != 73 || s.Above != 57 {
-		t.Errorf("%d full, %d nearly, %d above", s.Full, s.Near, s.Above)
+	if s := p.Totals; s.Full != 3 || s.Near != 73 || s.PastRate != 57 {
+		t.Errorf("%d full, %d nearly, %d above", s.Full, s.Near, s.PastRate)
 	}
 	for _, c := range columns {
 		for _, up := range []string{"", "1"} {

@@ -91,6 +91,7 @@ type Filter struct {
 	Grows    bool
 	Rate     float64 // error rate now; NaN: this type has none
 	Asked    float64 // as asked for; NaN: nobody has
+	PastRate bool    // Rate is above Asked, by more than rounding
 	Bytes    uint64
 	Adds     float64   // keys per second that were to be added
 	Checks   float64   // keys per second that were asked for
@@ -117,14 +118,8 @@ func (f *Filter) Near() bool {
 	return !f.Grows && f.Capacity > 0 && !f.Full() && f.Load() > nearlyFull
 }
 
-// rateLeeway is how far above the asked one rounding may make an error rate.
-const rateLeeway = 1.05
-
-// Above reports whether the error rate is higher than was asked for.
-func (f *Filter) Above() bool { return f.Asked > 0 && f.Rate > rateLeeway*f.Asked }
-
 // Marked reports whether somebody should look at it.
-func (f *Filter) Marked() bool { return f.Full() || f.Near() || f.Above() }
+func (f *Filter) Marked() bool { return f.Full() || f.Near() || f.PastRate }
 
 // Detail is all about a filter.
 type Detail struct {

@@ -7,9 +7,9 @@ import (
 	"seen/internal/store"
 )
 
-// above follows which filters are past their error rate: that err more often than was
+// pastRate follows which filters are past their error rate: that err more often than was
 // asked for when they were made. It tells of each once, when it gets there.
-type above struct {
+type pastRate struct {
 	mu     sync.Mutex
 	names  map[string]bool // as of the last look
 	began  bool            // there was a look
@@ -18,21 +18,21 @@ type above struct {
 	took   time.Duration
 }
 
-// aboveTold is how many filters one look tells of by name.
-const aboveTold = 10
+// pastRateTold is how many filters one look tells of by name.
+const pastRateTold = 10
 
 // count returns how many filters were past their error rate at the last look.
-func (a *above) count() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.names)
+func (r *pastRate) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.names)
 }
 
 // keep looks at filters that were changed since the last look, if that is some time ago.
-func (a *above) keep(s *Server, now time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if since := now.Sub(a.looked); a.began && since >= 0 && since < max(lookEvery, lookShare*a.took) {
+func (r *pastRate) keep(s *Server, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if since := now.Sub(r.looked); r.began && since >= 0 && since < max(lookEvery, lookShare*r.took) {
 		return
 	}
 	begin := time.Now()
@@ -40,7 +40,7 @@ func (a *above) keep(s *Server, now time.Time) {
 	present, crossed := map[string]bool{}, 0
 	for name, v := range s.store.Names() {
 		f, ok := v.(store.Filter)
-		if !ok || a.began && v.LSN() <= a.upTo && !a.names[name] {
+		if !ok || r.began && v.LSN() <= r.upTo && !r.names[name] {
 			continue
 		}
 		i := f.Info()
@@ -48,18 +48,18 @@ func (a *above) keep(s *Server, now time.Time) {
 			continue
 		}
 		present[name] = true
-		if a.names[name] {
+		if r.names[name] {
 			continue
 		}
-		if crossed++; crossed <= aboveTold {
+		if crossed++; crossed <= pastRateTold {
 			s.event(Warning, "a filter is past its error rate: it has more keys than it was made for", "filter", name,
 				"error_rate", i.ErrorRateNow, "asked", i.ErrorRate, "keys", i.Added, "capacity", i.Capacity)
 		}
 	}
-	if crossed > aboveTold {
-		s.event(Warning, "more filters are past their error rate", "filters", crossed-aboveTold)
+	if crossed > pastRateTold {
+		s.event(Warning, "more filters are past their error rate", "filters", crossed-pastRateTold)
 	}
-	a.names, a.began, a.upTo, a.looked, a.took = present, true, upTo, now, time.Since(begin)
+	r.names, r.began, r.upTo, r.looked, r.took = present, true, upTo, now, time.Since(begin)
 }
 
 // errorsOf says how often the Bloom filter of a name errs; nil if there is none.
