@@ -140,9 +140,6 @@ func (w *httpSide) guard(slots *fair.Places, serve func(*request)) http.Handler 
 			r.fail(http.StatusServiceUnavailable, fmt.Sprintf("%d requests are being worked on; try again", slots.Len()))
 			return
 		}
-		if i, ok := r.speaker.(*inside); ok {
-			i.until(in.Context())
-		}
 		defer place.Leave()
 		r.budget = w.server.buffers.Holder(nil, guest.Evict)
 		defer r.budget.Close()

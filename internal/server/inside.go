@@ -24,10 +24,11 @@ func (s *Server) newInside(u *user) *inside {
 	return &inside{c}
 }
 
-// until has commands stop when ctx ends.
-func (i *inside) until(ctx context.Context) {
+// until has commands stop when ctx ends, and returns i.
+func (i *inside) until(ctx context.Context) *inside {
 	i.conn.life = ctx
 	i.conn.work = i.conn.server.store.NewWork(ctx)
+	return i
 }
 
 // ask runs one command and returns its reply, once what it shows is durable.
@@ -45,7 +46,7 @@ func (i *inside) ask(args ...[]byte) (resp.Value, error) {
 }
 
 // speaker returns who speaks with a name and a password, or without them, or why
-// nobody does.
+// nobody does. What it runs is stopped when the request ends.
 func (s *Server) speaker(r *http.Request, name, password string, given bool) (speaker, error) {
 	from := s.placeOfRequest(r)
 	if given {
@@ -53,7 +54,7 @@ func (s *Server) speaker(r *http.Request, name, password string, given bool) (sp
 		if err != nil {
 			return nil, err
 		}
-		return s.newInside(u), nil
+		return s.newInside(u).until(r.Context()), nil
 	}
 	switch {
 	case !s.acl.open():
@@ -62,5 +63,5 @@ func (s *Server) speaker(r *http.Request, name, password string, given bool) (sp
 		s.noteFar(r.RemoteAddr)
 		return nil, errFar
 	}
-	return s.newInside(s.acl.nobody), nil
+	return s.newInside(s.acl.nobody).until(r.Context()), nil
 }
