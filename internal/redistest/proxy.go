@@ -97,9 +97,9 @@ func (p *Proxy) accept() {
 		p.mu.Lock()
 		if err != nil || p.faults.Refuse || p.closed {
 			p.mu.Unlock()
-			_ = client.Close() // the other end is told by the end of the connection
+			_ = client.Close() // only the end of the connection matters
 			if engine != nil {
-				_ = engine.Close() // the other end is told by the end of the connection
+				_ = engine.Close() // only the end of the connection matters
 			}
 			continue
 		}
@@ -111,7 +111,7 @@ func (p *Proxy) accept() {
 
 // pass carries one connection until either end or a fault closes it.
 func (p *Proxy) pass(client, engine net.Conn) {
-	closeBoth := func() { _, _ = client.Close(), engine.Close() } // the other end is told by the end of the connection
+	closeBoth := func() { _, _ = client.Close(), engine.Close() } // only the end of the connection matters
 	var requests sync.WaitGroup
 	requests.Go(func() {
 		defer closeBoth()

@@ -35,7 +35,7 @@ func bfMerge(c *call) {
 }
 
 // filters returns the filters of the given names that there are. It writes the
-// error and reports false if a name stands for something else. A filter that is named
+// error and reports false if a name is that of another value. A filter that is named
 // several times counts once.
 func (c *call) filters(names [][]byte) (filters []store.Filter, missing, ok bool) {
 	known := map[store.Filter]bool{}

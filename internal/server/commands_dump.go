@@ -23,12 +23,12 @@ var dumpCommands = section("generic", nil, []command{
 
 const dumpTooLarge = "ERR the value is too large for one string: use SCANDUMP of its family, or a backup"
 
-// dumpSlack is more than what stands around a string in a reply.
+// dumpSlack is more than the bytes before and after a string in a reply.
 const dumpSlack = 64
 
 func dump(c *call) {
-	// Nobody could send it back, it stands in memory more than once, and a client for
-	// which more than the limit of output waits would be dropped.
+	// A larger string could not be sent back, would be in memory more than once, and its
+	// client would be dropped for the limit of output.
 	most := min(c.server.config.Limits.Command.Bulk, c.server.config.Limits.Output-dumpSlack)
 	if v := c.look(c.args[1]); v != nil && int64(v.Bytes()) > int64(most) {
 		c.out.Error(dumpTooLarge)

@@ -10,9 +10,9 @@ import (
 	"seen/internal/fair"
 )
 
-// A server that clients can use without a password serves its own machine only,
-// whoever has taken the password away and when: every connection is looked at, and on
-// every command of one that has not logged in.
+// A server that clients can use without a password serves its own machine only. The
+// password can be taken away at any time, so this is checked for every connection, and
+// for every command of one that has not logged in.
 
 // peer is where a client is.
 type peer struct {

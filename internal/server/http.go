@@ -271,7 +271,7 @@ func (r *request) reply(status int, body any) {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
 	}
 	r.header(status)
-	_, _ = r.out.Write(append(b, '\n')) // if the client has gone, there is nobody to tell
+	_, _ = r.out.Write(append(b, '\n')) // the client may have gone
 }
 
 func (r *request) header(status int) {
@@ -286,5 +286,5 @@ func plain(out http.ResponseWriter, status int, text string) {
 	out.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	out.Header().Set("X-Content-Type-Options", "nosniff")
 	out.WriteHeader(status)
-	_, _ = out.Write([]byte(text + "\n")) // if the client has gone, there is nobody to tell
+	_, _ = out.Write([]byte(text + "\n")) // the client may have gone
 }

@@ -191,5 +191,5 @@ func (r *request) answer(name string, answers []bool) {
 	out = strconv.AppendInt(out, int64(yes), 10)
 	out = append(out, "}\n"...)
 	r.header(http.StatusOK)
-	_, _ = r.out.Write(out) // if the client has gone, there is nobody to tell
+	_, _ = r.out.Write(out) // the client may have gone
 }

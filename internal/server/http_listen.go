@@ -231,7 +231,7 @@ type webGuest struct {
 	conn   *webConn // nil in a test without connections
 }
 
-// guestOf returns who stands for a request.
+// guestOf returns a request as a guest that has a place.
 func (s *Server) guestOf(out http.ResponseWriter, r *http.Request) *webGuest {
 	c, _ := r.Context().Value(webConnKey{}).(*webConn)
 	return &webGuest{s, out, c}
@@ -251,7 +251,7 @@ func (g *webGuest) Known() bool { return true }
 // Evict has reading and writing fail, so that the request ends.
 func (g *webGuest) Evict() {
 	past, control := time.Unix(1, 0), http.NewResponseController(g.out)
-	if control.SetReadDeadline(past) != nil || g.conn != nil && g.conn.writing.Load() != 0 { // if the client has gone, there is nobody to tell
+	if control.SetReadDeadline(past) != nil || g.conn != nil && g.conn.writing.Load() != 0 { // the client may have gone
 		_ = control.SetWriteDeadline(past) // a recorder in a test has none
 	}
 }

@@ -49,7 +49,7 @@ type logins struct {
 	suspect  int // of running: for addresses with failures
 }
 
-// digest stands for a name and a password.
+// digest identifies a name and a password.
 type digest [sha256.Size]byte
 
 // verified is a user whose password was right, and where from.
@@ -98,7 +98,7 @@ func newLogins(now func() time.Time) *logins {
 	return l
 }
 
-// digest returns what stands for a name and a password.
+// digest returns the digest of a name and a password.
 func (l *logins) digest(name string, password []byte) (d digest) {
 	m := hmac.New(sha256.New, l.key[:])
 	m.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(name))))
@@ -168,7 +168,7 @@ func (l *logins) decide(ctx context.Context, d digest, from string, try func() *
 }
 
 // abandon takes back a caller of a trial. One that has not begun is dropped with its
-// last caller, so that who asks and goes away keeps no place before others.
+// last caller, so that clients that go away keep no place before others.
 func (l *logins) abandon(t *trial, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

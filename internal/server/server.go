@@ -210,13 +210,12 @@ func (s *Server) welcome(socket net.Conn, config *tls.Config) {
 		c.socket = c.tls
 	}
 	if err := s.clients.add(c, s.config.Now()); err != nil {
-		// The socket is new: so few bytes fit into its buffer. If the client has
-		// gone, there is nobody to tell.
+		// The socket is new: so few bytes fit into its buffer.
 		text := "-ERR max number of clients reached\r\n"
 		if err == fair.ErrAddress {
 			text = "-ERR max number of clients of one address reached\r\n"
 		}
-		_, _ = c.outlet.Write([]byte(text)) // if the client has gone, there is nobody to tell
+		_, _ = c.outlet.Write([]byte(text)) // the client may have gone
 		c.cut()
 		return
 	}
