@@ -235,6 +235,7 @@ func TestUnfinishedCommandsShareMemory(t *testing.T) {
 	if v := other.do("ECHO", text); v.Text != text {
 		t.Fatalf("%.100s", v)
 	}
+	eventually(t, "the end of a connection", func() bool { return s.clients.count() == 2 })
 	dropped := 0
 	for _, c := range large {
 		if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
