@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"seen/internal/store"
@@ -10,6 +11,7 @@ import (
 // pastRate follows which filters are past their error rate: that err more often than was
 // asked for when they were made. It tells of each once, when it gets there.
 type pastRate struct {
+	past   atomic.Int64 // filters, as of the last look
 	mu     sync.Mutex
 	names  map[string]bool // as of the last look
 	began  bool            // there was a look
@@ -21,12 +23,9 @@ type pastRate struct {
 // pastRateTold is how many filters one look tells of by name.
 const pastRateTold = 10
 
-// count returns how many filters were past their error rate at the last look.
-func (r *pastRate) count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.names)
-}
+// count returns how many filters were past their error rate at the last look. It does not
+// wait for the next, which may take seconds where there are millions of filters.
+func (r *pastRate) count() int { return int(r.past.Load()) }
 
 // keep looks at filters that were changed since the last look, if that is some time ago.
 func (r *pastRate) keep(s *Server, now time.Time) {
@@ -59,6 +58,7 @@ func (r *pastRate) keep(s *Server, now time.Time) {
 	if crossed > pastRateTold {
 		s.event(Warning, "more filters are past their error rate", "filters", crossed-pastRateTold)
 	}
+	r.past.Store(int64(len(present)))
 	r.names, r.began, r.upTo, r.looked, r.took = present, true, upTo, now, time.Since(begin)
 }
 
