@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,6 +25,9 @@ func TestAddHas(t *testing.T) {
 	f, _, err := s.CreateBloom([]byte("a"), BloomConfig{ErrorRate: 0.001, Capacity: 100, Expansion: 2})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if rate := f.Info().ErrorRateNow; rate != 0 || math.Signbit(rate) {
+		t.Errorf("error rate of an empty filter: %v, want 0", rate) // not -0, which JSON would show
 	}
 	keys := testKeys("k", 10000)
 	added := make([]bool, len(keys))

@@ -144,7 +144,7 @@ func (i *FilterInfo) sum(rates []float64) {
 		ones += float64(l.Bits) * l.Fill
 		no += math.Log1p(-min(rates[n], 1))
 	}
-	i.ErrorRateNow = -math.Expm1(no)
+	i.ErrorRateNow = 0 - math.Expm1(no) // a minus sign would make -0 of 0
 	if bits > 0 {
 		i.Fill = ones / bits
 	}
