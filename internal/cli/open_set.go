@@ -154,17 +154,23 @@ func (a *app) openStream(name string, flags *foreignFlags, r *recordFlags, inspe
 	return text(), checkText(name, head[:min(len(head), textHead)], r)
 }
 
-// readRest returns head and all that follows it.
+// readRest returns head and all that follows it. It keeps the pieces until it knows their
+// length: a buffer that doubles takes four times the memory of what is in it.
 func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
-	all := bytes.NewBuffer(head)
-	if _, err := all.ReadFrom(io.LimitReader(content, unpackedMost-int64(len(head))+1)); err != nil {
-		return nil, err
+	pieces, length := [][]byte{head}, len(head)
+	for n := unpackedHead; n == unpackedHead && length <= unpackedMost; length += n {
+		piece := make([]byte, unpackedHead)
+		var err error
+		if n, err = fill(piece, content); err != nil {
+			return nil, err
+		}
+		pieces = append(pieces, piece[:n])
 	}
-	if all.Len() > unpackedMost {
+	if length > unpackedMost {
 		return nil, fmt.Errorf("%s may be a filter and unpacks to more than %s, the limit for sets that are compressed or come through a pipe; write it to a file first, as with gzip -d",
 			name, formatBytes(unpackedMost))
 	}
-	return all.Bytes(), nil
+	return slices.Concat(pieces...), nil
 }
 
 // unpack returns what is in a file or stream, however often it is compressed.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -334,6 +335,30 @@ func TestNoteOfUnpackedSets(t *testing.T) {
 			if got := said.String(); got != want && !quiet || quiet && got != "" {
 				t.Errorf("%d bytes, quiet %t: said %q, want %q", unpacked, quiet, got, want)
 			}
+		}
+	}
+}
+
+// TestReadRest: a stream is read whole or refused as too long, in little more memory than
+// it takes.
+func TestReadRest(t *testing.T) {
+	allocated := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for _, rest := range []int{0, 1, unpackedHead - 1, unpackedHead, unpackedHead + 1, 4*unpackedHead + 5} {
+		content := bytes.Repeat([]byte("0123456"), rest/7+1)[:rest]
+		var all []byte
+		var err error
+		used := allocated(func() { all, err = readRest("set", []byte("head"), bytes.NewReader(content)) })
+		if err != nil || string(all[:4]) != "head" || !bytes.Equal(all[4:], content) {
+			t.Errorf("%d bytes after the head: %d bytes in all, error %v", rest, len(all), err)
+		}
+		if most := uint64(2*rest + 3*unpackedHead/2); used > most {
+			t.Errorf("%d bytes after the head: %d bytes allocated, want at most %d", rest, used, most)
 		}
 	}
 }
