@@ -241,7 +241,7 @@ itself, see --scrub of "seen serve"; to check more, verify a backup of it.`,
   seen verify /var/backups/seen/2026-11-21
   seen verify --json /var/lib/seen | jq -r '.[].damage[]?.filter'`,
 		Args: arguments(1, anyMore, "SET or DIR"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if rebuild {
 				for _, name := range args {
 					if err := bloomfile.Rebuild(name); err != nil {
@@ -249,7 +249,7 @@ itself, see --scrub of "seen serve"; to check more, verify a backup of it.`,
 					}
 				}
 			}
-			return a.verify(args, &foreign, asJSON, quiet)
+			return a.verify(cmd, args, &foreign, asJSON, quiet)
 		},
 	}
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first make the checksums of interrupted files anew")
@@ -259,9 +259,9 @@ itself, see --scrub of "seen serve"; to check more, verify a backup of it.`,
 	return cmd
 }
 
-func (a *app) verify(names []string, flags *foreignFlags, asJSON, quiet bool) error {
+func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, asJSON, quiet bool) error {
 	reports := make([]verifyReport, 0, len(names))
-	damaged := false
+	damaged, unread := false, false
 	for _, name := range names {
 		r := verifyReport{Set: name}
 		var problems []error
@@ -271,8 +271,15 @@ func (a *app) verify(names []string, flags *foreignFlags, asJSON, quiet bool) er
 		} else {
 			problems, err = a.checkFile(name, flags)
 		}
-		if err != nil {
-			return err
+		switch {
+		case err != nil && a.ctx.Err() != nil:
+			return err // interrupted
+		case err != nil: // the others are verified nevertheless
+			a.sayError(cmd, err)
+			unread = true
+			r.Errors = []string{err.Error()}
+			reports = append(reports, r)
+			continue
 		}
 		for _, p := range problems {
 			r.Errors = append(r.Errors, p.Error())
@@ -291,7 +298,10 @@ func (a *app) verify(names []string, flags *foreignFlags, asJSON, quiet bool) er
 			return err
 		}
 	}
-	if damaged {
+	switch {
+	case unread:
+		return &exitError{code: ExitError}
+	case damaged:
 		return errNo
 	}
 	return nil
