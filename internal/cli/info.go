@@ -228,6 +228,7 @@ type setState struct {
 	Collisions  *float64        `json:"expected_collisions,omitempty"`
 	Stuck       *uint64         `json:"stuck_counters,omitempty"`
 	uncounted   bool            // the file does not say how many keys were added
+	unit        string          // what m counts in a sketch
 }
 
 // estimateReport is an estimate with its standard error.
@@ -336,6 +337,8 @@ func (s *setState) rows(t table, indent string) {
 		unit = fmt.Sprintf("slots of %d bits", 8*s.Bytes/s.M)
 	case s.Exact:
 		unit = "fingerprints of 64 bits"
+	case s.unit != "":
+		unit = s.unit
 	}
 	if s.M > 0 {
 		t.row(indent+"m", "%s %s, %s", comma(s.M), unit, formatBytes(s.Bytes))

@@ -68,6 +68,13 @@ type layerReport struct {
 	Rate       float64 `json:"error_rate"`
 }
 
+// sketchUnits is what a part of a sketch has m of, unless these are counters.
+var sketchUnits = map[frame.Kind]string{
+	frame.KindFingerprints: "fingerprints of 64 bits",
+	frame.KindRegisters:    "registers",
+	frame.KindBytes:        "buckets",
+}
+
 // newInfoReport takes what the header tells.
 func newInfoReport(name string, i bloomfile.Info, h *frame.Header) *infoReport {
 	r := &infoReport{
@@ -90,6 +97,9 @@ func newInfoReport(name string, i bloomfile.Info, h *frame.Header) *infoReport {
 		r.Bytes += p.Length
 	}
 	r.Warnings = pastCapacity(r.Added, r.Capacity)
+	if h.Type.Sketch() {
+		r.uncounted, r.unit = true, sketchUnits[h.Parts[0].Kind]
+	}
 	switch h.Type {
 	case frame.TypeWindow:
 		r.Window = windowOf(h)
