@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -13,25 +12,7 @@ import (
 	"seen/cluster"
 	"seen/internal/filtertest"
 	"seen/internal/redistest"
-	"seen/internal/redisurl"
 )
-
-// numbered is the lines from 1 to n.
-func numbered(n int) string {
-	var b strings.Builder
-	for i := 1; i <= n; i++ {
-		fmt.Fprintln(&b, i)
-	}
-	return b.String()
-}
-
-// runWith runs the command in this process.
-func runWith(t *testing.T, input string, args ...string) (code int, out, said string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = Run(t.Context(), Env{Args: args, Stdin: strings.NewReader(input), Stdout: &stdout, Stderr: &stderr})
-	return code, stdout.String(), stderr.String()
-}
 
 // isRefusal is how an engine refuses a command, or where to go to a client that it does
 // not tell the nodes.
@@ -87,7 +68,7 @@ func TestFleetWithoutACommand(t *testing.T) {
 }
 
 func testLacking(t *testing.T, cases []lacking) {
-	input := numbered(lackingLines)
+	input := numbers(lackingLines)
 	for engine, servers := range lackingEngines(t) {
 		set := func(rules string) {
 			for _, s := range servers {
@@ -96,15 +77,7 @@ func testLacking(t *testing.T, cases []lacking) {
 				}
 			}
 		}
-		at, err := redisurl.Parse("redis://" + servers[0].Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		admin, err := at.Dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer admin.Close()
+		_, admin := dial(t, servers[0].Addr())
 		for _, c := range cases {
 			if c.engine != engine {
 				continue
@@ -131,7 +104,7 @@ func (c lacking) test(t *testing.T, addr, input string, comparisons int, admin c
 		t.Fatal(err)
 	}
 
-	code, out, said := runWith(t, input, uniq...)
+	code, out, said := run(input, uniq...)
 	printed := strings.Fields(out)
 	whole := lackingLines // lines of which all that are new must be printed
 	switch {
@@ -172,7 +145,7 @@ func (c lacking) test(t *testing.T, addr, input string, comparisons int, admin c
 	}
 
 	// The filter itself, as an administrator sees it.
-	if code, text, said := runWith(t, "", "info", "--json", url+"/"+name); code == ExitOK {
+	if code, text, said := run("", "info", "--json", url+"/"+name); code == ExitOK {
 		var info struct {
 			Rate  float64 `json:"error_rate"`
 			Asked float64 `json:"asked_error_rate"`
@@ -187,19 +160,19 @@ func (c lacking) test(t *testing.T, addr, input string, comparisons int, admin c
 		t.Errorf("info: exit code %d: %s", code, said)
 	}
 
-	// Whoever is refused says so, and answers as an administrator's run does.
+	// A run that is refused says so; others answer as an administrator's does.
 	for _, question := range [][]string{
 		{"filter"}, {"filter", "-v"}, {"info"}, {"check"}, {"add"}, {"clear"}, {"clear", "--drop"},
 	} {
 		input := "1\n5\n1000000007\n"
-		code, out, said := runWith(t, input, append(question, asLacking...)...)
+		code, out, said := run(input, append(question, asLacking...)...)
 		switch {
 		case code == ExitError || code == ExitLimit:
 			if !isRefusal.MatchString(said) && !strings.Contains(said, "full") && !strings.Contains(said, "no such filter") {
 				t.Errorf("%v: exit code %d: %s", question, code, said)
 			}
 		case question[0] == "filter" || question[0] == "check":
-			_, want, _ := runWith(t, input, append(question, "--redis", url, "--name", name)...)
+			_, want, _ := run(input, append(question, "--redis", url, "--name", name)...)
 			if out != want {
 				t.Errorf("%v: %q; an administrator gets %q", question, out, want)
 			}

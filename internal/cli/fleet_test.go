@@ -20,6 +20,21 @@ import (
 	"seen/internal/redisurl"
 )
 
+// dial connects to an engine or server until the test ends.
+func dial(t *testing.T, addr string) (redisurl.Address, cluster.Engine) {
+	t.Helper()
+	at, err := redisurl.Parse("redis://" + addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := at.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return at, client
+}
+
 // fleetProcess is a run of the command in a process of its own.
 type fleetProcess struct {
 	*exec.Cmd
@@ -250,15 +265,7 @@ func TestFleetEndsWhileItWaits(t *testing.T) {
 
 // A filter that its maker has bounded ends the run with the code for limits.
 func TestFleetFull(t *testing.T) {
-	at, err := redisurl.Parse("redis://" + lab.Server(t).Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := at.Dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	at, client := dial(t, lab.Server(t).Addr())
 	if _, err := cluster.Open(t.Context(), client, t.Name(), cluster.Config{Capacity: 2000, ErrorRate: 1e-6, Fixed: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -277,15 +284,7 @@ func TestFleetFull(t *testing.T) {
 // limit are not undecided.
 func TestFleetServerFull(t *testing.T) {
 	server := startServed(t, t.TempDir())
-	at, err := redisurl.Parse("redis://" + server.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := at.Dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	_, client := dial(t, server.addr)
 	if _, err := cluster.OpenServer(t.Context(), client, "full", cluster.ServerConfig{Capacity: 5, ErrorRate: 1e-6, Fixed: true}); err != nil {
 		t.Fatal(err)
 	}

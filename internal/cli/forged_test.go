@@ -60,7 +60,7 @@ func TestForgedLines(t *testing.T) {
 		{"text set", []string{"filter", "-q", "-v", "--format", "lines", "--set", set}, all, strings.TrimPrefix(all, half), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, got, said := runWith(t, c.input, c.args...)
+			code, got, said := run(c.input, c.args...)
 			if got != c.want || code != ExitOK {
 				t.Errorf("%q: exit code %d, %d lines instead of %d; %s", c.args, code, strings.Count(got, "\n"), strings.Count(c.want, "\n"), said)
 			}
@@ -70,7 +70,7 @@ func TestForgedLines(t *testing.T) {
 					args[i] = fresh("public.seen")
 				}
 			}
-			if _, got, said := runWith(t, c.input, args...); got != c.shows {
+			if _, got, said := run(c.input, args...); got != c.shows {
 				t.Errorf("%q: %d lines, want %d: the lines do not collide, and the test shows nothing; %s", args, strings.Count(got, "\n"), strings.Count(c.shows, "\n"), said)
 			}
 		})
@@ -82,12 +82,12 @@ func TestStateKeepsItsKey(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "s.seen")
 	for i, want := range []string{"a\nb\n", "c\n", ""} {
 		input := []string{"a\nb\na\n", "b\nc\na\n", "c\nb\na\n"}[i]
-		if code, got, _ := runWith(t, input, "uniq", "-q", "--state", state); got != want || code != ExitOK {
+		if code, got, _ := run(input, "uniq", "-q", "--state", state); got != want || code != ExitOK {
 			t.Errorf("run %d prints %q with exit code %d, want %q", i, got, code, want)
 		}
 	}
 	for _, args := range [][]string{{"--seed", "0"}, {"--seed", "7"}, {"--secret", filepath.Join(t.TempDir(), "new")}} {
-		if code, got, said := runWith(t, "d\n", append([]string{"uniq", "-q", "--state", state}, args...)...); code != ExitError || !strings.Contains(said, "was made with hash nh") && !strings.Contains(said, "no such file") {
+		if code, got, said := run("d\n", append([]string{"uniq", "-q", "--state", state}, args...)...); code != ExitError || !strings.Contains(said, "was made with hash nh") && !strings.Contains(said, "no such file") {
 			t.Errorf("%q with a state that has a random key: exit code %d, %q, %s", args, code, got, said)
 		}
 	}
@@ -104,12 +104,12 @@ func TestOldStateKeepsItsHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"-q"}, {"-q", "--seed", "0"}} {
-		code, got, said := runWith(t, "golden 0\ngolden 499\nnew"+args[len(args)-1]+"\n", append([]string{"uniq", "--state", state}, args...)...)
+		code, got, said := run("golden 0\ngolden 499\nnew"+args[len(args)-1]+"\n", append([]string{"uniq", "--state", state}, args...)...)
 		if want := "new" + args[len(args)-1] + "\n"; got != want || code != ExitOK {
 			t.Errorf("%q: %q with exit code %d, want %q; %s", args, got, code, want, said)
 		}
 	}
-	if _, got, _ := runWith(t, "", "info", "--json", state); !strings.Contains(got, `"algorithm": "xxh3"`) {
+	if _, got, _ := run("", "info", "--json", state); !strings.Contains(got, `"algorithm": "xxh3"`) {
 		t.Errorf("the state has another hash now: %s", got)
 	}
 }

@@ -5,22 +5,13 @@ import (
 	"testing"
 
 	"seen/cluster"
-	"seen/internal/redisurl"
 )
 
 // A filter in Redis that is past its error rate, for whatever reason, is told by every
 // command that uses it, with the exit code for limits; one at its capacity is not.
 func TestFleetPastItsRate(t *testing.T) {
 	server := lab.Server(t)
-	at, err := redisurl.Parse("redis://" + server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := at.Dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	at, client := dial(t, server.Addr())
 	in := []string{"--redis", at.String(), "--name", t.Name()}
 	for _, capacity := range []uint64{20, 1000} {
 		if err := cluster.Drop(t.Context(), client, t.Name()); err != nil {
@@ -30,7 +21,7 @@ func TestFleetPastItsRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if code, _, said := runWith(t, numbered(int(capacity)), append([]string{"uniq"}, in...)...); code != ExitOK {
+		if code, _, said := run(numbers(int(capacity)), append([]string{"uniq"}, in...)...); code != ExitOK {
 			t.Errorf("at its capacity of %d: exit code %d: %s", capacity, code, said)
 		}
 		st, err := f.Stats(t.Context())
@@ -48,12 +39,12 @@ func TestFleetPastItsRate(t *testing.T) {
 			}
 		}
 		for _, args := range [][]string{{"uniq"}, {"add"}, {"add", "--json"}, {"count"}, {"count", "--json"}, {"filter"}, {"filter", "-v"}, {"check"}, {"info"}, {"info", "--json"}} {
-			code, _, said := runWith(t, "1\n2\n", append(args, in...)...)
+			code, _, said := run("1\n2\n", append(args, in...)...)
 			if code != ExitLimit || !strings.Contains(said, t.Name()+" is past its error rate: it takes a key for seen wrongly with probability 0.") {
 				t.Errorf("%v: exit code %d: %s", args, code, said)
 			}
 		}
-		code, _, said := runWith(t, "", "info", at.String()+"/"+t.Name())
+		code, _, said := run("", "info", at.String()+"/"+t.Name())
 		if code != ExitLimit || !strings.Contains(said, "past its error rate") {
 			t.Errorf("info: exit code %d: %s", code, said)
 		}

@@ -21,7 +21,7 @@ func numbers(n int) string {
 // uniqReportOf runs uniq with --stats=json and returns its report and what it said besides.
 func uniqReportOf(t *testing.T, input string, args ...string) (uniqReport, string) {
 	t.Helper()
-	code, _, said := runWith(t, input, append([]string{"uniq", "--stats=json"}, args...)...)
+	code, _, said := run(input, append([]string{"uniq", "--stats=json"}, args...)...)
 	at, end := strings.Index(said, "{"), strings.LastIndex(said, "}")
 	if at < 0 || code != ExitOK && code != ExitLimit {
 		t.Fatalf("%q: exit code %d, %s", args, code, said)
