@@ -90,7 +90,7 @@ func TestMemoryOfOldState(t *testing.T) {
 	if _, said := uniqReportOf(t, "x\n", "-m", "1MiB", "--state", state); strings.Contains(said, "note") {
 		t.Errorf("a state within its memory: %s", said)
 	}
-	if _, said := uniqReportOf(t, "y\n", "-m", "128KiB", "--state", state); !strings.Contains(said, "takes more than the memory of -m 128KiB after 100,00") {
+	if _, said := uniqReportOf(t, "y\n", "-m", "128KiB", "--state", state); !strings.Contains(said, "takes more than -m 128KiB after 100,00") {
 		t.Errorf("a state past its memory: %s", said)
 	}
 }
