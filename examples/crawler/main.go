@@ -117,7 +117,7 @@ func (s *settings) crawl(ctx context.Context, stdout, stderr io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) // a folder that stays says so by itself
+	defer os.RemoveAll(dir) // best effort: it is a temporary folder
 	if s.filter == "" {
 		fmt.Fprintln(stderr, "crawler: building and starting a seen serve for the filter")
 		if s.filter, err = startServer(ctx, dir); err != nil {

@@ -165,7 +165,7 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // a lock file that is left behind stops nobody
+	defer lock.Close() // a lock file that is left behind does no harm
 	in, config, err := b.records.open(a, files)
 	if err != nil {
 		return err

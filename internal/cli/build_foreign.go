@@ -49,7 +49,7 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // a lock file that is left behind stops nobody
+	defer lock.Close() // a lock file that is left behind does no harm
 	f := &foreignFill{app: a, cmd: cmd, flags: b, rateGiven: cmd.Flags().Changed("error-rate")}
 	if b.capacity != 0 {
 		err = f.directly(files, uint64(b.capacity))

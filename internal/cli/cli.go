@@ -162,7 +162,7 @@ builds, merges and inspects Bloom filters.`,
 				return usagef("there is no subcommand %q", args[0])
 			}
 			cmd.SetOut(a.env.Stderr)
-			_ = cmd.Help() // it goes to standard error: there is nobody left to tell
+			_ = cmd.Help() // there is no place to report that standard error failed
 			return &exitError{code: ExitError}
 		},
 		Args: cobra.ArbitraryArgs,

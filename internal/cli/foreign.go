@@ -20,7 +20,7 @@ type foreignFlags struct {
 	format     formatValue
 	must       []string
 	allowEmpty bool
-	login      *fleetFlags // who asks a running engine; nil: whom address and environment name
+	login      *fleetFlags // the log-in to a running engine; nil: that of its address and the environment
 }
 
 func (f *foreignFlags) register(cmd *cobra.Command) {

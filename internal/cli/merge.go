@@ -62,7 +62,7 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // a lock file that is left behind stops nobody
+	defer lock.Close() // a lock file that is left behind does no harm
 	all, err := a.unite(names, &m.foreign)
 	if errors.Is(err, bloom.ErrFull) {
 		return &exitError{ExitLimit, err}

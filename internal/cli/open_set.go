@@ -26,7 +26,7 @@ const (
 	foreignSet
 )
 
-// openedSet is a set of which it is known what it is.
+// openedSet is a set whose kind is known.
 type openedSet struct {
 	kind    kind
 	foreign *foreignFile // of a foreignSet
@@ -173,7 +173,8 @@ func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 	return slices.Concat(pieces...), nil
 }
 
-// unpack returns what is in a file or stream, however often it is compressed.
+// unpack returns what is in a file or stream that is compressed up to layersMost times, or
+// not at all.
 func (a *app) unpack(name string, r *recordFlags) (io.Reader, error) {
 	names, from, as := []string{name}, a.env.Stdin, a.stdinName
 	for range layersMost {

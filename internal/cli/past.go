@@ -30,8 +30,8 @@ func past(name string, st bloom.Stats) error {
 	return pastError(name, st.ErrorRate, st.AskedErrorRate, st.Added, st.Capacity)
 }
 
-// orPast returns err, or if a command has succeeded or said no what a check for the error
-// rate says; there is none if it is nil.
+// orPast returns err; for a command that succeeded or said no it returns the error of check,
+// if there is one. check is nil where there is nothing to check.
 func orPast(err error, check func() error) error {
 	if err != nil && err != errNo || check == nil {
 		return err
@@ -60,7 +60,7 @@ func pastFile(f *bloomfile.File, name string) error {
 	return past(name, st)
 }
 
-// pastForeign is past for a filter of another system.
+// past is past for a filter of another system.
 func (f *foreignFile) past() (err error) {
 	if f.size > cheapStats {
 		return nil

@@ -76,13 +76,13 @@ func (p *progress) loop() {
 			return
 		case <-p.signals:
 			if p.bar != nil {
-				_ = p.bar.Clear() // it goes to standard error: there is nobody left to tell
+				_ = p.bar.Clear() // there is no place to report that standard error failed
 			}
 			fmt.Fprintf(p.a.env.Stderr, "seen: %s\n", p.status())
 		case <-tick.C:
 			if p.bar != nil {
 				p.bar.Describe(p.describe())
-				_ = p.bar.Set64(p.in.Progress().Read) // it goes to standard error: there is nobody left to tell
+				_ = p.bar.Set64(p.in.Progress().Read) // there is no place to report that standard error failed
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (p *progress) stop() {
 	close(p.done)
 	p.ended.Wait()
 	if p.bar != nil {
-		_ = p.bar.Clear() // it goes to standard error: there is nobody left to tell
+		_ = p.bar.Clear() // there is no place to report that standard error failed
 	}
 }
 

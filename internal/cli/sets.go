@@ -244,7 +244,7 @@ func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // a lock file that is left behind stops nobody
+	defer lock.Close() // a lock file that is left behind does no harm
 	v, err := lock.Read(o)
 	if err != nil {
 		return compressedFile(name, err)

@@ -120,6 +120,6 @@ func (s *state) save(set bloom.Set) error {
 func (s *state) close() {
 	if s.lock != nil {
 		_ = s.settle()     // the run has ended with an error of its own, or saved since
-		_ = s.lock.Close() // a lock file that is left behind stops nobody
+		_ = s.lock.Close() // a lock file that is left behind does no harm
 	}
 }

@@ -15,8 +15,8 @@ const pipeSize = 1 << 20
 func widen(f *os.File) {
 	const setPipeSize = 1031 // F_SETPIPE_SZ, see fcntl(2)
 	if c, err := f.SyscallConn(); err == nil {
-		_ = c.Control(func(fd uintptr) { // a pipe of the usual size is slower, and nothing else
-			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeSize) // a pipe of the usual size is slower, and nothing else
+		_ = c.Control(func(fd uintptr) {
+			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeSize) // a pipe of the usual size is only slower
 		})
 	}
 }
