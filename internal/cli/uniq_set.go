@@ -34,7 +34,7 @@ func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (blo
 		return nil, err
 	}
 	if u.onFull.value == "rotate" {
-		return bloom.NewWindow(bloom.WindowConfig{SpanKeys: capacity, CountNew: true, ErrorRate: rate, Hash: hash})
+		return bloom.NewWindow(bloom.WindowConfig{SpanKeys: capacity, CountNew: true, Generations: int(first.of), ErrorRate: rate, Hash: hash})
 	}
 	return bloom.NewScalable(bloom.ScalableConfig{Capacity: capacity, ErrorRate: rate, Hash: hash})
 }
