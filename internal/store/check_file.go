@@ -56,26 +56,12 @@ func (f *files) check(ref fileRef, want *frame.Header, pace func(n int) error) (
 
 // checkFrame checks the file of a layer.
 func checkFrame(r io.Reader, size uint64, ref fileRef, want *frame.Header) error {
-	head := make([]byte, min(size, frame.PageSize))
-	if _, err := io.ReadFull(r, head); err != nil {
-		return err
-	}
-	h, err := frame.ParseHeader(head)
+	head, at, err := readHeader(r, size, want)
 	if err != nil {
 		return err
 	}
 	if st, err := frame.ParseState(head); err != nil || st.Mark != frame.MarkPristine {
 		return errors.Join(err, errors.New("it is marked as changed in place, which such a file never is"))
-	}
-	at, err := h.Layout()
-	if err != nil {
-		return err
-	}
-	if err := at.CheckSize(size); err != nil {
-		return err
-	}
-	if !alike(h, want) {
-		return errOtherFilter
 	}
 	chunk := make([]byte, frame.ChunkSize)
 	var sums []uint32

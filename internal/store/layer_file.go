@@ -30,23 +30,10 @@ func (l *layer) load(f *files, ref fileRef, want *frame.Header) error {
 }
 
 func (l *layer) loadFrom(file vfs.File, size uint64, ref fileRef, want *frame.Header) error {
-	head := make([]byte, min(size, frame.PageSize))
-	if _, err := io.ReadFull(io.NewSectionReader(file, 0, int64(size)), head); err != nil {
-		return err
-	}
-	h, err := frame.ParseHeader(head)
+	// Not its state: all that is loaded is compared with the checksums.
+	_, at, err := readHeader(file, size, want)
 	if err != nil {
 		return err
-	}
-	at, err := h.Layout()
-	if err != nil {
-		return err
-	}
-	if err := at.CheckSize(size); err != nil {
-		return err
-	}
-	if !alike(h, want) {
-		return errOtherFilter
 	}
 	body := l.bits()
 	sums, err := readChunks(file, &at, body)
@@ -61,6 +48,29 @@ func (l *layer) loadFrom(file vfs.File, size uint64, ref fileRef, want *frame.He
 		return err
 	}
 	return ref.compare(table)
+}
+
+// readHeader reads the header of the file of a layer, of which want is what the catalogue
+// says, and returns it with the layout that it describes.
+func readHeader(r io.Reader, size uint64, want *frame.Header) (head []byte, at frame.Layout, err error) {
+	head = make([]byte, min(size, frame.PageSize))
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, at, err
+	}
+	h, err := frame.ParseHeader(head)
+	if err != nil {
+		return nil, at, err
+	}
+	if at, err = h.Layout(); err != nil {
+		return nil, at, err
+	}
+	if err := at.CheckSize(size); err != nil {
+		return nil, at, err
+	}
+	if !alike(h, want) {
+		return nil, at, errOtherFilter
+	}
+	return head, at, nil
 }
 
 var errOtherFilter = errors.New("it holds another filter than the catalogue says")
