@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -47,8 +46,13 @@ func (l listed) compare(is checked) error {
 	return nil
 }
 
-func (b *backupList) has(name string) bool {
-	return slices.ContainsFunc(b.entries, func(l listed) bool { return l.name == name })
+// names returns the names of all files.
+func (b *backupList) names() map[string]bool {
+	names := map[string]bool{}
+	for _, l := range b.entries {
+		names[l.name] = true
+	}
+	return names
 }
 
 // append appends the contents of COMPLETE.

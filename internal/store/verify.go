@@ -326,11 +326,15 @@ func (v *verifier) compareList(all map[string]int64) {
 
 // findExtra lists the files that do not belong there.
 func (v *verifier) findExtra(all map[string]int64) {
+	var known map[string]bool
+	if v.list != nil {
+		known = v.list.names()
+	}
 	for file := range all {
 		dir, name := path.Split(file)
 		n, isValue := fileNumber(name)
 		switch {
-		case v.list != nil && v.list.has(file):
+		case known[file]:
 		case v.list == nil && dir == dbName+"/":
 		case v.list == nil && dir == filesName+"/" && isValue && v.found[n]:
 		case dir == "" && slices.Contains([]string{completeName, lockName, secretName, syncedName}, name):
