@@ -32,10 +32,7 @@ func (p privateFS) Unwrap() vfs.FS { return p.FS }
 // make makes an empty file, in the place of another one.
 func (p privateFS) make(name string) error {
 	for {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
-		if err == nil {
-			return f.Close()
-		}
+		err := makeNew(name)
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -61,10 +58,16 @@ func (p privateFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.
 
 // ensure makes a file unless it is there.
 func (p privateFS) ensure(name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
+	err := makeNew(name)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
+	return err
+}
+
+// makeNew makes an empty file where there is none.
+func makeNew(name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
 	if err != nil {
 		return err
 	}
