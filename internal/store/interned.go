@@ -26,8 +26,9 @@ func (n *interner[T]) get(v T) *T {
 	if n.places == nil || len(n.places) >= maxInterned {
 		n.places = map[T]*T{}
 	}
-	n.places[v] = &v
-	return &v
+	place := new(v) // not &v, which would put every v on the heap
+	n.places[v] = place
+	return place
 }
 
 var (
