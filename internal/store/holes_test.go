@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"seen/internal/frame"
+	"seen/internal/pages"
 )
 
 // anonymous returns the memory of this process that is no file, in bytes.
@@ -224,3 +227,60 @@ func TestHolesAreZeros(t *testing.T) {
 
 // always goes on.
 func always() error { return nil }
+
+// Holes of a file are not read at a start, and a byte that appears in one is noticed.
+func TestByteInHole(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := model{}
+	do(t, s, m, true, create("large", BloomConfig{ErrorRate: rare, Capacity: 1_000_000}), add("large", 0, 5))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, filesName, "*"))
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	b, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := vfs.Default.OpenReadWrite(names[0], writeCategory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	chunk := func(i int) []byte { return b[frame.PageSize+i*frame.ChunkSize:][:frame.ChunkSize] }
+	holes, zeros := 0, -1
+	for i := range (len(b) - frame.PageSize) / frame.ChunkSize {
+		start := uint64(frame.PageSize + i*frame.ChunkSize)
+		empty := pages.Zero(chunk(i))
+		if hole := isHole(f, start, start+frame.ChunkSize); hole && !empty {
+			t.Errorf("chunk %d has data and counts as a hole", i)
+		} else if hole {
+			holes++
+		}
+		if empty {
+			zeros = i
+		}
+	}
+	if zeros < 0 || runtime.GOOS == "linux" && holes == 0 {
+		t.Fatalf("there are %d holes, and %d is the last chunk of zeros", holes, zeros)
+	}
+	if s, err = Open(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	mustMatch(t, s, m)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{1}, int64(frame.PageSize+zeros*frame.ChunkSize+100)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), names[0]) {
+		t.Errorf("a byte in a hole was not noticed: %v, %v", s, err)
+	}
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -35,13 +36,12 @@ func (l *layer) loadFrom(file vfs.File, size uint64, ref fileRef, want *frame.He
 	if err != nil {
 		return err
 	}
-	body := l.bits()
-	sums, err := readChunks(file, &at, body)
-	if err != nil {
-		return err
-	}
 	table := make([]byte, at.Total-at.BodyEnd)
 	if _, err := file.ReadAt(table, int64(at.BodyEnd)); err != nil {
+		return err
+	}
+	sums, err := readChunks(file, &at, l.bits(), table)
+	if err != nil {
 		return err
 	}
 	if err := at.CompareTable(table, sums); err != nil {
@@ -87,8 +87,10 @@ func alike(h, want *frame.Header) bool {
 }
 
 // readChunks reads the body of a frame with one part into memory, by all cores, and
-// returns the checksums of its chunks.
-func readChunks(file vfs.File, at *frame.Layout, body []byte) ([]uint32, error) {
+// returns the checksums of its chunks. Chunks of zeros that are holes in the file are not
+// read: memory is zero. Where table, which may be damaged, does not have zeros, all is read,
+// so that a file system that is wrong about its holes does no harm.
+func readChunks(file vfs.File, at *frame.Layout, body, table []byte) ([]uint32, error) {
 	sums := make([]uint32, (at.BodyEnd-at.Header+frame.ChunkSize-1)/frame.ChunkSize)
 	var next atomic.Int64
 	var mu sync.Mutex
@@ -101,6 +103,11 @@ func readChunks(file vfs.File, at *frame.Layout, body []byte) ([]uint32, error) 
 				i := int(next.Add(1)) - 1
 				if i >= len(sums) {
 					return
+				}
+				want := binary.LittleEndian.Uint32(table[crc32.Size*i:])
+				if start, end := at.Chunk(uint64(i)); want == zeroChunk && end-start == frame.ChunkSize && isHole(file, start, end) {
+					sums[i] = zeroChunk
+					continue
 				}
 				var err error
 				if sums[i], err = readChunk(file, at, body, piece, uint64(i)); err != nil {
@@ -115,6 +122,9 @@ func readChunks(file vfs.File, at *frame.Layout, body []byte) ([]uint32, error) 
 	wg.Wait()
 	return sums, first
 }
+
+// zeroChunk is the checksum of a whole chunk of zeros.
+var zeroChunk = crc32.ChecksumIEEE(make([]byte, frame.ChunkSize))
 
 // readChunk reads one chunk by way of piece, so that zeros take no memory of body.
 // After the array comes the padding of the last.
