@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// gate lets commands in together, and what is to run alone one at a time. Who only
-// reads never waits because somebody waits to run alone: the door is shut for at most
-// a moment (see patience) until all that are inside are out. Commands that may take
-// long wait for who has waited before them, so that these get their turn.
+// gate lets commands in together, and callers that run alone one at a time. A short command
+// does not wait for a caller that still waits to run alone: the door is shut for at most a
+// moment at a time (see patience) until all commands inside are out. Commands that may take
+// long wait for callers that came before them, so that these get their turn.
 type gate struct {
 	// inside is the number of commands that were let in, to which shut is added while
 	// the door is shut.
 	inside atomic.Int64
 	empty  chan struct{} // told when the last one leaves while the door is shut
-	one    chan struct{} // has something in it while somebody waits to run alone, or does
+	one    chan struct{} // has an element while a caller waits to run alone, or runs
 
 	mu      sync.Mutex
 	opened  chan struct{}   // closed when the door opens; nil: it is open
-	awaited bool            // somebody waits to run alone, or does
-	alone   bool            // somebody runs alone
-	changes map[string]bool // the names whose values that changes; nil: any
+	awaited bool            // a caller waits to run alone, or runs
+	alone   bool            // a caller runs alone
+	changes map[string]bool // the names whose values it changes; nil: any
 	heavy   int             // commands inside that may take long
 	none    chan struct{}   // told when heavy becomes 0
 	queue   []queued        // those that wait to be let in
 }
 
-// queued is a command that takes long and waits for who runs alone.
+// queued is a command that may take long and waits for the caller that runs alone.
 type queued struct {
 	entry Entry
 	in    chan struct{} // closed when it is let in
@@ -36,7 +36,7 @@ type queued struct {
 
 const shut = -1 << 62
 
-// patience is how long the door is shut at a time while somebody is still inside, and
+// patience is how long the door is shut at a time while commands are still inside, and
 // openFor how long it is open after that at first.
 const (
 	patience = time.Millisecond
@@ -126,7 +126,7 @@ func (g *gate) leave(heavy bool) {
 	}
 }
 
-// tell wakes who waits at a channel with room for one, now or next.
+// tell wakes the receiver of a channel with room for one element, now or when it receives.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -134,9 +134,8 @@ func tell(c chan struct{}) {
 	}
 }
 
-// run calls do while nobody is inside but commands that do not depend on what it
-// changes: the values of some names, or, if changes is nil, any. It gives up when
-// stop is closed before.
+// run calls do while all commands inside do not depend on what it changes: the values of
+// some names, or, if changes is nil, any. It gives up if stop is closed before.
 func (g *gate) run(changes map[string]bool, stop <-chan struct{}, do func()) bool {
 	select {
 	case g.one <- struct{}{}:
@@ -215,7 +214,7 @@ func (g *gate) open() {
 	g.opened = nil
 }
 
-// end lets in all that have waited while somebody ran alone, before the next may.
+// end lets in all commands that waited for a caller to run alone, before the next one may.
 func (g *gate) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -236,7 +235,7 @@ func (g *gate) admit(may func(Entry) bool) {
 	})
 }
 
-// wanted reports whether somebody waits to run alone, or does.
+// wanted reports whether a caller waits to run alone, or runs.
 func (g *gate) wanted() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -30,7 +30,7 @@ type ground struct {
 // kept is what a name leads to.
 type kept struct {
 	os.FileInfo
-	still bool // nobody writes to it, so that its time and length stay too
+	still bool // it is never written to, so that its time and length stay too
 }
 
 // is reports whether a name still leads to it.

@@ -179,7 +179,7 @@ func (n *noting) note(id uint64, v Value) (note *recorded, used bool) {
 		}
 		note, used = new(recorded), true
 		if n.partial && !v.Created().After(n.at) {
-			note.traffic = traffic // when it came nobody knows
+			note.traffic = traffic // when it came is unknown
 		}
 	}
 	if n.present[id] = note; !large {

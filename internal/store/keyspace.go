@@ -148,8 +148,8 @@ func (s *Store) present(names ...[]byte) []value {
 }
 
 // lockSpace locks space and the mutexes of the values that pick returns then, which
-// must be different ones. While another has such a mutex, perhaps for long, it does
-// not keep space from those who are after other values.
+// must be different ones. While a long change has such a mutex, it leaves space to
+// changes of other values.
 func (s *Store) lockSpace(pick func() []value) []value {
 	const tries = 20 // where values change all the time, one of many is always busy
 	for try := 0; ; try++ {
@@ -188,8 +188,8 @@ func (s *Store) remove(v value) {
 	s.names.remove(v.head().name)
 }
 
-// drop deletes a value whose name is about to get another: until then who looks the
-// name up finds this one, as it was. space and the mutex of v are held.
+// drop deletes a value whose name is about to get another: until then a lookup of
+// the name finds this one, as it was. space and the mutex of v are held.
 func (s *Store) drop(v value) {
 	h := v.head()
 	at := s.log.append(opDelete, h.id, nil)

@@ -125,8 +125,8 @@ func explain(name string, err error) error {
 	return fmt.Errorf("store: %s cannot be used: %w; %s", name, err, advice)
 }
 
-// shareFolder sees to it that no server changes a data directory until unlock is
-// called; a directory that is in use is ErrLocked.
+// shareFolder keeps servers from changing a data directory until unlock is called; a
+// directory that is in use is ErrLocked.
 func shareFolder(fsys vfs.FS, dir string) (unlock func(), err error) {
 	name := fsys.PathJoin(dir, lockName)
 	if !ofSystem(fsys) {
@@ -142,7 +142,7 @@ func shareFolder(fsys vfs.FS, dir string) (unlock func(), err error) {
 	}
 	free()
 	if errors.Is(err, os.ErrNotExist) {
-		return func() {}, nil // nobody has ever served it from here
+		return func() {}, nil // no server has ever used it
 	}
 	return nil, err
 }

@@ -54,7 +54,7 @@ func (n *names) get(name []byte) value {
 	return nil
 }
 
-// put makes v the value of its name, in place of another if there is one: who looks
+// put makes v the value of its name, in place of another if there is one: a lookup
 // meanwhile finds the one or the other. The name of v must not change any more.
 func (n *names) put(v value) {
 	name := v.head().name

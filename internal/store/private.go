@@ -23,7 +23,7 @@ const (
 var systemFS vfs.FS = privateFS{vfs.Default}
 
 // privateFS makes files and folders that only their owner can reach, from their first
-// moment on: who opens a file before its mode changes can read it for ever.
+// moment on: a process that opens a file before its mode changes can read it forever.
 type privateFS struct{ vfs.FS }
 
 // Unwrap returns the file system within.

@@ -89,7 +89,7 @@ func (s *Store) scrub(ctx context.Context) {
 	s.scrubbing.ended = s.opts.Now()
 }
 
-// mend writes the arrays again of which the file is missing or damaged.
+// mend writes the arrays again whose file is missing or damaged.
 func (s *Store) mend(number uint64, cause error) {
 	if s.log.stopped() != nil {
 		return // the next pass finds it again

@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// A log that cannot be written leaves changes in memory that nobody was told of: they
-// may be lost, or come back with the next start. With Always they must not be shown.
+// If the log cannot be written, memory has changes that no client was told of: they may
+// be lost, or come back with the next start. With Always they must not be shown.
 // So questions about values with such changes are answered from shadows of them, which
 // are as the values were when the log was last synced: those of Bloom filters that got
 // keys are the filters themselves, but for these keys; others are read from the disk.
 // The values stay as they are: if the log can be written again, they are the truth, and
 // the changes are made after all.
 
-// shadows are what some names stand for while the log cannot be written; nil stands for
-// no value.
+// shadows are the values that some names have while the log cannot be written; nil: none.
 type shadows map[string]value
 
 // shadowOf returns the shadow of a name; ok is false if it has none.
@@ -37,7 +36,7 @@ func (s *Store) Shown() LSN {
 }
 
 // MayShow waits until it is known what can be shown although the log cannot be written,
-// and reports whether an answer to a question that depends on at can be given away: with
+// and reports whether an answer to a question that depends on at can be sent: with
 // Always if it is durable, otherwise always, since changes have been shown as soon as
 // they were made. The question may have to be asked again.
 func (s *Store) MayShow(ctx context.Context, at LSN) bool {
@@ -196,7 +195,7 @@ func (s *Store) readDurable(ids map[uint64]bool, upTo LSN, bytes uint64, all sha
 	if err := s.memory.change(0, bytes); err != nil {
 		return err
 	}
-	defer s.memory.force(bytes, 0) // they are counted as what they stand for
+	defer s.memory.force(bytes, 0) // they are counted as the values that they replace
 	r := s.frozen()
 	r.only, r.upTo = ids, upTo
 	db, err := openDatabase(readOnly{FS: s.opts.FS}, s.opts.FS.PathJoin(s.dir, dbName), &s.opts.Events, func(*database, error) {})
@@ -350,7 +349,7 @@ func (s *Store) extraShadows(emit func(name string, v value)) {
 	}
 }
 
-// seen passes a name of the table with what it stands for, if that is to be seen.
+// seen passes a name with its value, or the shadow of it, unless that is absent.
 func (s *Store) seen(name string, v value, emit func(name string, v value)) {
 	if shadow, ok := s.shadowOf(name); ok {
 		v = shadow

@@ -67,8 +67,8 @@ type base struct {
 }
 
 // core is what a value keeps when it gets another name, and what is written to all the
-// time: it fills a line of memory of its own, so that this does not slow down who reads
-// what would stand beside it.
+// time: it fills a line of memory of its own, so that this does not slow down reads of
+// what would be beside it.
 type core struct {
 	// mu is held by changes while they are decided, logged and made. Questions to
 	// Bloom filters do not take it.
@@ -109,7 +109,7 @@ func (b *base) lock() error {
 	return nil
 }
 
-// await waits until nobody has the mutex.
+// await waits until the mutex is free.
 func (b *base) await() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

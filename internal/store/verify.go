@@ -48,7 +48,7 @@ func (p Problem) Unwrap() error { return p.Err }
 
 // VerifyOptions says how a folder is verified.
 type VerifyOptions struct {
-	// FS has the folder; nil stands for the system's.
+	// FS is the file system of the folder; nil: the system's.
 	FS vfs.FS
 	// Progress, unless it is nil, is told how many bytes of about how many were read.
 	Progress func(done, total uint64)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ErrStopped says that a call was stopped before its end, because nobody waits for it
-// any more, and has changed nothing, unless it says otherwise.
+// ErrStopped says that a call was stopped before its end, because its caller does
+// not wait any more, and has changed nothing, unless it says otherwise.
 var ErrStopped = errors.New("store: stopped before the end")
 
-// A Work is what somebody has a store do: a command, or several one after another.
+// A Work is what a caller has a store do: a command, or several one after another.
 // Calls that may take long take one, work in steps, look between two steps whether
 // they are still wanted, and leave the processors to others. A nil *Work is for what is
 // always wanted. A Work is for one goroutine.
@@ -145,8 +145,8 @@ func (w *Work) Step(units int) error {
 	return w.step()
 }
 
-// Rest is Step where no lock is held and what is done so far may be seen: it lets pass
-// who waits to run alone, unless what is done has to stay together.
+// Rest is Step where no lock is held and what is done so far may be seen: it lets a
+// caller pass that waits to run alone, unless what is done has to stay together.
 func (w *Work) Rest(units int) error {
 	if w == nil || !w.count(units) {
 		return nil

@@ -22,7 +22,7 @@ func WriteAtomic(fsys FS, path string, write func(io.Writer) error) error {
 	return writeAtomic(fsys, path, Shared, write)
 }
 
-// WritePrivate is WriteAtomic for a file with secrets: where it is new, nobody but its
+// WritePrivate is WriteAtomic for a file with secrets: where it is new, only its
 // owner can read it.
 func WritePrivate(fsys FS, path string, write func(io.Writer) error) error {
 	return writeAtomic(fsys, path, Private, write)
@@ -56,8 +56,8 @@ type Replacement struct {
 }
 
 // Replace begins the replacement of the file path, which gets the permissions perm,
-// before umask, where it is new. The caller writes and then
-// calls Commit, or Abort, or both in this order.
+// before umask, where it is new. The caller writes and then calls Commit, or Abort, or
+// both in this order.
 func Replace(fsys FS, path string, perm fs.FileMode) (*Replacement, error) {
 	target, err := Resolve(fsys, path)
 	if err != nil {

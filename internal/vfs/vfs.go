@@ -22,8 +22,8 @@ type FS interface {
 	// OpenFile opens a file as os.OpenFile does.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	// CreateTemp creates a new file with the permissions perm, before umask, in the
-	// folder of name, for one who will rename it to name. Where locks allow to see that the creator of an earlier
-	// temporary file for name has died, that file is removed first.
+	// folder of name, for a caller that will rename it to name. Where locks show that the
+	// creator of an earlier temporary file for name has died, that file is removed first.
 	CreateTemp(name string, perm fs.FileMode) (File, error)
 	// Rename replaces to by from. Both lie in the same folder.
 	Rename(from, to string) error

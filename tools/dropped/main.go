@@ -1,5 +1,5 @@
 // Command dropped finds errors that a module drops, as errcheck does, in _ = and in calls
-// whose results nobody takes, and errors that are compared with nil and then lost:
+// whose results are not used, and errors that are compared with nil and then lost:
 // dropped FOLDER PATTERN... . A comment at the end of the line, or in the line above, is
 // taken for the reason why an error may be dropped. Tests are left out.
 package main
@@ -67,7 +67,7 @@ func dropped(folder string, patterns ...string) ([]string, error) {
 		reasons := commented(p)
 		var all []token.Position
 		for _, e := range checker.CheckPackage(p).UncheckedErrors {
-			// An error of the last resort: there is nobody left to tell.
+			// An error of the last resort: it cannot be reported anywhere else.
 			if !strings.Contains(e.Line, "tderr,") || !strings.Contains(e.Line, "fmt.Fprint") {
 				all = append(all, e.Pos)
 			}
@@ -107,7 +107,7 @@ func commented(p *packages.Package) map[line]bool {
 }
 
 // compared returns the calls whose error is compared with nil where it comes from, so
-// that nobody can tell it.
+// that it cannot be reported.
 func compared(p *packages.Package) (found []token.Position) {
 	isError := types.Universe.Lookup("error").Type()
 	for _, file := range p.Syntax {
