@@ -88,7 +88,7 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	}
 	for _, w := range r.Warnings {
 		if !strings.HasPrefix(w, pastItsRate) { // which is the error
-			a.say(cmd, "warning: %s is %s", m.output, w)
+			a.say(cmd, "warning: %s: %s", m.output, w)
 		}
 	}
 	t := newTable(a.env.Stdout)
