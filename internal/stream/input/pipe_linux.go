@@ -15,7 +15,7 @@ const pipeSize = 1 << 20
 func widen(f *os.File) {
 	const setPipeSize = 1031 // F_SETPIPE_SZ, see fcntl(2)
 	if c, err := f.SyscallConn(); err == nil {
-		_ = c.Control(func(fd uintptr) {
+		_ = c.Control(func(fd uintptr) { // the file is closed: reading it says so
 			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeSize) // a pipe of the usual size is only slower
 		})
 	}
