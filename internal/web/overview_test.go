@@ -158,7 +158,7 @@ func TestOverviewOfTheLargest(t *testing.T) {
 		t.Errorf("%+v", p.Totals)
 	}
 	b := newBrowser(t, New(Config{Source: &fake{open: true, overview: o}}))
-	if page, _ := b.get("/"); !strings.Contains(page, "The largest filters are listed") {
+	if page, _ := b.get("/"); !strings.Contains(page, "Only the largest filters are listed") {
 		t.Error("the page does not say that it lists the largest filters")
 	}
 	if page, _ := b.get("/?q=small+one"); !strings.Contains(page, `href="/filter?name=small&#43;one"`) && !strings.Contains(page, `href="/filter?name=small+one"`) {
