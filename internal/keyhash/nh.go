@@ -124,7 +124,8 @@ func tiny(key []byte) uint64 {
 func addProduct(high, low, a, b uint64) (newHigh, newLow uint64) {
 	h, l := bits.Mul64(a, b)
 	low, carry := bits.Add64(low, l, 0)
-	return high + h + carry, low
+	high, _ = bits.Add64(high, h, carry) // one instruction with the carry
+	return high, low
 }
 
 // fold returns the upper half of the lower 128 bits of a product.
@@ -175,8 +176,10 @@ func (s *nhSchedule) sumLines(hs []uint64, data []byte, ends []uint32, tail uint
 			x, y := addProduct(begin[0], begin[1], binary.LittleEndian.Uint64(key)+w0, binary.LittleEndian.Uint64(key[n-8:])+w1)
 			h, _ := bits.Mul64(low, y)
 			hs[i] = avalanche(h + low*x + high*y)
+		} else if n <= nhBlock {
+			hs[i] = avalanche(s.block(key))
 		} else {
-			hs[i] = s.sum(key)
+			hs[i] = s.blocks(key)
 		}
 		start = end
 	}
