@@ -170,7 +170,11 @@ func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("%s may be a filter and unpacks to more than %s, the limit for sets that are compressed or come through a pipe; write it to a file first, as with gzip -d",
 			name, formatBytes(unpackedMost))
 	}
-	return slices.Concat(pieces...), nil
+	all := make([]byte, 0, length)
+	for _, piece := range pieces {
+		all = append(all, piece...)
+	}
+	return all, nil
 }
 
 // unpack returns what is in a file or stream that is compressed up to layersMost times, or
