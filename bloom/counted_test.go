@@ -3,6 +3,7 @@ package bloom_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"seen/bloom"
@@ -41,7 +42,7 @@ func TestCounted(t *testing.T) {
 					counted++
 				}
 			}
-			e := sizing.NewCounted([]uint64{counted}, func(_ int, n uint64) float64 { return p.ErrorRate(n) }).Keys(counted)
+			e := sizing.NewCounted([]uint64{counted}, []sizing.Params{p}).Keys(counted)
 			z := (e.Value - float64(c.keys)) / e.StdErr
 			sum, squares = sum+z, squares+z*z
 		}
@@ -51,6 +52,53 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%v: it is off by %.3f standard errors", c, mean)
 		}
 		if math.Abs(variance-1) > 3*math.Sqrt(2.0/trials) {
+			t.Errorf("%v: the errors vary by %.3f of what is said", c, variance)
+		}
+	}
+}
+
+// Of filters that are filled one after the other the same holds, also of small blocked
+// ones, whose error rates differ from filter to filter.
+func TestCountedInLayers(t *testing.T) {
+	const trials = 300
+	for _, c := range []struct {
+		capacities []uint64
+		rate       float64
+	}{
+		{[]uint64{1000}, 0.1}, {[]uint64{200, 300, 400, 600, 800}, 0.03}, {[]uint64{2000, 3000}, 0.001}, {[]uint64{500, 700, 1000}, 1e-5},
+	} {
+		random := rand.New(rand.NewPCG(2, uint64(len(c.capacities))))
+		sum, squares := 0.0, 0.0
+		for range trials {
+			var filters []*bloom.Blocked
+			var layers []sizing.Params
+			shares := make([]uint64, len(c.capacities))
+			came, counted := 0, uint64(0)
+			for layer, capacity := range c.capacities {
+				f, err := bloom.NewBlocked(bloom.Config{Capacity: capacity, ErrorRate: c.rate})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for filters, layers = append(filters, f), append(layers, f.Stats().Params); shares[layer] < capacity; came++ {
+					h := random.Uint64()
+					if !slices.ContainsFunc(filters, func(f *bloom.Blocked) bool { return f.HasHash(h) }) {
+						f.AddHash(h)
+						shares[layer]++
+						counted++
+					}
+				}
+			}
+			e := sizing.NewCounted(shares, layers).Keys(counted)
+			z := (e.Value - float64(came)) / math.Max(e.StdErr, 0.5)
+			sum, squares = sum+z, squares+z*z
+		}
+		mean := sum / trials
+		variance := squares/trials - mean*mean
+		t.Logf("%v: off by %.3f standard errors, which vary by %.3f", c, mean, variance)
+		if math.Abs(mean) > 3.5/math.Sqrt(trials) {
+			t.Errorf("%v: it is off by %.3f standard errors", c, mean)
+		}
+		if variance > 1.5 {
 			t.Errorf("%v: the errors vary by %.3f of what is said", c, variance)
 		}
 	}

@@ -122,3 +122,34 @@ func addKey(lanes int, all *[MaxLanes + 1]float64) {
 		all[u] = v
 	}
 }
+
+// lineSpread returns the variance of the error rate of one region, as a share of the
+// square of the rate, that comes from the different numbers of keys in its lines.
+func lineSpread(lanes int, regionLines, n uint64) float64 {
+	if regionLines == 1 || n == 0 {
+		return 0
+	}
+	var all [MaxLanes + 1]float64
+	all[0] = 1
+	mean := float64(n) / float64(regionLines)
+	weight := math.Exp(float64(n) * math.Log1p(-1/float64(regionLines)))
+	odds := 1 / (float64(regionLines) - 1)
+	var sum, squares float64
+	for c := uint64(0); c < n; {
+		weight *= float64(n-c) / float64(c+1) * odds
+		c++
+		addKey(lanes, &all)
+		sum += weight * all[lanes]
+		squares += weight * all[lanes] * all[lanes]
+		if float64(c) > 2*mean && weight < sum*1e-18 {
+			break
+		}
+	}
+	if sum == 0 {
+		return 0
+	}
+	// One line has more keys only if others have fewer: what is linear in the number
+	// of keys cancels out.
+	slope := lineRate(lanes, regionLines, n+1)/lineRate(lanes, regionLines, n) - 1
+	return max(0, (squares/(sum*sum)-1)/float64(regionLines)-float64(n)*slope*slope)
+}

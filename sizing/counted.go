@@ -13,8 +13,8 @@ import (
 // are added until another one is counted has a geometric distribution, with mean 1/(1-p)
 // and variance p/(1-p)^2, and those of one counted key after the other add up: Feller, "An
 // Introduction to Probability Theory and Its Applications" I, chapter IX.3, on waiting
-// times. The number of ones that a number of keys leaves is taken for what is expected;
-// what it varies by is of a lower order, as long as a filter has some hundred bits.
+// times. The error rate of a layer differs from what is expected, too, and keeps that
+// difference once the layer is full: in a small layer that is the larger part of the error.
 type Counted struct {
 	keys, counted, variance []float64 // at points that grow
 }
@@ -24,31 +24,65 @@ const countedSteps = 64
 
 // NewCounted returns what counts tell about layers that are filled one after the other,
 // each until its share of the keys was counted, after which it stays as it is. A key is
-// taken for seen if one of them has it. rate returns the error rate of a layer to which a
-// number of distinct keys was added, as [Params.ErrorRate] does.
-func NewCounted(shares []uint64, rate func(layer int, keys uint64) float64) *Counted {
+// taken for seen if one of them has it, and is in none of the later ones then. There are
+// as many shares as layers, which are valid.
+func NewCounted(shares []uint64, layers []Params) *Counted {
 	c := &Counted{keys: []float64{0}, counted: []float64{0}, variance: []float64{0}}
 	right := 1.0 // the probability that no layer before this takes a key for seen
+	keys, counted, waiting := 0.0, 0.0, 0.0
+	// A layer j that is full takes another number of keys for seen than is expected, by
+	// a standard deviation of a + b*keys: these are the sums of a*a, a*b and b*b.
+	var aa, ab, bb float64
 	for layer, share := range shares {
+		p := layers[layer]
+		rate := func(n float64) float64 { return min(p.rate(uint64(n+0.5)), 1-1e-9) }
 		steps := min(countedSteps, share)
-		missed := func(n float64) float64 { return min(1-right*(1-rate(layer, uint64(n+0.5))), 1-1e-9) }
-		at, n := uint64(0), 0.0 // counted in this layer, and keys that were added to it
+		at, n, spread := uint64(0), 0.0, 0.0 // counted in this layer, keys that came to it, and by how much those it took differ
 		for i := range steps {
 			next := uint64(float64(share) * float64(i+1) / float64(steps))
 			// The midpoint rule.
 			h := float64(next - at)
-			middle := n + h/2/(1-missed(n))
-			p := missed(middle)
-			n += h / (1 - p)
+			middle := n + h/2/(1-rate(n))
+			q := rate(middle)
+			miss := min(1-right*(1-q), 1-1e-9)
+			came := h / (1 - q)
+			n += came
 			at = next
-			last := len(c.keys) - 1
-			c.keys = append(c.keys, c.keys[last]+h/(1-p))
-			c.counted = append(c.counted, c.counted[last]+h)
-			c.variance = append(c.variance, c.variance[last]+h*p/((1-p)*(1-p)))
+			keys += h / (1 - miss)
+			counted += h
+			waiting += h * miss / ((1 - miss) * (1 - miss))
+			spread += came * q * p.rateSpread(middle)
+			c.keys = append(c.keys, keys)
+			c.counted = append(c.counted, counted)
+			c.variance = append(c.variance, waiting+spread*spread+aa+2*ab*keys+bb*keys*keys)
 		}
-		right *= 1 - rate(layer, uint64(n+0.5))
+		last := rate(n)
+		right *= 1 - last
+		b := last * p.rateSpread(n)
+		a := spread - b*keys
+		aa, ab, bb = aa+a*a, ab+a*b, bb+b*b
 	}
 	return c
+}
+
+// rateSpread returns the standard deviation of the error rate after n keys, as a share of
+// the rate. It comes from the number of ones and, in a blocked filter, from the lines,
+// which have more or fewer keys.
+func (p Params) rateSpread(n float64) float64 {
+	keys := uint64(n + 0.5)
+	zeros := 1 - p.fill(keys)
+	if zeros >= 1 || zeros <= 0 {
+		return 0
+	}
+	// The variance of the share of ones that random throws leave in one bit, by that of
+	// the number of empty cells: Feller, chapter IV.2. Each probe meets a one with it.
+	ones := zeros * (1 - zeros*(1-math.Log(zeros))) / ((1 - zeros) * (1 - zeros))
+	if p.Shape != Blocked {
+		return float64(p.K) * math.Sqrt(ones/float64(p.M))
+	}
+	lines := p.M / uint64(p.Lines) / LineBits // of each region
+	region := lineSpread(p.Lanes, lines, keys) + float64(p.Lanes*p.Lanes)*ones/LineBits/float64(lines)
+	return math.Sqrt(float64(p.Lines) * region)
 }
 
 // Keys estimates the number of distinct keys that had been added when so many of them had

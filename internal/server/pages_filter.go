@@ -216,16 +216,16 @@ func counted(value store.Value) *sizing.Counted {
 		return nil
 	}
 	i := f.Info()
-	shares := make([]uint64, len(i.Layers))
+	shares, layers := make([]uint64, len(i.Layers)), make([]sizing.Params, len(i.Layers))
 	for n, l := range i.Layers {
-		if shares[n] = l.Added; l.Params.Validate() != nil {
+		if shares[n], layers[n] = l.Added, l.Params; l.Params.Validate() != nil {
 			return nil
 		}
 	}
 	if i.Span != 0 {
 		return nil
 	}
-	return sizing.NewCounted(shares, func(layer int, keys uint64) float64 { return i.Layers[layer].Params.ErrorRate(keys) })
+	return sizing.NewCounted(shares, layers)
 }
 
 // Bits returns shares of ones.
