@@ -2,6 +2,7 @@ package keyspec
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +126,11 @@ func TestTimeOfARecord(t *testing.T) {
 	}
 }
 
-// Whatever the time package reads as RFC 3339 is read here with the same result.
+// rfc3339 is what the RFC allows, as far as a pattern tells. The time package also reads
+// hours of one digit and zones of 24 hours, see go.dev/issue/54580.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// What is RFC 3339 for the time package is read here with the same result.
 func FuzzTime(f *testing.F) {
 	for _, seed := range []string{"2024-02-29T12:30:45Z", "2024-02-29T12:30:45.5+01:00", "1700000000.5", "29/Feb/2024:13:30:45 +0100", "-1"} {
 		f.Add(seed)
@@ -133,7 +138,7 @@ func FuzzTime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, ok := parseTime([]byte(text))
 		var want time.Time
-		if err := want.UnmarshalText([]byte(text)); err == nil && want.Year() > 1678 && want.Year() < 2261 {
+		if err := want.UnmarshalText([]byte(text)); err == nil && rfc3339.MatchString(text) && want.Year() > 1678 && want.Year() < 2261 {
 			if !ok || got != want.UnixNano() {
 				t.Fatalf("%q: %d, %v; want %d", text, got, ok, want.UnixNano())
 			}
