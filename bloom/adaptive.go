@@ -68,7 +68,7 @@ type Adaptive struct {
 // NewAdaptive returns an empty, exact set.
 func NewAdaptive(c AdaptiveConfig) (*Adaptive, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
+		return nil, err
 	}
 	if c.Growth == 0 && c.ErrorRate != 0 {
 		c.Growth = DefaultGrowth
@@ -87,13 +87,13 @@ func (a *Adaptive) check() error {
 	switch {
 	case c.MaxBytes == 0 && c.ErrorRate == 0:
 		if c.Growth != 0 || c.FilterMaxBytes != 0 || c.Overfill {
-			return errors.New("bloom: the growth of a filter is configured, but MaxBytes is 0 and there will be none; set MaxBytes and ErrorRate")
+			return errors.New("the growth of a filter is configured, but MaxBytes is 0 and there will be none; set MaxBytes and ErrorRate")
 		}
 		return nil
 	case c.MaxBytes != 0 && c.MaxBytes < leastBudget:
-		return fmt.Errorf("bloom: MaxBytes is %d; it must be 0 or at least %d", c.MaxBytes, leastBudget)
+		return fmt.Errorf("MaxBytes is %d; it must be 0 or at least %d", c.MaxBytes, leastBudget)
 	case c.FilterMaxBytes != 0 && c.FilterMaxBytes < c.MaxBytes:
-		return fmt.Errorf("bloom: FilterMaxBytes is %d; it must be 0 or at least MaxBytes, %d", c.FilterMaxBytes, c.MaxBytes)
+		return fmt.Errorf("FilterMaxBytes is %d; it must be 0 or at least MaxBytes, %d", c.FilterMaxBytes, c.MaxBytes)
 	}
 	// There are never more keys than the fullest segments hold. What can be had
 	// for that many can be had for fewer.

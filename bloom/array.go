@@ -38,7 +38,7 @@ func newArray(c Config, shape sizing.Shape) (array, error) {
 	}
 	a := array{params: p, capacity: c.Capacity, rate: c.ErrorRate}
 	if a.mem, err = pages.New((p.Bytes() + 7) / 8); err != nil {
-		return array{}, fmt.Errorf("bloom: %w; raise the error rate or lower the capacity", err)
+		return array{}, fmt.Errorf("%w; raise the error rate or lower the capacity", err)
 	}
 	a.words = a.mem.Words()
 	return a, nil
@@ -90,7 +90,7 @@ func (a *array) checkAlike(b *array) error {
 		return err
 	}
 	if a.params != b.params {
-		return fmt.Errorf("bloom: %w: %s", ErrIncompatible, difference(a.params, b.params))
+		return fmt.Errorf("%w: %s", ErrIncompatible, difference(a.params, b.params))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func difference(p, q sizing.Params) string {
 // checkHash returns an error if the two filters hash keys differently.
 func (l *lookup) checkHash(m *lookup) error {
 	if l.hash.Algorithm != m.hash.Algorithm || l.hash.Seed != m.hash.Seed || l.keyID != m.keyID {
-		return fmt.Errorf("bloom: %w: key hashes differ: %v and %v", ErrIncompatible, l.describeHash(), m.describeHash())
+		return fmt.Errorf("%w: key hashes differ: %v and %v", ErrIncompatible, l.describeHash(), m.describeHash())
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ type Cascade struct {
 // NewCascade returns an empty cascade.
 func NewCascade(c CascadeConfig) (*Cascade, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
+		return nil, err
 	}
 	if c.Levels == 0 {
 		c.Levels = defaultLevels
@@ -92,10 +92,10 @@ func emptyCascade(c CascadeConfig) (*Cascade, error) {
 		c.Growth = cascadeGrowth
 	}
 	if !(c.Growth > 1 && c.Growth <= maxGrowth) {
-		return nil, fmt.Errorf("bloom: growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)
+		return nil, fmt.Errorf("growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)
 	}
 	if c.Levels < 2 || c.Levels > maxLevels {
-		return nil, fmt.Errorf("bloom: a cascade of %d levels; give 2 to %d", c.Levels, maxLevels)
+		return nil, fmt.Errorf("a cascade of %d levels; give 2 to %d", c.Levels, maxLevels)
 	}
 	return &Cascade{config: c}, nil
 }
@@ -168,7 +168,7 @@ func (f *Cascade) Union(g *Cascade) error {
 		return err
 	}
 	if len(f.levels) != len(g.levels) {
-		return fmt.Errorf("bloom: %w: numbers of levels differ: %d and %d", ErrIncompatible, len(f.levels), len(g.levels))
+		return fmt.Errorf("%w: numbers of levels differ: %d and %d", ErrIncompatible, len(f.levels), len(g.levels))
 	}
 	for i, l := range f.levels {
 		if err := l.checkAlike(&g.levels[i].array); err != nil {

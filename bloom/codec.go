@@ -26,9 +26,9 @@ type SecretError struct {
 
 func (e *SecretError) Error() string {
 	if e.Given {
-		return fmt.Sprintf("bloom: the filter's keys are hashed with another secret (its key id is %016x); give that one", e.KeyID)
+		return fmt.Sprintf("the filter's keys are hashed with another secret (its key id is %016x); give that one", e.KeyID)
 	}
-	return fmt.Sprintf("bloom: the filter's keys are hashed with a secret (key id %016x); give it to read the filter", e.KeyID)
+	return fmt.Sprintf("the filter's keys are hashed with a secret (key id %016x); give it to read the filter", e.KeyID)
 }
 
 // LoadOptions says how an encoded filter is to be read. The zero value reads
@@ -153,7 +153,7 @@ func FromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part i
 			return nil, &SecretError{KeyID: l.keyID, Given: given}
 		}
 	} else if err := l.hash.Validate(); err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
+		return nil, err
 	}
 	v, err := l.load()
 	if err != nil {
@@ -187,7 +187,7 @@ func (l *loader) load() (View, error) {
 	case frame.TypeCuckoo:
 		return l.cuckoo()
 	}
-	return nil, fmt.Errorf("bloom: the file holds a %v, which is not a filter of this package", l.h.Type)
+	return nil, fmt.Errorf("the file holds a %v, which is not a filter of this package", l.h.Type)
 }
 
 func loadArray[F View](l *loader, shape sizing.Shape, as func(array, Hash, uint64) F) (View, error) {
@@ -290,7 +290,7 @@ func readInto[F View](f decodable[F], r io.Reader) (int64, error) {
 func replace[F View](f decodable[F], v View) error {
 	g, ok := v.(F)
 	if !ok {
-		return fmt.Errorf("bloom: the bytes hold a %T, not a %T; use Decode or Read for filters of any type", v, g)
+		return fmt.Errorf("the bytes hold a %T, not a %T; use Decode or Read for filters of any type", v, g)
 	}
 	f.replace(g)
 	return nil

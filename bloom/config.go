@@ -69,20 +69,20 @@ const maxWords = min(math.MaxInt/8, 1<<42)
 // resolve checks c and returns the parameters to use for shape.
 func (c Config) resolve(shape sizing.Shape) (sizing.Params, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return sizing.Params{}, fmt.Errorf("bloom: %w", err)
+		return sizing.Params{}, err
 	}
 	p := c.Params
 	if p.M == 0 && p != (sizing.Params{Shape: p.Shape, CounterBits: p.CounterBits}) {
-		return p, fmt.Errorf("bloom: explicit parameters %+v have m = 0; give the number of bits in M", p)
+		return p, fmt.Errorf("explicit parameters %+v have m = 0; give the number of bits in M", p)
 	}
 	if p.Shape != 0 && p.Shape != shape {
-		return p, fmt.Errorf("bloom: parameters are for a %v filter, not for a %v one", p.Shape, shape)
+		return p, fmt.Errorf("parameters are for a %v filter, not for a %v one", p.Shape, shape)
 	}
 	if p.M == 0 {
 		counterBits := p.CounterBits
 		var err error
 		if p, err = sizing.For(shape, c.Capacity, c.ErrorRate); err != nil {
-			return p, fmt.Errorf("bloom: %w", err)
+			return p, err
 		}
 		if counterBits != 0 {
 			p.CounterBits = counterBits
@@ -90,14 +90,14 @@ func (c Config) resolve(shape sizing.Shape) (sizing.Params, error) {
 	} else {
 		p.Shape = shape
 		if math.IsNaN(c.ErrorRate) || c.ErrorRate < 0 || c.ErrorRate >= 1 {
-			return p, fmt.Errorf("bloom: error rate %v is outside [0, 1)", c.ErrorRate)
+			return p, fmt.Errorf("error rate %v is outside [0, 1)", c.ErrorRate)
 		}
 	}
 	if err := p.Validate(); err != nil {
-		return p, fmt.Errorf("bloom: %w", err)
+		return p, err
 	}
 	if p.Bytes()/8 > maxWords {
-		return p, fmt.Errorf("bloom: a filter of %d bytes is larger than the %d bytes that one array can have here; split the keys over several filters", p.Bytes(), uint64(maxWords)*8)
+		return p, fmt.Errorf("a filter of %d bytes is larger than the %d bytes that one array can have here; split the keys over several filters", p.Bytes(), uint64(maxWords)*8)
 	}
 	return p, nil
 }

@@ -103,7 +103,7 @@ const (
 // NewCuckoo returns an empty filter.
 func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
+		return nil, err
 	}
 	if c.BucketSize == 0 {
 		c.BucketSize = defaultBucketSize
@@ -113,15 +113,15 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 	}
 	switch {
 	case c.Capacity == 0:
-		return nil, errors.New("bloom: capacity 0 of a cuckoo filter; give the number of keys, 1 or more")
+		return nil, errors.New("capacity 0 of a cuckoo filter; give the number of keys, 1 or more")
 	case c.BucketSize < 0 || c.BucketSize > maxBucketSize:
-		return nil, fmt.Errorf("bloom: buckets of %d fingerprints; the limits are 1 and %d", c.BucketSize, maxBucketSize)
+		return nil, fmt.Errorf("buckets of %d fingerprints; the limits are 1 and %d", c.BucketSize, maxBucketSize)
 	case c.MaxIterations < 0 || c.MaxIterations > maxIterations:
-		return nil, fmt.Errorf("bloom: %d iterations; the limits are 1 and %d", c.MaxIterations, maxIterations)
+		return nil, fmt.Errorf("%d iterations; the limits are 1 and %d", c.MaxIterations, maxIterations)
 	case c.Expansion < 0 || c.Expansion > maxExpansion:
-		return nil, fmt.Errorf("bloom: expansion %d of a cuckoo filter; the limits are 0 and %d", c.Expansion, maxExpansion)
+		return nil, fmt.Errorf("expansion %d of a cuckoo filter; the limits are 0 and %d", c.Expansion, maxExpansion)
 	case c.MaxFilters < 0 || c.MaxFilters > maxCuckooFilters:
-		return nil, fmt.Errorf("bloom: %d sub-filters; the limits are 1 and %d", c.MaxFilters, maxCuckooFilters)
+		return nil, fmt.Errorf("%d sub-filters; the limits are 1 and %d", c.MaxFilters, maxCuckooFilters)
 	}
 	f := &Cuckoo{
 		capacity: c.Capacity, bucketSize: uint64(c.BucketSize), iterations: c.MaxIterations,
@@ -131,7 +131,7 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 	f.bindView(c.Hash, c.Hash.KeyID(), f)
 	buckets := c.Capacity / f.bucketSize
 	if buckets > maxBuckets {
-		return nil, fmt.Errorf("bloom: a cuckoo filter for %d keys is larger than one array can be; lower the capacity", c.Capacity)
+		return nil, fmt.Errorf("a cuckoo filter for %d keys is larger than one array can be; lower the capacity", c.Capacity)
 	}
 	if err := f.build([]uint64{roundUpToPower(max(1, buckets))}); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (f *Cuckoo) build(buckets []uint64) error {
 		}
 		total += memory
 		if total/8 > maxWords {
-			return fmt.Errorf("bloom: a cuckoo filter of %d bytes or more is larger than the limit of %d", total, uint64(maxWords)*8)
+			return fmt.Errorf("a cuckoo filter of %d bytes or more is larger than the limit of %d", total, uint64(maxWords)*8)
 		}
 	}
 	if err := f.ask(total); err != nil {
@@ -186,7 +186,7 @@ func (f *Cuckoo) ask(bytes uint64) error {
 		return nil
 	}
 	if err := f.reserve(bytes); err != nil {
-		return fmt.Errorf("bloom: %d bytes for a cuckoo filter are refused: %w", bytes, err)
+		return fmt.Errorf("%d bytes for a cuckoo filter are refused: %w", bytes, err)
 	}
 	return nil
 }

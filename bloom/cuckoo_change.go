@@ -93,21 +93,21 @@ func (f *Cuckoo) findWay(t *cuckooTable, h uint64) (free uint64, ok bool) {
 // makeSpare makes the sub-filter after the newest, unless it is there already.
 func (f *Cuckoo) makeSpare(newest *cuckooTable) error {
 	if f.expansion == 0 {
-		return fmt.Errorf("bloom: %w: no slot can be made free in a cuckoo filter of %d slots, which does not grow", ErrFull, newest.size)
+		return fmt.Errorf("%w: no slot can be made free in a cuckoo filter of %d slots, which does not grow", ErrFull, newest.size)
 	}
 	if n := len(f.all()); n >= f.maxFilters {
-		return fmt.Errorf("bloom: %w: %d", ErrMaxFilters, n)
+		return fmt.Errorf("%w: %d", ErrMaxFilters, n)
 	}
 	if f.spare != nil {
 		return nil
 	}
 	hi, buckets := bits.Mul64(newest.buckets(), f.expansion)
 	if hi != 0 {
-		return fmt.Errorf("bloom: %w: the next one would be larger than an array can be", ErrMaxFilters)
+		return fmt.Errorf("%w: the next one would be larger than an array can be", ErrMaxFilters)
 	}
 	memory, err := f.tableMemory(buckets)
 	if err != nil || (f.Bytes()+memory)/8 > maxWords {
-		return fmt.Errorf("bloom: %w: the next one would be larger than an array can be", ErrMaxFilters)
+		return fmt.Errorf("%w: the next one would be larger than an array can be", ErrMaxFilters)
 	}
 	if err := f.ask(memory); err != nil {
 		return err

@@ -162,7 +162,7 @@ func (f *Cuckoo) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 var ErrBadDump = errors.New("bad dump of a cuckoo filter")
 
 func badDump(format string, args ...any) error {
-	return fmt.Errorf("bloom: %w: %s", ErrBadDump, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", ErrBadDump, fmt.Sprintf(format, args...))
 }
 
 const (
@@ -203,7 +203,7 @@ func (f *Cuckoo) AppendHeader(dst []byte) []byte {
 // from getting that.
 func NewCuckooFromHeader(header []byte, c CuckooConfig) (*Cuckoo, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
+		return nil, err
 	}
 	if len(header) != CuckooHeaderSize {
 		return nil, badDump("a header of %d bytes instead of %d", len(header), CuckooHeaderSize)

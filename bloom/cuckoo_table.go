@@ -52,7 +52,7 @@ func otherBucket(fp byte) uint64 { return uint64(fp) * 0x5bd1e995 }
 // tableMemory returns the memory of a table.
 func (f *Cuckoo) tableMemory(buckets uint64) (uint64, error) {
 	if hi, lo := bits.Mul64(buckets, f.bucketSize); hi != 0 || lo/8 >= maxWords {
-		return 0, fmt.Errorf("bloom: a cuckoo filter of %d buckets of %d bytes is larger than the limit of %d bytes", buckets, f.bucketSize, uint64(maxWords)*8)
+		return 0, fmt.Errorf("a cuckoo filter of %d buckets of %d bytes is larger than the limit of %d bytes", buckets, f.bucketSize, uint64(maxWords)*8)
 	}
 	return (buckets*f.bucketSize+7)/8*8 + min(buckets, maxVersions)*8 + cuckooOverhead, nil
 }
@@ -61,7 +61,7 @@ func (f *Cuckoo) tableMemory(buckets uint64) (uint64, error) {
 func newCuckooTable(buckets, bucketSize uint64) (*cuckooTable, error) {
 	mem, err := pages.New((buckets*bucketSize + 7) / 8)
 	if err != nil {
-		return nil, fmt.Errorf("bloom: %w; lower the capacity of the cuckoo filter", err)
+		return nil, fmt.Errorf("%w; lower the capacity of the cuckoo filter", err)
 	}
 	return asCuckooTable(buckets, bucketSize, mem.Words(), mem), nil
 }

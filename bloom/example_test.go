@@ -93,7 +93,7 @@ func ExampleFilter_Union() {
 	// Output:
 	// true true
 	// true
-	// bloom: filters are not alike: key hashes differ: xxh3, seed 2024 and xxh3, seed 7
+	// filters are not alike: key hashes differ: xxh3, seed 2024 and xxh3, seed 7
 }
 
 func ExampleFilter_WriteTo() {

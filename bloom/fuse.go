@@ -40,7 +40,7 @@ func mostFuse(bits int) uint64 { return (1<<32/uint64(bits/8) - 4*mostSegment) /
 // buildFuse makes the array for hashes, which must be distinct.
 func buildFuse(hashes []uint64, width int) (fuse, error) {
 	if most := mostFuse(width); uint64(len(hashes)) > most {
-		return fuse{}, fmt.Errorf("bloom: a static filter of %d bits takes %d keys, not %d; divide the keys between several", width, most, len(hashes))
+		return fuse{}, fmt.Errorf("a static filter of %d bits takes %d keys, not %d; divide the keys between several", width, most, len(hashes))
 	}
 	switch width {
 	case 8:
@@ -54,7 +54,7 @@ func buildFuse(hashes []uint64, width int) (fuse, error) {
 func buildSlots[T xorfilter.Unsigned](hashes []uint64, size int, put func([]byte, T)) (fuse, error) {
 	built, err := xorfilter.NewBinaryFuse[T](hashes)
 	if err != nil {
-		return fuse{}, fmt.Errorf("bloom: no static filter could be built for these %d keys: %w; change the seed of the hash", len(hashes), err)
+		return fuse{}, fmt.Errorf("no static filter could be built for these %d keys: %w; change the seed of the hash", len(hashes), err)
 	}
 	f := fuse{
 		seed: built.Seed, segment: uint64(built.SegmentLength), segments: uint64(built.SegmentCount),

@@ -142,6 +142,6 @@ func inBatches(answers []bool, n int, sum func(hs []uint64, at int), ask func([]
 // length, as an index out of range would.
 func checkAnswers(answers []bool, n int) {
 	if answers != nil && len(answers) != n {
-		panic(fmt.Sprintf("bloom: %d answers were asked for %d keys; pass nil or a slice of equal length", len(answers), n))
+		panic(fmt.Sprintf("%d answers were asked for %d keys; pass nil or a slice of equal length", len(answers), n))
 	}
 }

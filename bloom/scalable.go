@@ -84,7 +84,7 @@ type layer struct {
 // NewScalable returns an empty filter with its first layer.
 func NewScalable(c ScalableConfig) (*Scalable, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
+		return nil, err
 	}
 	s, err := newScalable(c)
 	if err != nil {
@@ -101,13 +101,13 @@ func newScalable(c ScalableConfig) (*Scalable, error) {
 		return nil, err
 	}
 	if need := s.base.Bytes(); c.MaxBytes != 0 && need > c.MaxBytes {
-		return nil, fmt.Errorf("bloom: the first layer takes %d bytes, more than the limit of %d; raise the limit or the error rate, or lower the capacity", need, c.MaxBytes)
+		return nil, fmt.Errorf("the first layer takes %d bytes, more than the limit of %d; raise the limit or the error rate, or lower the capacity", need, c.MaxBytes)
 	}
 	return s.fresh()
 }
 
 func badRate(p float64) error {
-	return fmt.Errorf("bloom: error rate is %v; it must be above 0 and below 1, for example 0.01", p)
+	return fmt.Errorf("error rate is %v; it must be above 0 and below 1, for example 0.01", p)
 }
 
 // fresh returns an empty filter of the same parameters as s, or an error if there
@@ -136,12 +136,12 @@ func emptyScalable(c ScalableConfig) (*Scalable, error) {
 		c.Growth = DefaultGrowth
 	}
 	if !(c.Growth > 1 && c.Growth <= maxGrowth) {
-		return nil, fmt.Errorf("bloom: growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)
+		return nil, fmt.Errorf("growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)
 	}
 	s := &Scalable{config: c}
 	var err error
 	if s.base, err = (Config{Capacity: c.Capacity, ErrorRate: s.rateOf(0)}).resolve(sizing.Blocked); err != nil {
-		return nil, fmt.Errorf("bloom: error rate %v over all layers; the first: %w", c.ErrorRate, err)
+		return nil, fmt.Errorf("error rate %v over all layers; the first: %w", c.ErrorRate, err)
 	}
 	return s, nil
 }
@@ -227,7 +227,7 @@ func (s *Scalable) nextLayer() (*layer, error) {
 		// A last, smaller one, if it makes a difference.
 		want, p, err = sizing.CapacityWithin(sizing.Blocked, limit-min(limit, bytes), rate)
 		if err != nil || want < total/lastShare {
-			return nil, fmt.Errorf("bloom: %w: %d layers take %d bytes of at most %d, which leaves too little for another; raise the limit or begin with a larger capacity",
+			return nil, fmt.Errorf("%w: %d layers take %d bytes of at most %d, which leaves too little for another; raise the limit or begin with a larger capacity",
 				ErrFull, len(s.layers), bytes, limit)
 		}
 	}
@@ -237,7 +237,7 @@ func (s *Scalable) nextLayer() (*layer, error) {
 			return asLayer(a, index), nil
 		}
 	}
-	return nil, fmt.Errorf("bloom: %w: layer %d for %d keys at error rate %.3g cannot be had: %w; begin with a larger capacity or a higher error rate",
+	return nil, fmt.Errorf("%w: layer %d for %d keys at error rate %.3g cannot be had: %w; begin with a larger capacity or a higher error rate",
 		ErrFull, index+1, want, rate, err)
 }
 

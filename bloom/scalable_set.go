@@ -34,7 +34,7 @@ func (s *Scalable) merge(g *Scalable) error {
 		return nil
 	}
 	if s.config.ErrorRate != g.config.ErrorRate {
-		return fmt.Errorf("bloom: %w: error rates differ: %v and %v", ErrIncompatible, s.config.ErrorRate, g.config.ErrorRate)
+		return fmt.Errorf("%w: error rates differ: %v and %v", ErrIncompatible, s.config.ErrorRate, g.config.ErrorRate)
 	}
 	// Every layer of s takes at most one of g, so that nothing is done before it
 	// is known that all can be.
@@ -56,7 +56,7 @@ func (s *Scalable) merge(g *Scalable) error {
 		}
 	}
 	if limit := s.config.MaxBytes; limit != 0 && len(copies) > 0 && bytes > limit {
-		return fmt.Errorf("bloom: %w: the union takes %d bytes, more than the limit of %d; raise the limit", ErrFull, bytes, limit)
+		return fmt.Errorf("%w: the union takes %d bytes, more than the limit of %d; raise the limit", ErrFull, bytes, limit)
 	}
 	for l, theirs := range into {
 		most := l.added + theirs.added

@@ -35,7 +35,7 @@ type SnapshotFile interface {
 func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker) error {
 	f, ok := s.(encoder)
 	if !ok {
-		return fmt.Errorf("bloom: a %s filter cannot be written while it is in use; write it at rest", s.Stats().Type)
+		return fmt.Errorf("a %s filter cannot be written while it is in use; write it at rest", s.Stats().Type)
 	}
 	lock.Lock()
 	defer lock.Unlock()
@@ -77,7 +77,7 @@ func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker)
 }
 
 // ErrSwitched says that an exact [Adaptive] became a filter while it was written.
-var ErrSwitched = errors.New("bloom: the exact set became a filter while it was written; write it again")
+var ErrSwitched = errors.New("the exact set became a filter while it was written; write it again")
 
 // recount returns h with the numbers of keys that f has now. Arrays that f has
 // besides parts came later.

@@ -62,27 +62,27 @@ func (c StaticConfig) check() error {
 // width returns the bits of a slot for n keys.
 func (c StaticConfig) width(n uint64) (int, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return 0, fmt.Errorf("bloom: %w", err)
+		return 0, err
 	}
 	switch c.Bits {
 	case 8, 16, 32:
 		if !(c.ErrorRate >= 0 && c.ErrorRate < 1) {
-			return 0, fmt.Errorf("bloom: error rate %v is outside [0, 1)", c.ErrorRate)
+			return 0, fmt.Errorf("error rate %v is outside [0, 1)", c.ErrorRate)
 		}
 		return c.Bits, nil
 	case 0:
 	default:
-		return 0, fmt.Errorf("bloom: static filters have slots of 8, 16 or 32 bits, not of %d", c.Bits)
+		return 0, fmt.Errorf("static filters have slots of 8, 16 or 32 bits, not of %d", c.Bits)
 	}
 	if !(c.ErrorRate > 0 && c.ErrorRate < 1) {
-		return 0, fmt.Errorf("bloom: error rate %v of a static filter is outside (0, 1)", c.ErrorRate)
+		return 0, fmt.Errorf("error rate %v of a static filter is outside (0, 1)", c.ErrorRate)
 	}
 	for _, bits := range []int{8, 16, 32} {
 		if staticRate(max(n, 1), bits) <= c.ErrorRate {
 			return bits, nil
 		}
 	}
-	return 0, fmt.Errorf("bloom: error rate %v is out of reach of a static filter, whose least for %d keys is %.3g; ask for that or use an Adaptive",
+	return 0, fmt.Errorf("error rate %v is out of reach of a static filter, whose least for %d keys is %.3g; ask for that or use an Adaptive",
 		c.ErrorRate, n, staticRate(max(n, 1), 32))
 }
 

@@ -76,7 +76,7 @@ func TraceOf(v View, h uint64) (all []Trace, err error) {
 	case *Cuckoo:
 		all = f.traces(h)
 	default:
-		return nil, fmt.Errorf("bloom: a %T cannot be traced; give a filter of this package", v)
+		return nil, fmt.Errorf("a %T cannot be traced; give a filter of this package", v)
 	}
 	for i := range all {
 		all[i].Part = i

@@ -111,7 +111,7 @@ const noTime = math.MinInt64
 // NewWindow returns an empty window.
 func NewWindow(c WindowConfig) (*Window, error) {
 	if err := c.Hash.Validate(); err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
+		return nil, err
 	}
 	w, err := newWindow(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func newWindow(c WindowConfig) (*Window, error) {
 		}
 	}
 	if c.Generations < 2 || c.Generations > maxGenerations {
-		return nil, fmt.Errorf("bloom: a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
+		return nil, fmt.Errorf("a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -145,11 +145,11 @@ func newWindow(c WindowConfig) (*Window, error) {
 	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
 		return nil, badRate(c.ErrorRate)
 	case c.Span != 0 && c.SpanKeys != 0:
-		return nil, fmt.Errorf("bloom: a window of %v and of %d keys; give one of the two", c.Span, c.SpanKeys)
+		return nil, fmt.Errorf("a window of %v and of %d keys; give one of the two", c.Span, c.SpanKeys)
 	case c.Span < 0:
-		return nil, fmt.Errorf("bloom: a window of %v; the span must be above 0", c.Span)
+		return nil, fmt.Errorf("a window of %v; the span must be above 0", c.Span)
 	case c.SpanKeys > math.MaxInt64:
-		return nil, fmt.Errorf("bloom: a window of %d keys; give at most %d", c.SpanKeys, int64(math.MaxInt64))
+		return nil, fmt.Errorf("a window of %d keys; give at most %d", c.SpanKeys, int64(math.MaxInt64))
 	case c.SpanKeys != 0:
 		span = int64(c.SpanKeys)
 		w.current = 0
@@ -157,9 +157,9 @@ func newWindow(c WindowConfig) (*Window, error) {
 			w.config.Capacity = c.SpanKeys
 		}
 	case c.CountNew && c.Span != 0:
-		return nil, errors.New("bloom: CountNew is for windows that count keys; give SpanKeys")
+		return nil, errors.New("CountNew is for windows that count keys; give SpanKeys")
 	case c.Span == 0:
-		return nil, errors.New("bloom: a window needs a span; give Span or SpanKeys")
+		return nil, errors.New("a window needs a span; give Span or SpanKeys")
 	}
 	w.step = ceilDiv(span, int64(c.Generations-1))
 	model, err := emptyScalable(ScalableConfig{

@@ -35,13 +35,13 @@ func (w *Window) Union(g *Window) error {
 	a, b := &w.config, &g.config
 	switch {
 	case w.byKeys() || g.byKeys():
-		return fmt.Errorf("bloom: %w: windows that count keys have no time in common; only those with a Span can be merged", ErrIncompatible)
+		return fmt.Errorf("%w: windows that count keys have no time in common; only those with a Span can be merged", ErrIncompatible)
 	case a.Span != b.Span:
-		return fmt.Errorf("bloom: %w: spans differ: %v and %v", ErrIncompatible, a.Span, b.Span)
+		return fmt.Errorf("%w: spans differ: %v and %v", ErrIncompatible, a.Span, b.Span)
 	case a.Generations != b.Generations:
-		return fmt.Errorf("bloom: %w: numbers of generations differ: %d and %d", ErrIncompatible, a.Generations, b.Generations)
+		return fmt.Errorf("%w: numbers of generations differ: %d and %d", ErrIncompatible, a.Generations, b.Generations)
 	case a.ErrorRate != b.ErrorRate:
-		return fmt.Errorf("bloom: %w: error rates differ: %v and %v", ErrIncompatible, a.ErrorRate, b.ErrorRate)
+		return fmt.Errorf("%w: error rates differ: %v and %v", ErrIncompatible, a.ErrorRate, b.ErrorRate)
 	case w == g:
 		return nil
 	}

@@ -86,9 +86,9 @@ func isDirty(err error) bool { return errors.Is(err, frame.ErrDirty) }
 func named(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return fmt.Errorf("bloomfile: %w", err)
+		return err
 	}
-	return fmt.Errorf("bloomfile: %s: %w", path, err)
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // openMapped opens a clean file.
@@ -228,7 +228,7 @@ func (f *File) makeView(o Options) error {
 		f.keyErr = &bloom.SecretError{KeyID: f.header.HashKeyID}
 	}
 	if f.header.Type.Sketch() {
-		f.whyNot = fmt.Errorf("bloomfile: %s: the file holds a %v sketch, not a filter; read it with package sketch", f.path, f.header.Type)
+		f.whyNot = fmt.Errorf("%s: the file holds a %v sketch, not a filter; read it with package sketch", f.path, f.header.Type)
 		return nil
 	}
 	var err error
@@ -247,14 +247,14 @@ func (f *File) makeView(o Options) error {
 // Sync, and releases the lock in any case. A second Close returns fs.ErrClosed.
 func (f *File) Close() error {
 	if f.bytes == nil {
-		return fmt.Errorf("bloomfile: %s: %w", f.path, fs.ErrClosed)
+		return fmt.Errorf("%s: %w", f.path, fs.ErrClosed)
 	}
 	var err error
 	if f.writer != nil {
 		err = f.Sync()
 	}
 	f.plain.Store(nil)
-	f.view, f.whyNot = nil, fmt.Errorf("bloomfile: %s: %w", f.path, fs.ErrClosed)
+	f.view, f.whyNot = nil, fmt.Errorf("%s: %w", f.path, fs.ErrClosed)
 	return errors.Join(err, f.release())
 }
 

@@ -182,7 +182,7 @@ func TestWrongFiles(t *testing.T) {
 		}
 		for _, o := range []Options{{}, {Writable: true}} {
 			f, err := Open(path, o)
-			if f != nil || !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), "bloomfile: "+path+": ") || !strings.Contains(err.Error(), c.text) {
+			if f != nil || !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), ""+path+": ") || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%s: Open: %v, want %q", name, err, c.text)
 			}
 		}

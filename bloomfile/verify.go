@@ -46,7 +46,7 @@ func caught(r any, path string, mapped []byte, err *error) {
 		if r.Addr() < start || r.Addr()-start >= uintptr(len(mapped)) {
 			panic(r) // not ours
 		}
-		*err = fmt.Errorf("bloomfile: %s: byte %d cannot be read: the file was truncated while it was open, or its disk fails", path, r.Addr()-start)
+		*err = fmt.Errorf("%s: byte %d cannot be read: the file was truncated while it was open, or its disk fails", path, r.Addr()-start)
 	default:
 		panic(r)
 	}
@@ -150,15 +150,15 @@ func (f *File) compare(i uint64) error {
 		// checksums later. Bits are only ever set, so what was verified before
 		// stays as good as it was, but this chunk cannot be judged.
 		if state, err := frame.ParseState(f.bytes); err != nil || state.Mark == frame.MarkDirty {
-			return fmt.Errorf("bloomfile: %s: %w: another process is changing it, and this part was not verified before; try again later", f.path, frame.ErrDirty)
+			return fmt.Errorf("%s: %w: another process is changing it, and this part was not verified before; try again later", f.path, frame.ErrDirty)
 		}
 		// Clean, but a writer may have ended between the comparison and the look
 		// at the state. It would have to begin and end again to fool us twice.
 	}
 	if err := f.layout.CheckTable(f.bytes[f.layout.BodyEnd:]); err != nil {
-		return fmt.Errorf("bloomfile: %s: %w", f.path, err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
-	return fmt.Errorf("bloomfile: %s: %w", f.path, f.layout.BadChunk(i))
+	return fmt.Errorf("%s: %w", f.path, f.layout.BadChunk(i))
 }
 
 func (f *File) checksum(i uint64) uint32 {
@@ -178,7 +178,7 @@ func (f *File) tableEntry(i uint64) uint32 {
 func (f *File) Check() iter.Seq[error] {
 	return func(yield func(error) bool) {
 		if f.bytes == nil {
-			yield(fmt.Errorf("bloomfile: %s: %w", f.path, fs.ErrClosed))
+			yield(fmt.Errorf("%s: %w", f.path, fs.ErrClosed))
 			return
 		}
 		if err := f.checkTable(); err != nil && !yield(err) {
@@ -201,7 +201,7 @@ func (f *File) Check() iter.Seq[error] {
 func (f *File) checkTable() (err error) {
 	defer f.guard(setPanicOnFault(), &err)
 	if err := f.layout.CheckTable(f.bytes[f.layout.BodyEnd:]); err != nil {
-		return fmt.Errorf("bloomfile: %s: %w", f.path, err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func (f *File) checkPadding(part int, end uint64) (err error) {
 	}
 	for i, b := range f.bytes[end:next] {
 		if b != 0 {
-			return fmt.Errorf("bloomfile: %s: %w", f.path, &CorruptError{Offset: int64(end) + int64(i), Reason: "padding that is not zero"})
+			return fmt.Errorf("%s: %w", f.path, &CorruptError{Offset: int64(end) + int64(i), Reason: "padding that is not zero"})
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func TestDamageIsNeverAWrongNo(t *testing.T) {
 		for err := range f.Check() {
 			found = append(found, err)
 		}
-		if len(found) != 1 || !strings.Contains(found[0].Error(), path+": frame: damaged at byte 135168: bytes 135168 to 200703 do not match their checksum") {
+		if len(found) != 1 || !strings.Contains(found[0].Error(), path+": damaged at byte 135168: bytes 135168 to 200703 do not match their checksum") {
 			t.Errorf("Check: %v", found)
 		}
 		if _, err := Read(path, bloom.LoadOptions{}); err == nil {

@@ -190,7 +190,7 @@ func (f *File) checkWritable() error {
 	case f.view == nil:
 		return f.whyNot
 	case f.writer == nil:
-		return fmt.Errorf("bloomfile: %s is open for reading only; open it with Options.Writable", f.path)
+		return fmt.Errorf("%s is open for reading only; open it with Options.Writable", f.path)
 	}
 	return f.broken
 }
@@ -230,7 +230,7 @@ func (f *File) willChange(i uint64) error {
 // system may have dropped pages and yet count them as written. The mark is made
 // one that is refused, because the page cache cannot be relied on either.
 func (f *File) fail(err error) error {
-	f.broken = fmt.Errorf("bloomfile: %s: syncing the changes failed: %w; keys added since the last Sync may be lost", f.path, err)
+	f.broken = fmt.Errorf("%s: syncing the changes failed: %w; keys added since the last Sync may be lost", f.path, err)
 	// If this fails too there is nothing left to do.
 	markState(f.file, frame.State{Mark: frame.MarkDirty})
 	return f.broken

@@ -54,7 +54,7 @@ type UndecidedError struct {
 
 // Error names the number of keys and the reason.
 func (e *UndecidedError) Error() string {
-	return fmt.Sprintf("cluster: %d keys are undecided: %v", len(e.Keys), e.Err)
+	return fmt.Sprintf("%d keys are undecided: %v", len(e.Keys), e.Err)
 }
 
 // Unwrap returns the reason.

@@ -21,9 +21,9 @@ func (f *Filter) TTL(ctx context.Context) (ttl time.Duration, expires bool, err 
 	ms, err := f.client.Do(ctx, f.client.B().Pttl().Key(f.name).Build()).AsInt64()
 	switch {
 	case err != nil:
-		return 0, false, fmt.Errorf("cluster: %w", explain(f.name, err))
+		return 0, false, explain(f.name, err)
 	case ms == -2:
-		return 0, false, fmt.Errorf("cluster: %q: %w", f.name, ErrNotFound)
+		return 0, false, fmt.Errorf("%q: %w", f.name, ErrNotFound)
 	case ms == -1:
 		return 0, false, nil
 	}
@@ -32,7 +32,7 @@ func (f *Filter) TTL(ctx context.Context) (ttl time.Duration, expires bool, err 
 
 func (c *core) expire(ctx context.Context, ttl time.Duration) error {
 	if ttl < time.Millisecond {
-		return fmt.Errorf("cluster: %q is to expire after %v; give at least 1ms, or drop it", c.name, ttl)
+		return fmt.Errorf("%q is to expire after %v; give at least 1ms, or drop it", c.name, ttl)
 	}
 	now, err := c.engineTime(ctx)
 	if err != nil {
@@ -90,13 +90,13 @@ func (c *core) engineTime(ctx context.Context) (time.Time, error) {
 			return time.Unix(parts[0], parts[1]*int64(time.Microsecond)), nil
 		}
 		if err == nil {
-			return time.Time{}, fmt.Errorf("cluster: TIME has given %d numbers instead of 2", len(parts))
+			return time.Time{}, fmt.Errorf("TIME has given %d numbers instead of 2", len(parts))
 		}
 		if !again(ctx, attempt, err) {
-			return time.Time{}, fmt.Errorf("cluster: the engine's time: %w", err)
+			return time.Time{}, fmt.Errorf("the engine's time: %w", err)
 		}
 		if err := c.learn(ctx, c.name, attempt); err != nil {
-			return time.Time{}, fmt.Errorf("cluster: the engine's time: %w", err)
+			return time.Time{}, fmt.Errorf("the engine's time: %w", err)
 		}
 	}
 }

@@ -57,11 +57,11 @@ func (c Config) parameters() (parameters, error) {
 	p := parameters{Capacity: c.Capacity, ErrorRate: c.ErrorRate, SliceBytes: c.SliceBytes, Fixed: c.Fixed}
 	switch {
 	case c.Capacity == 0 || c.Capacity > math.MaxInt64:
-		return p, fmt.Errorf("cluster: capacity is %d; give 1 to %d keys", c.Capacity, int64(math.MaxInt64))
+		return p, fmt.Errorf("capacity is %d; give 1 to %d keys", c.Capacity, int64(math.MaxInt64))
 	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
-		return p, fmt.Errorf("cluster: error rate is %v; it must be above 0 and below 1, for example 0.01", c.ErrorRate)
+		return p, fmt.Errorf("error rate is %v; it must be above 0 and below 1, for example 0.01", c.ErrorRate)
 	case c.SliceBytes < MinSliceBytes || c.SliceBytes > MaxSliceBytes:
-		return p, fmt.Errorf("cluster: slices of %d bytes; give %d to %d", c.SliceBytes, MinSliceBytes, MaxSliceBytes)
+		return p, fmt.Errorf("slices of %d bytes; give %d to %d", c.SliceBytes, MinSliceBytes, MaxSliceBytes)
 	}
 	p.setHash(c.Hash)
 	return p, nil
@@ -77,16 +77,16 @@ func (p *parameters) setHash(h bloom.Hash) {
 // check reports what of c can be wrong whether or not the filter exists.
 func (c Config) check(name string) error {
 	if name == "" {
-		return errors.New("cluster: a filter needs a name")
+		return errors.New("a filter needs a name")
 	}
 	if len(name) > maxName {
-		return fmt.Errorf("cluster: a name of %d bytes; give at most %d", len(name), maxName)
+		return fmt.Errorf("a name of %d bytes; give at most %d", len(name), maxName)
 	}
 	if err := c.Hash.Validate(); err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return err
 	}
 	if c.Wait.Replicas < 0 || c.Wait.Timeout < 0 {
-		return fmt.Errorf("cluster: waiting for %d replicas and %v; neither may be below 0", c.Wait.Replicas, c.Wait.Timeout)
+		return fmt.Errorf("waiting for %d replicas and %v; neither may be below 0", c.Wait.Replicas, c.Wait.Timeout)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 		}
 		switch {
 		case r == nil && existing:
-			return fmt.Errorf("cluster: %q: %w; give a capacity and an error rate to create it", c.name, ErrNotFound)
+			return fmt.Errorf("%q: %w; give a capacity and an error rate to create it", c.name, ErrNotFound)
 		case r == nil:
 			if created, err = c.create(ctx, want, now); err != nil {
 				return err
@@ -147,14 +147,14 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 			continue
 		}
 		if window != (r.Generations > 0) {
-			return fmt.Errorf("cluster: %q: %w: it is a filter where a window is wanted, or the other way round; choose another name", c.name, ErrOtherParameters)
+			return fmt.Errorf("%q: %w: it is a filter where a window is wanted, or the other way round; choose another name", c.name, ErrOtherParameters)
 		}
 		if existing {
 			want = r.parameters
 			want.setHash(c.hash)
 		}
 		if d := want.difference(r.parameters); d != "" {
-			return fmt.Errorf("cluster: %q: %w: %s; open it with its own parameters or choose another name", c.name, ErrOtherParameters, d)
+			return fmt.Errorf("%q: %w: %s; open it with its own parameters or choose another name", c.name, ErrOtherParameters, d)
 		}
 		err = c.adopt(ctx, raw, r, created)
 		if errors.Is(err, ErrNotFound) && !existing {
@@ -189,7 +189,7 @@ func (c *core) create(ctx context.Context, p parameters, now func(context.Contex
 	}
 	err = c.client.Do(ctx, c.client.B().Set().Key(c.name).Value(value).Nx().Build()).Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
-		return false, fmt.Errorf("cluster: %w", explain(c.name, err))
+		return false, explain(c.name, err)
 	}
 	return err == nil, nil
 }
@@ -318,12 +318,12 @@ func (c *core) dropFull(ctx context.Context) error {
 	case rueidis.IsRedisNil(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("cluster: %w", explain(c.name, err))
+		return explain(c.name, err)
 	}
 	// Slices that another client has made since then are named by the record as it was
 	// when it went; who makes some from now on sees that it is gone.
 	if r, err = decodeRecord(raw); err != nil {
-		return fmt.Errorf("cluster: key %q: %w: %w", c.name, ErrWrongType, err)
+		return fmt.Errorf("key %q: %w: %w", c.name, ErrWrongType, err)
 	}
 	return c.unlinkAll(ctx, r)
 }

@@ -43,7 +43,7 @@ func (b *batch) mayBeFull(l *layer) bool {
 func (c *core) checkFull(ctx context.Context, l *layer) error {
 	looks := l.looks.Load()
 	if err := l.checking.take(ctx); err != nil {
-		return fmt.Errorf("cluster: %q: waiting for another call: %w", c.name, err)
+		return fmt.Errorf("%q: waiting for another call: %w", c.name, err)
 	}
 	defer l.checking.release()
 	if c.current.Load().newest() != l {
@@ -99,7 +99,7 @@ func (c *core) closeLayer(ctx context.Context, l *layer) error {
 	}
 	err := c.grow(ctx, l)
 	if refused(err) && !passing(err) && !errors.Is(err, ErrWrongType) && !errors.Is(err, ErrFull) {
-		return fmt.Errorf("cluster: %q: %w: its newest layer is full with %d keys, and the engine refuses to make the next: %w", c.name, ErrFull, l.Capacity, err)
+		return fmt.Errorf("%q: %w: its newest layer is full with %d keys, and the engine refuses to make the next: %w", c.name, ErrFull, l.Capacity, err)
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func (s *snapshot) follows(old *snapshot) bool {
 // it: hundreds of clients need not all do the work.
 func (c *core) adopt(ctx context.Context, raw string, r *record, mine bool) error {
 	if err := c.changing.take(ctx); err != nil {
-		return fmt.Errorf("cluster: %q: waiting for another call: %w", c.name, err)
+		return fmt.Errorf("%q: waiting for another call: %w", c.name, err)
 	}
 	defer c.changing.release()
 	return c.adoptLocked(ctx, raw, r, mine)
@@ -136,14 +136,14 @@ func (c *core) adoptLocked(ctx context.Context, raw string, r *record, mine bool
 		}
 	}
 	if r == nil {
-		return fmt.Errorf("cluster: %q: %w: it was dropped or has expired; open it again to create it", c.name, ErrNotFound)
+		return fmt.Errorf("%q: %w: it was dropped or has expired; open it again to create it", c.name, ErrNotFound)
 	}
 	if old := c.current.Load(); old != nil && old.raw == raw {
 		return nil
 	}
 	if old := c.current.Load(); old != nil {
 		if d := old.record.parameters.difference(r.parameters); d != "" {
-			return fmt.Errorf("cluster: %q: %w: it was dropped and made anew: %s", c.name, ErrOtherParameters, d)
+			return fmt.Errorf("%q: %w: it was dropped and made anew: %s", c.name, ErrOtherParameters, d)
 		}
 	}
 	s := &snapshot{raw: raw, record: r}
@@ -188,7 +188,7 @@ func (c *core) await(ctx context.Context, raw string, r *record) (string, *recor
 // refresh reads the record anew.
 func (c *core) refresh(ctx context.Context) (*snapshot, error) {
 	if err := c.changing.take(ctx); err != nil {
-		return nil, fmt.Errorf("cluster: %q: waiting for another call: %w", c.name, err)
+		return nil, fmt.Errorf("%q: waiting for another call: %w", c.name, err)
 	}
 	defer c.changing.release()
 	raw, r, err := c.get(ctx)
@@ -212,13 +212,13 @@ var (
 // faster, and does what the change asks for.
 func (c *core) change(ctx context.Context, edit func(*record) error) error {
 	if err := c.changing.take(ctx); err != nil {
-		return fmt.Errorf("cluster: %q: waiting for another call: %w", c.name, err)
+		return fmt.Errorf("%q: waiting for another call: %w", c.name, err)
 	}
 	defer c.changing.release()
 	for attempt := 0; ; attempt++ {
 		raw, r, err := c.get(ctx)
 		if err == nil && r == nil {
-			return fmt.Errorf("cluster: %q: %w", c.name, ErrNotFound)
+			return fmt.Errorf("%q: %w", c.name, ErrNotFound)
 		}
 		if err == nil {
 			next := r.clone()
@@ -290,7 +290,7 @@ func pause(ctx context.Context, attempt int) bool {
 // Every step may be done by several clients, several times.
 func (c *core) finish(ctx context.Context, raw string, r *record) error {
 	if r.Building && !r.Dropped {
-		return fmt.Errorf("cluster: %q is the target of a union that is being made or was broken off; make the union again, or drop it", c.name)
+		return fmt.Errorf("%q is the target of a union that is being made or was broken off; make the union again, or drop it", c.name)
 	}
 	if r.Dropped {
 		if err := c.unlinkAll(ctx, r); err != nil {
@@ -392,11 +392,11 @@ func (c *core) grow(ctx context.Context, after *layer) error {
 			return errUnchanged
 		}
 		if len(g.Layers) == maxLayers {
-			return fmt.Errorf("cluster: %q: %w: it has %d layers; make a larger one", c.name, ErrFull, maxLayers)
+			return fmt.Errorf("%q: %w: it has %d layers; make a larger one", c.name, ErrFull, maxLayers)
 		}
 		s, err := r.shapeOf(len(g.Layers))
 		if err != nil {
-			return fmt.Errorf("cluster: %q: %w; make a larger one", c.name, err)
+			return fmt.Errorf("%q: %w; make a larger one", c.name, err)
 		}
 		g.Layers = append(g.Layers, s)
 		return nil
@@ -448,7 +448,7 @@ func (c *core) each(ctx context.Context, keys []string, command func(key string)
 				continue
 			}
 			if !hopeful(ctx, err) {
-				return fmt.Errorf("cluster: %w", explain(keys[i], err))
+				return explain(keys[i], err)
 			}
 			left, failed = append(left, keys[i]), explain(keys[i], err)
 		}
@@ -456,7 +456,7 @@ func (c *core) each(ctx context.Context, keys []string, command func(key string)
 			return nil
 		}
 		if attempt >= maxAttempts || !pause(ctx, attempt) {
-			return fmt.Errorf("cluster: %w", failed)
+			return failed
 		}
 		keys = left
 	}

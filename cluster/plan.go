@@ -189,7 +189,7 @@ type Plan struct {
 // ErrorRate must be given.
 func PlanFor(c Config, nodes int) (Plan, error) {
 	if nodes < 1 {
-		return Plan{}, fmt.Errorf("cluster: a plan for %d nodes; give at least 1", nodes)
+		return Plan{}, fmt.Errorf("a plan for %d nodes; give at least 1", nodes)
 	}
 	p, err := c.parameters()
 	if err != nil {

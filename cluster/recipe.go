@@ -68,7 +68,7 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 	f := &RecipeFilter{client: client}
 	switch {
 	case c.Wait.Replicas < 0 || c.Wait.Timeout < 0:
-		return nil, fmt.Errorf("cluster: waiting for %d replicas and %v; neither may be below 0", c.Wait.Replicas, c.Wait.Timeout)
+		return nil, fmt.Errorf("waiting for %d replicas and %v; neither may be below 0", c.Wait.Replicas, c.Wait.Timeout)
 	case c.Wait.Replicas > 0:
 		f.wait = &core{client: client, wait: c.Wait, touch: touchString}
 	}
@@ -77,10 +77,10 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 	case RecipeMD5, "":
 		recipe := interop.MD5Recipe{Blocks: c.Blocks, Bits: c.Bits}
 		if err := recipe.Check(); err != nil {
-			return nil, fmt.Errorf("cluster: %w", err)
+			return nil, err
 		}
 		if c.Hashes != 0 {
-			return nil, fmt.Errorf("cluster: %d hashes in the recipe %s, which always has seven", c.Hashes, RecipeMD5)
+			return nil, fmt.Errorf("%d hashes in the recipe %s, which always has seven", c.Hashes, RecipeMD5)
 		}
 		f.positions = recipe.Positions
 		for i := range max(c.Blocks, 1) {
@@ -92,10 +92,10 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 	case RecipeScrapy:
 		recipe := interop.ScrapyRecipe{Bits: c.Bits, Hashes: c.Hashes}
 		if err := recipe.Check(); err != nil {
-			return nil, fmt.Errorf("cluster: %w", err)
+			return nil, err
 		}
 		if c.Blocks != 0 {
-			return nil, fmt.Errorf("cluster: %d blocks in the recipe %s, which has one string", c.Blocks, RecipeScrapy)
+			return nil, fmt.Errorf("%d blocks in the recipe %s, which has one string", c.Blocks, RecipeScrapy)
 		}
 		f.positions = recipe.Positions
 		f.strings = []string{name}
@@ -103,10 +103,10 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 			bits = interop.ScrapyRecipeBits
 		}
 	default:
-		return nil, fmt.Errorf("cluster: there is no recipe %q; %s and %s are known", c.Recipe, RecipeMD5, RecipeScrapy)
+		return nil, fmt.Errorf("there is no recipe %q; %s and %s are known", c.Recipe, RecipeMD5, RecipeScrapy)
 	}
 	if name == "" {
-		return nil, errors.New("cluster: a filter needs a name")
+		return nil, errors.New("a filter needs a name")
 	}
 	return f, f.check(ctx, bits, c.MustExist)
 }
@@ -121,16 +121,16 @@ func (f *RecipeFilter) check(ctx context.Context, bits int, mustExist bool) erro
 	for i, r := range f.client.DoMulti(ctx, lengths...) {
 		n, err := r.AsInt64()
 		if err != nil {
-			return fmt.Errorf("cluster: %w", explain(f.strings[i], err))
+			return explain(f.strings[i], err)
 		}
 		if n > limit {
-			return fmt.Errorf("cluster: key %q: %w: its %d bytes are more than the %d that offsets of %d bits reach",
+			return fmt.Errorf("key %q: %w: its %d bytes are more than the %d that offsets of %d bits reach",
 				f.strings[i], ErrOtherParameters, n, limit, bits)
 		}
 		there = there || n > 0
 	}
 	if mustExist && !there {
-		return fmt.Errorf("cluster: key %q: %w", f.strings[0], ErrNotFound)
+		return fmt.Errorf("key %q: %w", f.strings[0], ErrNotFound)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (p parameters) shapeOf(i int) (shape, error) {
 	}
 	s, err := shapeFor(n, rate, yardstick, p.SliceBytes)
 	if err != nil {
-		return shape{}, fmt.Errorf("cluster: layer %d: %w", i+1, err)
+		return shape{}, fmt.Errorf("layer %d: %w", i+1, err)
 	}
 	return s, nil
 }
@@ -133,7 +133,7 @@ func (r *record) clone() *record {
 func (r *record) encode() (string, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
-		return "", fmt.Errorf("cluster: record: %w", err)
+		return "", fmt.Errorf("record: %w", err)
 	}
 	return string(b), nil
 }
@@ -220,10 +220,10 @@ func (c *core) get(ctx context.Context) (raw string, r *record, err error) {
 		return "", nil, nil
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("cluster: %w", explain(c.name, err))
+		return "", nil, explain(c.name, err)
 	}
 	if r, err = decodeRecord(raw); err != nil {
-		return "", nil, fmt.Errorf("cluster: key %q: %w: %w; choose another name", c.name, ErrWrongType, err)
+		return "", nil, fmt.Errorf("key %q: %w: %w; choose another name", c.name, ErrWrongType, err)
 	}
 	return raw, r, nil
 }
@@ -284,7 +284,7 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 		return c.waitForOne(ctx, d)
 	})
 	if err != nil {
-		return false, fmt.Errorf("cluster: record %q: %w", c.name, err)
+		return false, fmt.Errorf("record %q: %w", c.name, err)
 	}
 	return done, nil
 }

@@ -43,11 +43,11 @@ type ServerFilter struct {
 func OpenServer(ctx context.Context, client rueidis.Client, name string, c ServerConfig) (*ServerFilter, error) {
 	switch existing := c.Capacity == 0 && c.ErrorRate == 0; {
 	case name == "":
-		return nil, errors.New("cluster: a filter needs a name")
+		return nil, errors.New("a filter needs a name")
 	case !existing && (c.Capacity == 0 || c.Capacity > math.MaxInt64):
-		return nil, fmt.Errorf("cluster: capacity is %d; give 1 to %d keys", c.Capacity, int64(math.MaxInt64))
+		return nil, fmt.Errorf("capacity is %d; give 1 to %d keys", c.Capacity, int64(math.MaxInt64))
 	case !existing && !(c.ErrorRate > 0 && c.ErrorRate <= maxServerRate):
-		return nil, fmt.Errorf("cluster: error rate is %v; a server has above 0 and at most %v", c.ErrorRate, maxServerRate)
+		return nil, fmt.Errorf("error rate is %v; a server has above 0 and at most %v", c.ErrorRate, maxServerRate)
 	}
 	f := &ServerFilter{client: client, name: name}
 	if c.Capacity != 0 {
@@ -74,7 +74,7 @@ func (f *ServerFilter) reserve(ctx context.Context, c ServerConfig) (made bool, 
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("cluster: %w", serverError(f.name, err))
+		return false, serverError(f.name, err)
 	}
 	return true, nil
 }
@@ -86,7 +86,7 @@ func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
 		f.client.B().Arbitrary("BF.DEBUG").Keys(f.name).ReadOnly())
 	info, err := results[0].AsMap()
 	if err != nil {
-		return fmt.Errorf("cluster: %w", serverError(f.name, err))
+		return serverError(f.name, err)
 	}
 	if c.Capacity == 0 {
 		return nil
@@ -95,10 +95,10 @@ func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
 	fixed := expansion.IsNil()
 	layers, err := results[1].AsStrSlice()
 	if err != nil {
-		return fmt.Errorf("cluster: %w", serverError(f.name, err))
+		return serverError(f.name, err)
 	}
 	if len(layers) < 2 {
-		return fmt.Errorf("cluster: BF.DEBUG of %q tells of no layer: %q", f.name, layers)
+		return fmt.Errorf("BF.DEBUG of %q tells of no layer: %q", f.name, layers)
 	}
 	var capacity uint64
 	var rate float64
@@ -111,7 +111,7 @@ func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
 			rate, err = strconv.ParseFloat(value, 64)
 		}
 		if err != nil {
-			return fmt.Errorf("cluster: BF.DEBUG of %q: %w", f.name, err)
+			return fmt.Errorf("BF.DEBUG of %q: %w", f.name, err)
 		}
 	}
 	for _, d := range []struct {
@@ -127,7 +127,7 @@ func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
 		})},
 	} {
 		if !d.same {
-			return fmt.Errorf("cluster: %q: %w: %s is %v, not %v; open it with its own parameters or choose another name",
+			return fmt.Errorf("%q: %w: %s is %v, not %v; open it with its own parameters or choose another name",
 				f.name, ErrOtherParameters, d.what, d.have, d.want)
 		}
 	}
@@ -279,7 +279,7 @@ type ServerInfo struct {
 func (f *ServerFilter) Info(ctx context.Context) (ServerInfo, error) {
 	info, err := f.client.Do(ctx, f.info()).AsMap()
 	if err != nil {
-		return ServerInfo{}, fmt.Errorf("cluster: %w", serverError(f.name, err))
+		return ServerInfo{}, serverError(f.name, err)
 	}
 	var i ServerInfo
 	var layers uint64
@@ -288,7 +288,7 @@ func (f *ServerFilter) Info(ctx context.Context) (ServerInfo, error) {
 	} {
 		value := info[field]
 		if *to, err = value.AsUint64(); err != nil {
-			return ServerInfo{}, fmt.Errorf("cluster: BF.INFO of %q: %s: %w", f.name, field, err)
+			return ServerInfo{}, fmt.Errorf("BF.INFO of %q: %s: %w", f.name, field, err)
 		}
 	}
 	expansion := info["Expansion rate"]
@@ -306,5 +306,5 @@ func (f *ServerFilter) Drop(ctx context.Context) error {
 	if err = serverError(f.name, err); err == nil || errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	return fmt.Errorf("cluster: %w", err)
+	return err
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -54,10 +53,10 @@ func (c *core) seal(ctx context.Context, l *layer) error {
 	}, func(key string, r rueidis.RedisResult) error {
 		answers, err := r.AsIntSlice()
 		if err != nil {
-			return fmt.Errorf("cluster: %w", explain(key, err))
+			return explain(key, err)
 		}
 		if !l.owns(answers[0]) {
-			return fmt.Errorf("cluster: %w", missingSlice(key))
+			return missingSlice(key)
 		}
 		return nil
 	})

@@ -79,7 +79,7 @@ func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 		}
 		part, whole := l.paramsOf(sample), l.params()
 		if ones > part.M {
-			return Stats{}, fmt.Errorf("cluster: %q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
+			return Stats{}, fmt.Errorf("%q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
 		}
 		scale := float64(whole.M) / float64(part.M)
 		all := min(whole.M, uint64(math.Round(float64(ones)*scale)))
@@ -148,7 +148,7 @@ func (c *core) errorRate(ctx context.Context) (now, surely, asked float64, err e
 		}
 		part, whole := l.paramsOf(n), l.params()
 		if ones > part.M {
-			return 0, 0, 0, fmt.Errorf("cluster: %q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
+			return 0, 0, 0, fmt.Errorf("%q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
 		}
 		scale := float64(whole.M) / float64(part.M)
 		deviation := math.Sqrt(float64(ones) * (1 - float64(ones)/float64(part.M)))

@@ -24,20 +24,20 @@ const stringPiece = 4 << 20
 func AppendString(ctx context.Context, client Engine, b []byte, key string) ([]byte, error) {
 	size, err := client.Do(ctx, client.B().Strlen().Key(key).Build()).AsInt64()
 	if err != nil {
-		return b, fmt.Errorf("cluster: %w", explain(key, err))
+		return b, explain(key, err)
 	}
 	if size == 0 {
-		return b, fmt.Errorf("cluster: string %q: %w", key, ErrNotFound)
+		return b, fmt.Errorf("string %q: %w", key, ErrNotFound)
 	}
 	to := bytes.NewBuffer(b)
 	to.Grow(int(size))
 	for at := int64(0); at < size; at += stringPiece {
 		piece, err := client.Do(ctx, client.B().Getrange().Key(key).Start(at).End(min(at+stringPiece, size)-1).Build()).ToString()
 		if err != nil {
-			return b, fmt.Errorf("cluster: %w", explain(key, err))
+			return b, explain(key, err)
 		}
 		if int64(len(piece)) != min(stringPiece, size-at) {
-			return b, fmt.Errorf("cluster: string %q has become shorter while it was read; read it again", key)
+			return b, fmt.Errorf("string %q has become shorter while it was read; read it again", key)
 		}
 		to.WriteString(piece)
 	}
@@ -51,14 +51,14 @@ func RedissonSize(ctx context.Context, client Engine, name string) (m, k uint64,
 	key := interop.RedissonConfigKey(name)
 	values, err := client.Do(ctx, client.B().Hmget().Key(key).Field("size", "hashIterations").Build()).ToArray()
 	if err != nil {
-		return 0, 0, fmt.Errorf("cluster: %w", explain(key, err))
+		return 0, 0, explain(key, err)
 	}
 	for i, to := range []*uint64{&m, &k} {
 		if values[i].IsNil() {
-			return 0, 0, fmt.Errorf("cluster: hash %q with the fields size and hashIterations, as Redisson has it: %w", key, ErrNotFound)
+			return 0, 0, fmt.Errorf("hash %q with the fields size and hashIterations, as Redisson has it: %w", key, ErrNotFound)
 		}
 		if *to, err = values[i].AsUint64(); err != nil {
-			return 0, 0, fmt.Errorf("cluster: hash %q: size and hashIterations are no numbers: %w", key, err)
+			return 0, 0, fmt.Errorf("hash %q: size and hashIterations are no numbers: %w", key, err)
 		}
 	}
 	return m, k, nil

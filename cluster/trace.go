@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"strconv"
 
@@ -65,19 +64,19 @@ func (l *layer) trace(slice string, h uint64, results []rueidis.RedisResult) (Tr
 	t := Trace{slice, bloom.Trace{Array: "blocked", Positions: l.sliceBytes() * 8, Found: true}}
 	header, err := results[0].AsBytes()
 	if err != nil {
-		return t, fmt.Errorf("cluster: %w", explain(slice, err))
+		return t, explain(slice, err)
 	}
 	if len(header) != headerRead || !l.owns(int64(binary.BigEndian.Uint64(header))) {
-		return t, fmt.Errorf("cluster: %w", missingSlice(slice))
+		return t, missingSlice(slice)
 	}
 	t.ErrorRate = l.paramsOf(1).ErrorRate(binary.BigEndian.Uint64(header[8:]))
 	for j, r := range results[1:] {
 		line, err := r.AsBytes()
 		if err != nil {
-			return t, fmt.Errorf("cluster: %w", explain(slice, err))
+			return t, explain(slice, err)
 		}
 		if len(line) != lineBytes {
-			return t, fmt.Errorf("cluster: %w", missingSlice(slice))
+			return t, missingSlice(slice)
 		}
 		at := lineAt(l.layout(), j, h)
 		for i, word := range l.layout().LaneBits(h) {

@@ -41,13 +41,13 @@ func (f *Filter) Union(ctx context.Context, into string, others ...*Filter) erro
 			return err
 		}
 		if d := f.current.Load().record.parameters.difference(s.record.parameters); d != "" {
-			return fmt.Errorf("cluster: union of %q and %q: %w: %s", f.name, g.name, ErrOtherParameters, d)
+			return fmt.Errorf("union of %q and %q: %w: %s", f.name, g.name, ErrOtherParameters, d)
 		}
 		sources, cores = append(sources, s), append(cores, &g.core)
 	}
 	forms, err := commonLayers(sources)
 	if err != nil {
-		return fmt.Errorf("cluster: union into %q: %w", into, err)
+		return fmt.Errorf("union into %q: %w", into, err)
 	}
 	u := &union{target: &core{client: f.client, name: into, wait: f.wait, hash: f.hash}, cores: cores, sources: sources}
 	return u.make(ctx, f.current.Load().record.parameters, forms)
@@ -110,7 +110,7 @@ func (u *union) make(ctx context.Context, p parameters, forms []shape) error {
 	}
 	now, _, err := u.target.get(ctx)
 	if err == nil && now != want {
-		err = fmt.Errorf("cluster: %q was changed by another client while it was made", u.target.name)
+		err = fmt.Errorf("%q was changed by another client while it was made", u.target.name)
 	}
 	return err
 }
@@ -127,7 +127,7 @@ func (u *union) claim(ctx context.Context, p parameters, forms []shape) (raw str
 		}
 		if r != nil {
 			if !r.Building {
-				return "", nil, fmt.Errorf("cluster: %q exists; drop it or unite into another name", u.target.name)
+				return "", nil, fmt.Errorf("%q exists; drop it or unite into another name", u.target.name)
 			}
 			// What a union that was broken off has left.
 			next.Gone = append(r.Gone, r.Live...)
@@ -143,7 +143,7 @@ func (u *union) claim(ctx context.Context, p parameters, forms []shape) (raw str
 			_, err = u.target.swap(ctx, raw, next)
 		}
 		if err != nil && !rueidis.IsRedisNil(err) {
-			return "", nil, fmt.Errorf("cluster: %w", explain(u.target.name, err))
+			return "", nil, explain(u.target.name, err)
 		}
 		if now, r, err := u.target.get(ctx); err != nil || now == value {
 			return now, r, err
@@ -239,10 +239,10 @@ func (c *core) orRange(ctx context.Context, l *layer, number string, from uint64
 	part, err := results[0].ToString()
 	header, err2 := results[1].ToString()
 	if err := errors.Join(err, err2); err != nil {
-		return fmt.Errorf("cluster: %w", explain(key, err))
+		return explain(key, err)
 	}
 	if len(part) != len(sum) || len(header) != headerRead || !l.owns(int64(binary.BigEndian.Uint64([]byte(header)))) {
-		return fmt.Errorf("cluster: %w", missingSlice(key))
+		return missingSlice(key)
 	}
 	b := unsafe.Slice(unsafe.StringData(part), len(part))
 	for at := 0; at < len(sum); at += 8 {

@@ -86,9 +86,9 @@ func (c WindowConfig) windowParameters() (parameters, error) {
 	case err != nil:
 		return p, err
 	case c.Generations < 2 || c.Generations > maxGenerations:
-		return p, fmt.Errorf("cluster: a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
+		return p, fmt.Errorf("a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
 	case c.Span < leastStep*time.Duration(c.Generations-1):
-		return p, fmt.Errorf("cluster: a window of %v in %d generations; each must last at least %v", c.Span, c.Generations, leastStep)
+		return p, fmt.Errorf("a window of %v in %d generations; each must last at least %v", c.Span, c.Generations, leastStep)
 	}
 	p.Span, p.Generations, p.NoRefresh = c.Span, c.Generations, c.NoRefresh
 	return p, nil
@@ -120,7 +120,7 @@ type clock struct {
 // the engine is asked.
 func (k *clock) number(ctx context.Context, p parameters, known int64) (int64, error) {
 	if err := k.asking.take(ctx); err != nil {
-		return 0, fmt.Errorf("cluster: waiting for the engine's time: %w", err)
+		return 0, fmt.Errorf("waiting for the engine's time: %w", err)
 	}
 	defer k.asking.release()
 	if age := time.Since(k.asked); age < min(mostTrust, p.step()/trustShare) {

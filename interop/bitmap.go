@@ -45,7 +45,7 @@ func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*Bitmap, error) {
 	m, _ := s.size()
 	b, err := newBitArray(s.order(), bytesOf(m))
 	if err != nil {
-		return nil, fmt.Errorf("interop: %s: %w", s.name(), err)
+		return nil, fmt.Errorf("%s: %w", s.name(), err)
 	}
 	f := &Bitmap{plain: plain{bits: b, scheme: s, capacity: capacity, rate: rate}, system: s}
 	if !s.trims() {
@@ -56,14 +56,14 @@ func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*Bitmap, error) {
 
 func checkBitmap(s bitmapSystem) error {
 	if err := s.check(); err != nil {
-		return fmt.Errorf("interop: %s: %w", s.name(), err)
+		return fmt.Errorf("%s: %w", s.name(), err)
 	}
 	m, k := s.size()
 	if m == 0 || m > math.MaxInt64 {
-		return fmt.Errorf("interop: %s: m = %d bits; give 1 to 2^63-1", s.name(), m)
+		return fmt.Errorf("%s: m = %d bits; give 1 to 2^63-1", s.name(), m)
 	}
 	if k == 0 || k > foreignMaxProbes {
-		return fmt.Errorf("interop: %s: k = %d probes; give 1 to %d", s.name(), k, foreignMaxProbes)
+		return fmt.Errorf("%s: k = %d probes; give 1 to %d", s.name(), k, foreignMaxProbes)
 	}
 	return nil
 }
@@ -76,11 +76,11 @@ func parseBitmap(b []byte, s bitmapSystem) (*Bitmap, error) {
 	}
 	m, _ := s.size()
 	if want := bytesOf(m); !s.trims() && uint64(len(b)) != want || uint64(len(b)) > want+8 {
-		return nil, fmt.Errorf("interop: %s: %w: %d bytes, where m = %d bits take %d", s.name(), ErrBadData, len(b), m, want)
+		return nil, fmt.Errorf("%s: %w: %d bytes, where m = %d bits take %d", s.name(), ErrBadData, len(b), m, want)
 	}
 	if s.spreads() {
 		if err := checkSpread(bytesOf(m), b); err != nil {
-			return nil, fmt.Errorf("interop: %s: %w; m = %d bits is too many", s.name(), err, m)
+			return nil, fmt.Errorf("%s: %w; m = %d bits is too many", s.name(), err, m)
 		}
 	}
 	return &Bitmap{plain: plain{bits: bitArray{order: s.order(), b: b}, scheme: s}, system: s, least: len(b)}, nil
@@ -180,7 +180,7 @@ func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
 		return nil, errConvert(f, s.Name)
 	}
 	if key, given := s.Params["rdb"]; given {
-		return nil, fmt.Errorf("interop: %s: %w: an RDB file is written with --to %s", s.Name, ErrSpec, Spec{Name: "rdb"}.with("key", key))
+		return nil, fmt.Errorf("%s: %w: an RDB file is written with --to %s", s.Name, ErrSpec, Spec{Name: "rdb"}.with("key", key))
 	}
 	return g, nil
 }
@@ -195,7 +195,7 @@ func (s Spec) bitsAndProbes(most uint64, needed bool) (m, k uint64, err error) {
 		return 0, 0, err
 	}
 	if m == 0 && (needed || k != 0) || k == 0 && (needed || m != 0) {
-		return 0, 0, fmt.Errorf("interop: %s: %w: give the number of bits and that of probes, which content cannot tell, as --format %s",
+		return 0, 0, fmt.Errorf("%s: %w: give the number of bits and that of probes, which content cannot tell, as --format %s",
 			s.Name, ErrSpec, s.with("m", "BITS").with("k", "PROBES"))
 	}
 	return m, k, nil

@@ -61,7 +61,7 @@ func newBitArray(order bitOrder, bytes uint64) (bitArray, error) {
 func (a *bitArray) clone(bytes uint64) (bitArray, error) {
 	c, err := newBitArray(a.order, max(bytes, uint64(len(a.b))))
 	if err != nil {
-		return bitArray{}, fmt.Errorf("interop: a copy of the filter: %w", err)
+		return bitArray{}, fmt.Errorf("a copy of the filter: %w", err)
 	}
 	copy(c.b, a.b)
 	runtime.KeepAlive(a)
@@ -107,7 +107,7 @@ func (a *bitArray) setEach(k uint64, position func(i uint64) uint64) (isNew bool
 // mayChange returns an error unless the array lies in memory of its own.
 func (a *bitArray) mayChange() error {
 	if a.own == nil {
-		return fmt.Errorf("interop: %w; change a Clone of it", ErrReadOnly)
+		return fmt.Errorf("%w; change a Clone of it", ErrReadOnly)
 	}
 	return nil
 }
@@ -221,10 +221,10 @@ func plainStats(name string, m, k, ones uint64) bloom.Stats {
 // checkWish refuses a capacity and an error rate for which no filter can be made.
 func checkWish(capacity uint64, errorRate float64) error {
 	if capacity == 0 {
-		return errors.New("interop: capacity 0; give the number of keys, 1 or more")
+		return errors.New("capacity 0; give the number of keys, 1 or more")
 	}
 	if !(errorRate > 0 && errorRate < 1) {
-		return fmt.Errorf("interop: error rate %v is not between 0 and 1, both excluded", errorRate)
+		return fmt.Errorf("error rate %v is not between 0 and 1, both excluded", errorRate)
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func checkWish(capacity uint64, errorRate float64) error {
 // checkSize refuses a number of bits, calculated from a wish, that no array has.
 func checkSize(bits float64, capacity uint64, errorRate float64) error {
 	if bits > foreignMaxBytes*8 {
-		return fmt.Errorf("interop: %d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",
+		return fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",
 			capacity, errorRate, bits/8, uint64(foreignMaxBytes))
 	}
 	return nil

@@ -96,10 +96,10 @@ func NewBitsAndBlooms(c BitsAndBloomsConfig) (*BitsAndBlooms, error) {
 		return nil, err
 	}
 	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("interop: bits-and-blooms: %w", err)
+		return nil, fmt.Errorf("bits-and-blooms: %w", err)
 	}
 	if f.bits, err = newBitArray(f.order, 8*wordsOf(f.length)); err != nil {
-		return nil, fmt.Errorf("interop: bits-and-blooms: %w", err)
+		return nil, fmt.Errorf("bits-and-blooms: %w", err)
 	}
 	return f, nil
 }
@@ -116,7 +116,7 @@ func (f *BitsAndBlooms) As(form BitsAndBloomsForm, littleEndian bool) (*BitsAndB
 		g.form = BitsAndBloomsBinary
 	case BitsAndBloomsBinary, BitsAndBloomsJSON, BitsAndBloomsJSONStd:
 	default:
-		return nil, fmt.Errorf("interop: %q is no form of a bits-and-blooms filter; use %s, %s or %s", form,
+		return nil, fmt.Errorf("%q is no form of a bits-and-blooms filter; use %s, %s or %s", form,
 			BitsAndBloomsBinary, BitsAndBloomsJSON, BitsAndBloomsJSONStd)
 	}
 	return &g, nil
@@ -137,7 +137,7 @@ func wordsOf(bits uint64) uint64 {
 func ParseBitsAndBlooms(b []byte) (*BitsAndBlooms, error) {
 	f, err := parseBitsAndBlooms(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: bits-and-blooms: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("bits-and-blooms: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }
@@ -270,7 +270,7 @@ func (f *BitsAndBlooms) Add(key []byte) (bool, error) {
 func (f *BitsAndBlooms) Clone() (*BitsAndBlooms, error) {
 	const slack = 1 << 20 // what a few bytes may make us allocate
 	if have := uint64(len(f.bits.b)); f.m/8 > have+slack {
-		return nil, fmt.Errorf("interop: bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can only be asked", have, f.m)
+		return nil, fmt.Errorf("bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can only be asked", have, f.m)
 	}
 	g := *f
 	var err error

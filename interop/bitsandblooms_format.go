@@ -68,7 +68,7 @@ func createBitsAndBlooms(s Spec, capacity uint64, errorRate float64) (Foreign, e
 		*p.to = n
 	}
 	if (c.M == 0) != (c.K == 0) || c.M == 0 && c.Length != 0 {
-		return nil, fmt.Errorf("interop: bits-and-blooms: %w: m, k and length belong together: give m and k, or none of the three", ErrSpec)
+		return nil, fmt.Errorf("bits-and-blooms: %w: m, k and length belong together: give m and k, or none of the three", ErrSpec)
 	}
 	return foreign(NewBitsAndBlooms(c))
 }

@@ -79,10 +79,10 @@ const clickHouseGranule = 1 << 30
 // ParseClickHouse returns what b is of a granule, to which it refers.
 func ParseClickHouse(b []byte, c ClickHouseIndex) (*ClickHouse, error) {
 	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("interop: clickhouse: %w", err)
+		return nil, fmt.Errorf("clickhouse: %w", err)
 	}
 	if len(b) == 0 || len(b) > clickHouseGranule {
-		return nil, fmt.Errorf("interop: clickhouse: %w: %d bytes, where a granule has 1 to %d", ErrBadData, len(b), clickHouseGranule)
+		return nil, fmt.Errorf("clickhouse: %w: %d bytes, where a granule has 1 to %d", ErrBadData, len(b), clickHouseGranule)
 	}
 	return &ClickHouse{plain{bits: bitArray{order: lsbFirst, b: b}, scheme: clickScheme{c, 8 * uint64(len(b))}}, c}, nil
 }
@@ -170,7 +170,7 @@ func (s clickScheme) token(dst []uint64, token []byte) []uint64 {
 func (s clickScheme) number(key []byte) (uint64, error) {
 	v, ok := ParseInt64Key(key)
 	if !ok {
-		return 0, errors.New("interop: a key of this index is a whole number")
+		return 0, errors.New("a key of this index is a whole number")
 	}
 	width := clickHouseWidths[s.Value]
 	low, high := int64(math.MinInt64)>>(64-width), int64(math.MaxInt64)>>(64-width)
@@ -181,7 +181,7 @@ func (s clickScheme) number(key []byte) (uint64, error) {
 		}
 	}
 	if v < low || v > high {
-		return 0, fmt.Errorf("interop: %d is no %s", v, s.Value)
+		return 0, fmt.Errorf("%d is no %s", v, s.Value)
 	}
 	return uint64(v) << (64 - width) >> (64 - width), nil
 }

@@ -81,14 +81,14 @@ func NewDCSO(c DCSOConfig) (*DCSO, error) {
 		data: bytes.Clone(c.Data), gzip: c.Gzip,
 	}
 	if f.m == 0 {
-		return nil, fmt.Errorf("interop: dcso: %d keys at an error rate of %v take no bits at all; lower the error rate", c.Capacity, c.ErrorRate)
+		return nil, fmt.Errorf("dcso: %d keys at an error rate of %v take no bits at all; lower the error rate", c.Capacity, c.ErrorRate)
 	}
 	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("interop: dcso: %w", err)
+		return nil, fmt.Errorf("dcso: %w", err)
 	}
 	var err error
 	if f.bits, err = newBitArray(lsbFirst, 8*wordsOf(f.m)); err != nil {
-		return nil, fmt.Errorf("interop: dcso: %w", err)
+		return nil, fmt.Errorf("dcso: %w", err)
 	}
 	return f, nil
 }
@@ -110,7 +110,7 @@ func ParseDCSO(b []byte) (*DCSO, error) {
 	}
 	f, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: dcso: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("dcso: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }

@@ -242,7 +242,7 @@ func findFormat(name string) (*format, error) {
 			names = append(names, f.name)
 		}
 	}
-	return nil, fmt.Errorf("interop: %w: there is no format %q; known are %s", ErrSpec, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w: there is no format %q; known are %s", ErrSpec, name, strings.Join(names, ", "))
 }
 
 // FormatInfo describes a format to a user.
@@ -325,7 +325,7 @@ func recognise(b []byte) (Spec, error) {
 	all := Detect(b)
 	switch {
 	case len(all) == 0:
-		return Spec{}, fmt.Errorf("interop: %w; give --format NAME, see \"seen formats\"", ErrUnknown)
+		return Spec{}, fmt.Errorf("%w; give --format NAME, see \"seen formats\"", ErrUnknown)
 	case len(all) > 1 && all[1].Confidence == all[0].Confidence:
 		var names []string
 		for _, c := range all {
@@ -334,7 +334,7 @@ func recognise(b []byte) (Spec, error) {
 			}
 		}
 		if len(names) > 1 {
-			return Spec{}, fmt.Errorf("interop: %w: give %s", ErrAmbiguous, strings.Join(names, " or "))
+			return Spec{}, fmt.Errorf("%w: give %s", ErrAmbiguous, strings.Join(names, " or "))
 		}
 	}
 	for _, c := range all {
@@ -342,10 +342,10 @@ func recognise(b []byte) (Spec, error) {
 			return c.Spec, nil
 		}
 		if c.Confidence == all[0].Confidence && len(all) == 1 || c.Confidence > Possible {
-			return Spec{}, fmt.Errorf("interop: %s: %w: %s", c.System, ErrRefused, c.Refused)
+			return Spec{}, fmt.Errorf("%s: %w: %s", c.System, ErrRefused, c.Refused)
 		}
 	}
-	return Spec{}, fmt.Errorf("interop: %s: %w: %s", all[0].System, ErrRefused, all[0].Refused)
+	return Spec{}, fmt.Errorf("%s: %w: %s", all[0].System, ErrRefused, all[0].Refused)
 }
 
 // Open returns the filter whose bytes are b: it refers to them and is valid as long as
@@ -377,7 +377,7 @@ func open(b []byte, s Spec, guess bool) (Foreign, error) {
 	case inRDB:
 		return openInRDB(b, s, f.open)
 	case db && f.param("rdb") != nil:
-		return nil, fmt.Errorf("interop: %s: %w: db is the database of a key; give it with rdb=KEY", f.name, ErrSpec)
+		return nil, fmt.Errorf("%s: %w: db is the database of a key; give it with rdb=KEY", f.name, ErrSpec)
 	}
 	return f.open(b, s)
 }
@@ -391,11 +391,11 @@ func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	}
 	switch {
 	case f.create == nil:
-		return nil, fmt.Errorf("interop: %s: %w: %s", f.name, ErrNoCreate, f.caps.noWrite)
+		return nil, fmt.Errorf("%s: %w: %s", f.name, ErrNoCreate, f.caps.noWrite)
 	case capacity == 0:
-		return nil, errors.New("interop: capacity 0; give the number of keys, 1 or more")
+		return nil, errors.New("capacity 0; give the number of keys, 1 or more")
 	case !(errorRate > 0 && errorRate < 1):
-		return nil, fmt.Errorf("interop: error rate %v is not between 0 and 1, both excluded", errorRate)
+		return nil, fmt.Errorf("error rate %v is not between 0 and 1, both excluded", errorRate)
 	}
 	if s, err = f.complete(s, false, true); err != nil {
 		return nil, err
@@ -412,7 +412,7 @@ func Clone(f Foreign) (Foreign, error) {
 		return nil, err
 	}
 	if owner.clone == nil {
-		return nil, fmt.Errorf("interop: filters of format %s cannot be changed", name)
+		return nil, fmt.Errorf("filters of format %s cannot be changed", name)
 	}
 	return owner.clone(f)
 }
@@ -422,7 +422,7 @@ func Clone(f Foreign) (Foreign, error) {
 func cloneOf[G Foreign](f Foreign) (Foreign, error) {
 	c, ok := f.(interface{ Clone() (G, error) })
 	if !ok {
-		return nil, fmt.Errorf("interop: filters of %s cannot be changed", f.Describe().System)
+		return nil, fmt.Errorf("filters of %s cannot be changed", f.Describe().System)
 	}
 	g, err := c.Clone()
 	if err != nil {
@@ -455,9 +455,9 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	}
 	reason := fmt.Sprintf("a filter stores bits and not keys, and %s and %s map a key to different bits", d.Format, target.name)
 	if target.create == nil {
-		return nil, fmt.Errorf("interop: %w: %s; and %s cannot be built: %s", ErrNotConvertible, reason, target.name, target.caps.noWrite)
+		return nil, fmt.Errorf("%w: %s; and %s cannot be built: %s", ErrNotConvertible, reason, target.name, target.caps.noWrite)
 	}
-	return nil, fmt.Errorf("interop: %w: %s; build it from the keys: seen build --format %s -o OUT KEYS", ErrNotConvertible, reason, to)
+	return nil, fmt.Errorf("%w: %s; build it from the keys: seen build --format %s -o OUT KEYS", ErrNotConvertible, reason, to)
 }
 
 // Alone returns a filter that lies in a larger file without that: what writes it, and
@@ -496,7 +496,7 @@ func (f *format) agrees(to Spec, described string) error {
 	for _, p := range f.params {
 		want, given := to.Params[p.name]
 		if have, said := is.Params[p.name]; given && said && !p.forWrite && !p.place && have != want {
-			return fmt.Errorf("interop: %w: the filter is %s, and %s=%s maps a key to different bits; build it from the keys: seen build --format %s -o OUT KEYS",
+			return fmt.Errorf("%w: the filter is %s, and %s=%s maps a key to different bits; build it from the keys: seen build --format %s -o OUT KEYS",
 				ErrNotConvertible, described, p.name, want, to)
 		}
 	}
@@ -505,5 +505,5 @@ func (f *format) agrees(to Spec, described string) error {
 
 // errConvert is what rewrap functions return for filters of other formats.
 func errConvert(f Foreign, to string) error {
-	return fmt.Errorf("interop: %w: %s and %s map a key to different bits", ErrNotConvertible, f.Describe().Format, to)
+	return fmt.Errorf("%w: %s and %s map a key to different bits", ErrNotConvertible, f.Describe().Format, to)
 }

@@ -94,24 +94,24 @@ func NewGuava(c GuavaConfig) (*Guava, error) {
 		return nil, err
 	}
 	if c.Strategy > GuavaMitz64 {
-		return nil, fmt.Errorf("interop: guava: strategy %d; use 0 (%v) or 1 (%v)", c.Strategy, GuavaMitz32, GuavaMitz64)
+		return nil, fmt.Errorf("guava: strategy %d; use 0 (%v) or 1 (%v)", c.Strategy, GuavaMitz32, GuavaMitz64)
 	}
 	words, k, err := guavaSize(c.Capacity, c.ErrorRate)
 	if err != nil {
-		return nil, fmt.Errorf("interop: guava: %w", err)
+		return nil, fmt.Errorf("guava: %w", err)
 	}
 	if c.ProbesByRate {
 		k = max(1, uint64(math.Floor(-math.Log(c.ErrorRate)/ln2+0.5)))
 	}
 	if k > guavaMaxProbes {
-		return nil, fmt.Errorf("interop: guava: an error rate of %v takes %d probes, and there is room for %d in a file; raise it", c.ErrorRate, k, guavaMaxProbes)
+		return nil, fmt.Errorf("guava: an error rate of %v takes %d probes, and there is room for %d in a file; raise it", c.ErrorRate, k, guavaMaxProbes)
 	}
 	f := &Guava{strategy: c.Strategy, funnel: c.Funnel, k: k, m: 64 * words}
 	if err := f.funnel.check(); err != nil {
 		return nil, err
 	}
 	if f.bits, err = newBitArray(bigWords, 8*words); err != nil {
-		return nil, fmt.Errorf("interop: guava: %w", err)
+		return nil, fmt.Errorf("guava: %w", err)
 	}
 	return f, nil
 }
@@ -137,7 +137,7 @@ func (u GuavaFunnel) check() error {
 	case GuavaString, GuavaUnencoded, GuavaBytes, GuavaLong, GuavaInt:
 		return nil
 	}
-	return fmt.Errorf("interop: guava: funnel %q is none of %s", u, strings.Join(guavaFunnels, ", "))
+	return fmt.Errorf("guava: funnel %q is none of %s", u, strings.Join(guavaFunnels, ", "))
 }
 
 // ParseGuava returns the filter whose keys went through a funnel. It refers to b, which
@@ -148,7 +148,7 @@ func ParseGuava(b []byte, funnel GuavaFunnel) (*Guava, error) {
 	}
 	f, err := parseGuava(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: guava: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("guava: %w: %w", ErrBadData, err)
 	}
 	f.funnel = funnel
 	return f, nil
@@ -254,7 +254,7 @@ func (f *Guava) Add(key []byte) (bool, error) {
 	}
 	h1, h2, ok := f.hash(key)
 	if !ok {
-		return false, fmt.Errorf("interop: guava: key %q is no value for the funnel %q", key, f.funnel)
+		return false, fmt.Errorf("guava: key %q is no value for the funnel %q", key, f.funnel)
 	}
 	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil
 }

@@ -128,7 +128,7 @@ func (s levelScheme) params() []Field {
 func NewLevelDB(keys, bitsPerKey uint64) (*LevelDB, error) {
 	high, size := bits.Mul64(keys, bitsPerKey)
 	if bitsPerKey == 0 || high != 0 || size > 8*foreignMaxBytes {
-		return nil, fmt.Errorf("interop: leveldb: %d keys with %d bits each; give 1 bit or more, and less than %d bytes in all", keys, bitsPerKey, uint64(foreignMaxBytes))
+		return nil, fmt.Errorf("leveldb: %d keys with %d bits each; give 1 bit or more, and less than %d bytes in all", keys, bitsPerKey, uint64(foreignMaxBytes))
 	}
 	s := levelScheme{
 		m: bytesOf(max(64, size)) * 8,
@@ -136,7 +136,7 @@ func NewLevelDB(keys, bitsPerKey uint64) (*LevelDB, error) {
 	}
 	b, err := newBitArray(lsbFirst, s.m/8)
 	if err != nil {
-		return nil, fmt.Errorf("interop: leveldb: %w", err)
+		return nil, fmt.Errorf("leveldb: %w", err)
 	}
 	return &LevelDB{plain{bits: b, scheme: s, capacity: keys}}, nil
 }
@@ -146,7 +146,7 @@ func NewLevelDB(keys, bitsPerKey uint64) (*LevelDB, error) {
 func ParseLevelDB(b []byte) (*LevelDB, error) {
 	f, err := parseLevelDB(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: leveldb: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("leveldb: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }

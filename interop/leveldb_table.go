@@ -134,7 +134,7 @@ const (
 func ParseLevelDBTable(b []byte) (*LevelDBTable, error) {
 	t, err := parseLevelDBTable(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: leveldb table: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("leveldb table: %w: %w", ErrBadData, err)
 	}
 	return t, nil
 }

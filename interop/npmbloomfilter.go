@@ -81,7 +81,7 @@ func NewNPMBloomFilter(capacity uint64, errorRate float64) (*NPMBloomFilter, err
 	s := npmBucketScheme{max(1, uint64(math.Ceil(m/32))) * 32, uint64(math.Ceil(ln2 * m / float64(capacity)))}
 	b, err := newBitArray(lsbFirst, s.m/8)
 	if err != nil {
-		return nil, fmt.Errorf("interop: npm-bloomfilter: %w", err)
+		return nil, fmt.Errorf("npm-bloomfilter: %w", err)
 	}
 	return &NPMBloomFilter{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}}, nil
 }
@@ -91,7 +91,7 @@ func NewNPMBloomFilter(capacity uint64, errorRate float64) (*NPMBloomFilter, err
 func ParseNPMBloomFilter(b []byte) (*NPMBloomFilter, error) {
 	f, err := parseNPMBloomFilter(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: npm-bloomfilter: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("npm-bloomfilter: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }

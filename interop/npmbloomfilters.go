@@ -106,11 +106,11 @@ func NewNPMBloomFilters(capacity uint64, errorRate, seed float64) (*NPMBloomFilt
 		return nil, err
 	}
 	if seed != math.Trunc(seed) || math.Abs(seed) > npmMaxNumber {
-		return nil, fmt.Errorf("interop: npm-bloom-filters: the seed %v is not a whole number from -2^53 to 2^53", seed)
+		return nil, fmt.Errorf("npm-bloom-filters: the seed %v is not a whole number from -2^53 to 2^53", seed)
 	}
 	b, err := newBitArray(lsbFirst, bytesOf(uint64(m)))
 	if err != nil {
-		return nil, fmt.Errorf("interop: npm-bloom-filters: %w", err)
+		return nil, fmt.Errorf("npm-bloom-filters: %w", err)
 	}
 	s := npmSchemeOf(uint64(m), uint64(k), seed)
 	return &NPMBloomFilters{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}, json.Number(strconv.FormatFloat(seed, 'f', -1, 64))}, nil
@@ -130,7 +130,7 @@ type npmBloomFilters struct {
 func ParseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
 	f, err := parseNPMBloomFilters(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: npm-bloom-filters: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("npm-bloom-filters: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }
@@ -282,7 +282,7 @@ var npmBloomFiltersFormat = format{
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		seed, err := strconv.ParseFloat(s.Params["seed"], 64)
 		if err != nil {
-			return nil, fmt.Errorf("interop: %s: %w: seed=%s is not a whole number from -2^53 to 2^53", s.Name, ErrSpec, s.Params["seed"])
+			return nil, fmt.Errorf("%s: %w: seed=%s is not a whole number from -2^53 to 2^53", s.Name, ErrSpec, s.Params["seed"])
 		}
 		return foreign(NewNPMBloomFilters(capacity, errorRate, seed))
 	},

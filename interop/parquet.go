@@ -43,7 +43,7 @@ func (u ParquetType) check() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("interop: parquet: type %q is none of %s", u, strings.Join(parquetTypes, ", "))
+	return fmt.Errorf("parquet: type %q is none of %s", u, strings.Join(parquetTypes, ", "))
 }
 
 // value returns the bytes that are hashed for a key, and false if the type has no such
@@ -141,7 +141,7 @@ func NewParquet(c ParquetConfig) (*Parquet, error) {
 		}
 		wanted := -parquetProbes * float64(c.Capacity) / math.Log1p(-math.Pow(c.ErrorRate, 1.0/parquetProbes))
 		if wanted > parquetMostBytes*8 {
-			return nil, fmt.Errorf("interop: parquet: %d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",
+			return nil, fmt.Errorf("parquet: %d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",
 				c.Capacity, c.ErrorRate, wanted/8, parquetMostBytes)
 		}
 		size = parquetBlock
@@ -150,12 +150,12 @@ func NewParquet(c ParquetConfig) (*Parquet, error) {
 		}
 	}
 	if size%parquetBlock != 0 || size > parquetMaxBytes {
-		return nil, fmt.Errorf("interop: parquet: an array of %d bytes; use a multiple of %d up to %d", size, parquetBlock, parquetMaxBytes)
+		return nil, fmt.Errorf("parquet: an array of %d bytes; use a multiple of %d up to %d", size, parquetBlock, parquetMaxBytes)
 	}
 	f := &Parquet{typ: c.Type, blocks: size / parquetBlock}
 	var err error
 	if f.bits, err = newBitArray(lsbFirst, size); err != nil {
-		return nil, fmt.Errorf("interop: parquet: %w", err)
+		return nil, fmt.Errorf("parquet: %w", err)
 	}
 	return f, nil
 }
@@ -172,7 +172,7 @@ func ParseParquet(b []byte, typ ParquetType) (*Parquet, error) {
 		err = fmt.Errorf("%d bytes are left behind the array of %d", len(rest), len(f.bits.b))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("interop: parquet: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("parquet: %w: %w", ErrBadData, err)
 	}
 	f.typ = typ
 	return f, nil
@@ -250,7 +250,7 @@ func (f *Parquet) Add(key []byte) (bool, error) {
 	var room [16]byte
 	value, ok := f.typ.value(key, room[:])
 	if !ok {
-		return false, fmt.Errorf("interop: parquet: key %q is no value of the type %s", key, f.typ)
+		return false, fmt.Errorf("parquet: key %q is no value of the type %s", key, f.typ)
 	}
 	h := xxhash.Sum64(value)
 	return f.bits.setEach(parquetProbes, func(i uint64) uint64 { return f.position(h, i) }), nil

@@ -66,7 +66,7 @@ var parquetPhysical = []struct {
 func ParseParquetFile(b []byte) (*ParquetFile, error) {
 	f, err := parseParquetFile(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: parquet: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("parquet: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }
@@ -267,7 +267,7 @@ func (f *ParquetFile) Select(column string, rowGroup int, typ ParquetType) (*Par
 		if rowGroup >= 0 {
 			of += " in row group " + strconv.Itoa(rowGroup)
 		}
-		return nil, fmt.Errorf("interop: parquet: there is no filter%s; those of columns %s are there", of, strings.Join(f.columns, ", "))
+		return nil, fmt.Errorf("parquet: there is no filter%s; those of columns %s are there", of, strings.Join(f.columns, ", "))
 	}
 	g.index()
 	return g, nil
@@ -277,7 +277,7 @@ func (f *ParquetFile) Select(column string, rowGroup int, typ ParquetType) (*Par
 func (p *ParquetPart) mayBe(typ ParquetType) error {
 	for _, physical := range parquetPhysical {
 		if physical.name == p.Physical && !slices.Contains(physical.types, typ) {
-			return fmt.Errorf("interop: parquet: column %q is %s, whose keys cannot be of the type %s; use %s", p.Column, p.Physical, typ, physical.types[0])
+			return fmt.Errorf("parquet: column %q is %s, whose keys cannot be of the type %s; use %s", p.Column, p.Physical, typ, physical.types[0])
 		}
 	}
 	return nil
@@ -352,10 +352,10 @@ func (f *ParquetFile) Stats() bloom.Stats {
 // one returns the filter of f if there is just one.
 func (f *ParquetFile) one() (*Parquet, error) {
 	if len(f.filters) != 1 {
-		return nil, fmt.Errorf("interop: parquet: the file has %d filters, of columns %s; choose one by column and rowgroup", len(f.filters), strings.Join(f.columns, ", "))
+		return nil, fmt.Errorf("parquet: the file has %d filters, of columns %s; choose one by column and rowgroup", len(f.filters), strings.Join(f.columns, ", "))
 	}
 	if len(f.lacking) > 0 || f.encrypted > 0 {
-		return nil, errors.New("interop: parquet: the file has row groups without a filter, or encrypted columns, which may have any key; choose one with a filter by column and rowgroup")
+		return nil, errors.New("parquet: the file has row groups without a filter, or encrypted columns, which may have any key; choose one with a filter by column and rowgroup")
 	}
 	return f.filters[0].Filter, nil
 }

@@ -57,7 +57,7 @@ func detectParquet(b []byte) (Confidence, Spec, bool) {
 
 func needParquetType(s Spec) error {
 	if s.Params["type"] == "" {
-		return fmt.Errorf("interop: parquet: %w: a filter alone does not say what its keys are; give --format parquet:type=%s", ErrSpec, strings.Join(parquetTypes, "|"))
+		return fmt.Errorf("parquet: %w: a filter alone does not say what its keys are; give --format parquet:type=%s", ErrSpec, strings.Join(parquetTypes, "|"))
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 	typ := ParquetType(s.Params["type"])
 	if !isParquetFile(b) {
 		if s.Params["column"] != "" || s.Params["rowgroup"] != "" {
-			return nil, fmt.Errorf("interop: parquet: %w: a column and a row group can only be chosen of a .parquet file", ErrSpec)
+			return nil, fmt.Errorf("parquet: %w: a column and a row group can only be chosen of a .parquet file", ErrSpec)
 		}
 		if err := needParquetType(s); err != nil {
 			return nil, err

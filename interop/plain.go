@@ -112,7 +112,7 @@ func (p *plain) set(key []byte) (bool, error) {
 // up, which counts twice what both have.
 func (p *plain) unite(o *plain) error {
 	if p.scheme != o.scheme {
-		return fmt.Errorf("interop: %w: %s", bloom.ErrIncompatible, schemeDifference(p.scheme, o.scheme))
+		return fmt.Errorf("%w: %s", bloom.ErrIncompatible, schemeDifference(p.scheme, o.scheme))
 	}
 	if err := p.bits.mayChange(); err != nil {
 		return err
@@ -135,7 +135,7 @@ func schemeDifference(a, b scheme) string {
 
 // errUnlike says that a filter of one system cannot be united with another.
 func errUnlike(into Foreign, other Reader) error {
-	return fmt.Errorf("interop: %w: one is %q, the other %q", bloom.ErrIncompatible, into.Describe().System, systemOf(other))
+	return fmt.Errorf("%w: one is %q, the other %q", bloom.ErrIncompatible, into.Describe().System, systemOf(other))
 }
 
 // systemOf names the system that a filter is of.

@@ -61,7 +61,7 @@ func (o PyOptions) check() error {
 // checkKey says why key is none that such a filter could have been given, if so.
 func (o PyOptions) checkKey(key []byte) error {
 	if !o.Bytes && !utf8.Valid(key) {
-		return fmt.Errorf("interop: the key %q is no UTF-8, and the keys of this filter are text", key)
+		return fmt.Errorf("the key %q is no UTF-8, and the keys of this filter are text", key)
 	}
 	return nil
 }

@@ -29,11 +29,11 @@ type PyBloom struct {
 func NewPyBloom(c PyConfig) (*PyBloom, error) {
 	s, err := c.scheme(c.footer())
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	b, err := newBitArray(lsbFirst, bytesOf(s.m))
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	return s.bloom(b, c.footer(), c.Hex), nil
 }
@@ -47,7 +47,7 @@ func (s pyScheme) bloom(b bitArray, footer pyFooter, hex bool) *PyBloom {
 func ParsePyBloom(b []byte, o PyOptions) (*PyBloom, error) {
 	f, err := parsePyBloom(b, o)
 	if err != nil {
-		return nil, fmt.Errorf("interop: pyprobables BloomFilter: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("pyprobables BloomFilter: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }

@@ -32,11 +32,11 @@ type PyCounting struct {
 func NewPyCounting(c PyConfig) (*PyCounting, error) {
 	s, err := c.scheme(c.footer())
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	counters, err := newBitArray(lsbFirst, 4*s.m)
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	return &PyCounting{s, c.footer(), counters, c.Hex}, nil
 }
@@ -46,7 +46,7 @@ func NewPyCounting(c PyConfig) (*PyCounting, error) {
 func ParsePyCounting(b []byte, o PyOptions) (*PyCounting, error) {
 	f, err := parsePyCounting(b, o)
 	if err != nil {
-		return nil, fmt.Errorf("interop: pyprobables CountingBloomFilter: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("pyprobables CountingBloomFilter: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }

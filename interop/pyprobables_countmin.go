@@ -44,7 +44,7 @@ type PyCountMinConfig struct {
 func PyCountMinFor(confidence, errorRate float64) (PyCountMinConfig, error) {
 	width, depth := math.Ceil(2/errorRate), math.Ceil(-math.Log(1-confidence)/math.Ln2)
 	if !(confidence > 0 && confidence < 1 && errorRate > 0) || width > math.MaxInt32 {
-		return PyCountMinConfig{}, fmt.Errorf("interop: a confidence of %v and an error rate of %v; the one is between 0 and 1, the other above 1e-9", confidence, errorRate)
+		return PyCountMinConfig{}, fmt.Errorf("a confidence of %v and an error rate of %v; the one is between 0 and 1, the other above 1e-9", confidence, errorRate)
 	}
 	return PyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}, nil
 }
@@ -66,10 +66,10 @@ func (f *PyCountMin) size() uint64 { return 4 * uint64(f.width) * uint64(f.depth
 func NewPyCountMin(c PyCountMinConfig) (*PyCountMin, error) {
 	f, err := c.sketch()
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	if f.counters, err = newBitArray(lsbFirst, f.size()); err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	return f, nil
 }
@@ -78,7 +78,7 @@ func NewPyCountMin(c PyCountMinConfig) (*PyCountMin, error) {
 func ParsePyCountMin(b []byte, o PyOptions) (*PyCountMin, error) {
 	f, err := parsePyCountMin(b, o)
 	if err != nil {
-		return nil, fmt.Errorf("interop: pyprobables CountMinSketch: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("pyprobables CountMinSketch: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }

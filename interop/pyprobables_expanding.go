@@ -39,11 +39,11 @@ type pyLink struct {
 // NewPyExpanding returns an empty filter whose chain consists of filters of c.
 func NewPyExpanding(c PyConfig) (*PyExpanding, error) {
 	if c.Hex {
-		return nil, errors.New("interop: an expanding filter of pyprobables has no hexadecimal form")
+		return nil, errors.New("an expanding filter of pyprobables has no hexadecimal form")
 	}
 	s, err := c.scheme(c.footer())
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	f := &PyExpanding{scheme: s, footer: c.footer()}
 	return f, f.grow()
@@ -53,7 +53,7 @@ func NewPyExpanding(c PyConfig) (*PyExpanding, error) {
 func (f *PyExpanding) grow() error {
 	b, err := newBitArray(lsbFirst, bytesOf(f.scheme.m))
 	if err != nil {
-		return fmt.Errorf("interop: %w", err)
+		return err
 	}
 	f.chain = append(f.chain, pyLink{bits: b})
 	return nil
@@ -63,7 +63,7 @@ func (f *PyExpanding) grow() error {
 func ParsePyExpanding(b []byte, o PyOptions) (*PyExpanding, error) {
 	f, err := parsePyExpanding(b, o)
 	if err != nil {
-		return nil, fmt.Errorf("interop: pyprobables ExpandingBloomFilter: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("pyprobables ExpandingBloomFilter: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }

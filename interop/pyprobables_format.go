@@ -84,7 +84,7 @@ func createPy(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		return foreign(NewPyBloom(c))
 	}
 	if c.Hex {
-		return nil, fmt.Errorf("interop: %s: %w: a count-min sketch has no form=hex", s.Name, ErrSpec)
+		return nil, fmt.Errorf("%s: %w: a count-min sketch has no form=hex", s.Name, ErrSpec)
 	}
 	width, err := s.number("width", 1, math.MaxUint32)
 	if err != nil {
@@ -98,7 +98,7 @@ func createPy(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	if width == 0 && depth == 0 {
 		confidence, err := strconv.ParseFloat(s.Params["confidence"], 64)
 		if err != nil {
-			return nil, fmt.Errorf("interop: %s: %w: confidence=%s is not a number between 0 and 1", s.Name, ErrSpec, s.Params["confidence"])
+			return nil, fmt.Errorf("%s: %w: confidence=%s is not a number between 0 and 1", s.Name, ErrSpec, s.Params["confidence"])
 		}
 		if sketch, err = PyCountMinFor(confidence, errorRate); err != nil {
 			return nil, err

@@ -275,12 +275,12 @@ func (f *RDB) choose(s Spec) (Foreign, error) {
 				break
 			}
 		}
-		return nil, fmt.Errorf("interop: rdb: %w: there is no filter of RedisBloom under key %q; there are %d: %s; of a string name what wrote it, as in --format redisson:rdb=KEY,m=BITS,k=PROBES",
+		return nil, fmt.Errorf("rdb: %w: there is no filter of RedisBloom under key %q; there are %d: %s; of a string name what wrote it, as in --format redisson:rdb=KEY,m=BITS,k=PROBES",
 			ErrSpec, key, len(f.entries), strings.Join(names, ", "))
 	case byNumber:
 		return nil, badRedis("key %q is %d times in database %s", key, len(found), db)
 	}
-	return nil, fmt.Errorf("interop: rdb: %w: key %q is in several databases; give --format %s", ErrSpec, key, s.with("db", "N"))
+	return nil, fmt.Errorf("rdb: %w: key %q is in several databases; give --format %s", ErrSpec, key, s.with("db", "N"))
 }
 
 // Has reports whether any of the filters may hold key.

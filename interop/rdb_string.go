@@ -32,23 +32,23 @@ func ReadStrings(s Spec, name string, read func(key string) ([]byte, bool, error
 		}
 		// A block that no key has come to is not there.
 		if parts[i], found = b, found || ok; uint64(len(b)) > full {
-			return nil, fmt.Errorf("interop: %s: %w: string %q has %d bytes, and has at most %d; give the width of the offsets", s.Name, ErrBadData, key, len(b), full)
+			return nil, fmt.Errorf("%s: %w: string %q has %d bytes, and has at most %d; give the width of the offsets", s.Name, ErrBadData, key, len(b), full)
 		}
 	}
 	last := len(keys) - 1
 	switch {
 	case !found:
-		return nil, fmt.Errorf("interop: %s: %w: there is no string %q", s.Name, ErrSpec, strings.Join(keys[:min(len(keys), 3)], `", "`))
+		return nil, fmt.Errorf("%s: %w: there is no string %q", s.Name, ErrSpec, strings.Join(keys[:min(len(keys), 3)], `", "`))
 	case last == 0:
 		return parts[0], nil
 	}
 	if err := checkSpread(full, parts...); err != nil {
-		return nil, fmt.Errorf("interop: %s: %w; give the width of the offsets", s.Name, err)
+		return nil, fmt.Errorf("%s: %w; give the width of the offsets", s.Name, err)
 	}
 	// Neither factor has more than 32 bits.
 	size := uint64(last)*full + uint64(len(parts[last]))
 	if size > foreignMaxBytes {
-		return nil, fmt.Errorf("interop: %s: %d strings take %d bytes, more than the limit of %d", s.Name, len(keys), size, uint64(foreignMaxBytes))
+		return nil, fmt.Errorf("%s: %d strings take %d bytes, more than the limit of %d", s.Name, len(keys), size, uint64(foreignMaxBytes))
 	}
 	all := make([]byte, size)
 	for i, b := range parts {
@@ -140,7 +140,7 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	}
 	if all := values[config]; len(all) > 0 {
 		if s, err = all[0].redisson(s, len(all)); err != nil {
-			return nil, fmt.Errorf("interop: redisson: key %q: %w; give m and k", config, err)
+			return nil, fmt.Errorf("redisson: key %q: %w; give m and k", config, err)
 		}
 	}
 	content, err := ReadStrings(s, name, func(key string) ([]byte, bool, error) {
@@ -148,9 +148,9 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 		case len(all) == 0:
 			return nil, false, nil
 		case len(all) > 1:
-			return nil, false, fmt.Errorf("interop: %s: %w: key %q is in several databases; give --format %s", s.Name, ErrSpec, key, s.with("db", "N"))
+			return nil, false, fmt.Errorf("%s: %w: key %q is in several databases; give --format %s", s.Name, ErrSpec, key, s.with("db", "N"))
 		case all[0].kind != rdbPlainValue:
-			return nil, false, fmt.Errorf("interop: %s: %w: key %q holds a value of kind %d, no string", s.Name, ErrSpec, key, all[0].kind)
+			return nil, false, fmt.Errorf("%s: %w: key %q holds a value of kind %d, no string", s.Name, ErrSpec, key, all[0].kind)
 		}
 		content, err := values[key][0].text.bytes()
 		return content, true, err

@@ -37,7 +37,7 @@ type rdbFile struct {
 func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 	key, given := s.Params["key"]
 	if !given {
-		return nil, fmt.Errorf("interop: rdb: %w: give the key that the filter is to have, as --to rdb:key=KEY", ErrSpec)
+		return nil, fmt.Errorf("rdb: %w: give the key that the filter is to have, as --to rdb:key=KEY", ErrSpec)
 	}
 	db, err := s.number("db", 0, math.MaxInt32)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *Bitmap) rdbKeys(name string) (all []rdbKey, err error) {
 			one = trimZeros(one)
 		}
 		if len(one) > rdbStringMost {
-			return nil, fmt.Errorf("interop: rdb: a string of %d bytes, and Redis has at most %d", len(one), rdbStringMost)
+			return nil, fmt.Errorf("rdb: a string of %d bytes, and Redis has at most %d", len(one), rdbStringMost)
 		}
 		if i == 0 || len(one) > 0 {
 			all = append(all, rdbKey{rdbPlainValue, key, [][]byte{appendRDBLength(nil, uint64(len(one))), one}})

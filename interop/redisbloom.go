@@ -91,10 +91,10 @@ type RedisBloomConfig struct {
 // it.
 func NewRedisBloom(c RedisBloomConfig) (*RedisBloom, error) {
 	if c.Capacity == 0 {
-		return nil, errors.New("interop: capacity 0; give the number of keys of the first sub-filter, 1 or more")
+		return nil, errors.New("capacity 0; give the number of keys of the first sub-filter, 1 or more")
 	}
 	if !(c.ErrorRate > 0 && c.ErrorRate < 1) {
-		return nil, fmt.Errorf("interop: error rate %v is not between 0 and 1, both excluded", c.ErrorRate)
+		return nil, fmt.Errorf("error rate %v is not between 0 and 1, both excluded", c.ErrorRate)
 	}
 	f := &RedisBloom{options: redisNoRound | redisForce64, expansion: c.Expansion, reserve: c.Reserve}
 	asked := min(c.ErrorRate, RedisBloomMaxErrorRate)
@@ -106,7 +106,7 @@ func NewRedisBloom(c RedisBloomConfig) (*RedisBloom, error) {
 	}
 	shape, err := newRedisShape(c.Capacity, rate, f.options)
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w; lower the capacity or raise the error rate", err)
+		return nil, fmt.Errorf("%w; lower the capacity or raise the error rate", err)
 	}
 	if err := f.build([]redisShape{shape}, nil); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (f *RedisBloom) ask(bytes uint64) error {
 		return nil
 	}
 	if err := f.reserve(bytes); err != nil {
-		return fmt.Errorf("interop: %d bytes for a filter are refused: %w", bytes, err)
+		return fmt.Errorf("%d bytes for a filter are refused: %w", bytes, err)
 	}
 	return nil
 }
@@ -242,18 +242,18 @@ func (f *RedisBloom) room() uint64 {
 func (f *RedisBloom) extend(n int) error {
 	for len(f.spare) < n {
 		if f.options&redisNoScaling != 0 {
-			return fmt.Errorf("interop: %w: it was made for %d keys", ErrFull, f.Capacity())
+			return fmt.Errorf("%w: it was made for %d keys", ErrFull, f.Capacity())
 		}
 		last := f.chain()[len(f.chain())-1]
 		if len(f.spare) > 0 {
 			last = f.spare[len(f.spare)-1]
 		}
 		if len(f.chain())+len(f.spare) == redisMaxLinks {
-			return fmt.Errorf("interop: %w: it has %d sub-filters", ErrGrow, redisMaxLinks)
+			return fmt.Errorf("%w: it has %d sub-filters", ErrGrow, redisMaxLinks)
 		}
 		shape, err := last.next(f.expansion, f.options)
 		if err != nil {
-			return fmt.Errorf("interop: %w: %w", ErrGrow, err)
+			return fmt.Errorf("%w: %w", ErrGrow, err)
 		}
 		if err := f.ask(shape.memory()); err != nil {
 			return err

@@ -74,7 +74,7 @@ type redisHeader struct {
 }
 
 func badRedis(format string, args ...any) error {
-	return fmt.Errorf("interop: %w: %s", ErrBadData, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", ErrBadData, fmt.Sprintf(format, args...))
 }
 
 // redisHeaderSize returns the length of the header that b begins with.
@@ -198,10 +198,10 @@ func (f *RedisBloom) LoadChunk(iterator int64, data []byte) error {
 	}
 	l, at := f.find(iterator - n - 1)
 	if l == nil {
-		return fmt.Errorf("interop: %w: iterator %d with a chunk of %d bytes", ErrNoLink, iterator, n)
+		return fmt.Errorf("%w: iterator %d with a chunk of %d bytes", ErrNoLink, iterator, n)
 	}
 	if uint64(n) > l.bytes-at {
-		return fmt.Errorf("interop: %w: %d bytes where a sub-filter has %d left", ErrTooBig, n, l.bytes-at)
+		return fmt.Errorf("%w: %d bytes where a sub-filter has %d left", ErrTooBig, n, l.bytes-at)
 	}
 	l.setBytes(at, data)
 	return nil
@@ -261,7 +261,7 @@ func ReadRedisBloom(r io.Reader, size int64, reserve func(bytes uint64) error) (
 		return nil, badRedis("%d bytes, less than a header has", size)
 	}
 	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, fmt.Errorf("interop: reading the header: %w", err)
+		return nil, fmt.Errorf("reading the header: %w", err)
 	}
 	n, err := redisHeaderSize(head)
 	if err != nil {
@@ -272,7 +272,7 @@ func ReadRedisBloom(r io.Reader, size int64, reserve func(bytes uint64) error) (
 	}
 	head = append(head, make([]byte, n-redisHeadSize)...)
 	if _, err := io.ReadFull(r, head[redisHeadSize:]); err != nil {
-		return nil, fmt.Errorf("interop: reading the header: %w", err)
+		return nil, fmt.Errorf("reading the header: %w", err)
 	}
 	h, err := parseRedisHeader(head)
 	if err != nil {
@@ -295,7 +295,7 @@ func ReadRedisBloom(r io.Reader, size int64, reserve func(bytes uint64) error) (
 			piece := buf[:min(redisPiece, l.bytes-at)]
 			if _, err := io.ReadFull(r, piece); err != nil {
 				f.Release()
-				return nil, fmt.Errorf("interop: reading the body: %w", err)
+				return nil, fmt.Errorf("reading the body: %w", err)
 			}
 			l.setBytes(at, piece)
 		}

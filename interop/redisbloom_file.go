@@ -315,14 +315,14 @@ func (f *RedisFile) Union(other Reader) error {
 	shapes, _ := describe(links)
 	switch {
 	case len(shapes) != len(d.header.shapes):
-		return fmt.Errorf("interop: %w: %d and %d sub-filters", bloom.ErrIncompatible, len(shapes), len(d.header.shapes))
+		return fmt.Errorf("%w: %d and %d sub-filters", bloom.ErrIncompatible, len(shapes), len(d.header.shapes))
 	case f.options&redisForce64 != d.header.options&redisForce64:
-		return fmt.Errorf("interop: %w: hashes of 32 and of 64 bits", bloom.ErrIncompatible)
+		return fmt.Errorf("%w: hashes of 32 and of 64 bits", bloom.ErrIncompatible)
 	}
 	for i, s := range shapes {
 		t := d.header.shapes[i]
 		if s.bits != t.bits || s.hashes != t.hashes || s.power != t.power {
-			return fmt.Errorf("interop: %w: sub-filter %d has %d bits and %d probes, and the other %d and %d",
+			return fmt.Errorf("%w: sub-filter %d has %d bits and %d probes, and the other %d and %d",
 				bloom.ErrIncompatible, i, s.bits, s.hashes, t.bits, t.hashes)
 		}
 	}

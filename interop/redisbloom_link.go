@@ -115,7 +115,7 @@ func (s *redisShape) memory() uint64 { return s.bytes + redisOverhead }
 func (s redisShape) link() (*redisLink, error) {
 	mem, err := pages.New((s.bytes + 7) / 8)
 	if err != nil {
-		return nil, fmt.Errorf("interop: %w", err)
+		return nil, err
 	}
 	l := s.bare()
 	l.mem, l.words = mem, mem.Words()

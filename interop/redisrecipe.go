@@ -56,7 +56,7 @@ func recipeOf(r RedisRecipe) (s recipeBitmap, err error) {
 		r.Bits, r.Hashes = cmp.Or(r.Bits, ScrapyRecipeBits), cmp.Or(r.Hashes, scrapyRecipeHashes)
 		s = recipeBitmap{r, "scrapy", r.Bits, 1, r.Hashes}
 	default:
-		return s, errors.New("interop: redis-recipe: give an MD5Recipe or a ScrapyRecipe")
+		return s, errors.New("redis-recipe: give an MD5Recipe or a ScrapyRecipe")
 	}
 	return s, s.recipe.Check()
 }

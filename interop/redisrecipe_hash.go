@@ -31,14 +31,14 @@ type MD5Recipe struct {
 // Check returns an error for parameters that no such filter has.
 func (r MD5Recipe) Check() error {
 	if r.Blocks < 0 || r.Blocks > 256 {
-		return fmt.Errorf("interop: the md5 recipe with %d blocks; two hexadecimal digits choose one of at most 256", r.Blocks)
+		return fmt.Errorf("the md5 recipe with %d blocks; two hexadecimal digits choose one of at most 256", r.Blocks)
 	}
 	return checkRecipeBits(r.Bits)
 }
 
 func checkRecipeBits(bits int) error {
 	if bits < 0 || bits > maxRecipeBits {
-		return fmt.Errorf("interop: a recipe with offsets of %d bits; Redis has 1 to %d", bits, maxRecipeBits)
+		return fmt.Errorf("a recipe with offsets of %d bits; Redis has 1 to %d", bits, maxRecipeBits)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ const scrapyRecipeHashes = 6
 // Check returns an error for parameters that no such filter has.
 func (r ScrapyRecipe) Check() error {
 	if r.Hashes < 0 || r.Hashes > maxRecipeHashes {
-		return fmt.Errorf("interop: the Scrapy recipe with %d hashes; 1 to %d are supported", r.Hashes, maxRecipeHashes)
+		return fmt.Errorf("the Scrapy recipe with %d hashes; 1 to %d are supported", r.Hashes, maxRecipeHashes)
 	}
 	return checkRecipeBits(r.Bits)
 }

@@ -61,7 +61,7 @@ func RedissonFor(capacity uint64, errorRate float64) (Redisson, error) {
 	}
 	size := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if size < 1 || size > redissonMaxSize {
-		return Redisson{}, fmt.Errorf("interop: redisson: %d keys at an error rate of %v make a size of %.0f bits, and Redisson takes 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))
+		return Redisson{}, fmt.Errorf("redisson: %d keys at an error rate of %v make a size of %.0f bits, and Redisson takes 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))
 	}
 	return Redisson{Size: uint64(size), Iterations: max(1, uint64(math.Round(size/float64(capacity)*ln2)))}, nil
 }
@@ -102,7 +102,7 @@ func (r Redisson) Positions(dst []uint64, value []byte) []uint64 {
 	return dst
 }
 
-var errNoText = errors.New("interop: the key is no UTF-8, and the keys of this filter are text")
+var errNoText = errors.New("the key is no UTF-8, and the keys of this filter are text")
 
 func (r Redisson) positions(dst []uint64, key []byte) ([]uint64, error) {
 	if !r.Bytes && !utf8.Valid(key) {

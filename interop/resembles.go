@@ -40,7 +40,7 @@ const (
 // Lines of JSON are a text unless the first is a filter.
 func Resembles(b []byte) error {
 	if what := resembles(b, 0); what != "" {
-		return fmt.Errorf("interop: %w: %s", ErrResembles, what)
+		return fmt.Errorf("%w: %s", ErrResembles, what)
 	}
 	return nil
 }

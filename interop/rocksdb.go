@@ -79,12 +79,12 @@ func NewRocksDB(keys uint64, bitsPerKey float64) (*RocksDB, error) {
 	}
 	high, total := bits.Mul64(keys, millibits)
 	if millibits == 0 || high != 0 || total > 8000*rocksdbLine*rocksdbMaxLines {
-		return nil, fmt.Errorf("interop: rocksdb: %d keys with %v bits each; give 1 to 100 bits, and at most %d bytes in all", keys, bitsPerKey, uint64(rocksdbLine*rocksdbMaxLines))
+		return nil, fmt.Errorf("rocksdb: %d keys with %v bits each; give 1 to 100 bits, and at most %d bytes in all", keys, bitsPerKey, uint64(rocksdbLine*rocksdbMaxLines))
 	}
 	s := rocksScheme{max(1, (total+8000*rocksdbLine-1)/(8000*rocksdbLine)), rocksdbProbes(millibits)}
 	b, err := newBitArray(lsbFirst, s.lines*rocksdbLine)
 	if err != nil {
-		return nil, fmt.Errorf("interop: rocksdb: %w", err)
+		return nil, fmt.Errorf("rocksdb: %w", err)
 	}
 	return &RocksDB{plain{bits: b, scheme: s, capacity: keys}}, nil
 }
@@ -93,7 +93,7 @@ func NewRocksDB(keys uint64, bitsPerKey float64) (*RocksDB, error) {
 func ParseRocksDB(b []byte) (*RocksDB, error) {
 	f, err := parseRocksDB(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: rocksdb: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("rocksdb: %w: %w", ErrBadData, err)
 	}
 	return f, nil
 }
@@ -209,7 +209,7 @@ const (
 func ParseRocksDBTable(b []byte) (*RocksDBTable, error) {
 	t, err := parseRocksDBTable(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: rocksdb table: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("rocksdb table: %w: %w", ErrBadData, err)
 	}
 	return t, nil
 }
@@ -337,7 +337,7 @@ var rocksdbFormat = format{
 		if text := s.Params["bits"]; text != "" {
 			var err error
 			if bitsPerKey, err = strconv.ParseFloat(text, 64); err != nil {
-				return nil, fmt.Errorf("interop: %s: %w: bits=%s is no number", s.Name, ErrSpec, text)
+				return nil, fmt.Errorf("%s: %w: bits=%s is no number", s.Name, ErrSpec, text)
 			}
 		}
 		return foreign(NewRocksDB(capacity, bitsPerKey))

@@ -17,7 +17,7 @@ type same struct {
 func checkSame(all ...same) error {
 	for _, s := range all {
 		if s.a != s.b {
-			return fmt.Errorf("interop: %w: %s is %v and %v", bloom.ErrIncompatible, s.name, s.a, s.b)
+			return fmt.Errorf("%w: %s is %v and %v", bloom.ErrIncompatible, s.name, s.a, s.b)
 		}
 	}
 	return nil

@@ -73,21 +73,21 @@ func NewSpark(c SparkConfig) (*Spark, error) {
 		c.Version = 1
 	}
 	if c.Version < 1 || c.Version > 2 || c.Version == 1 && c.Seed != 0 {
-		return nil, fmt.Errorf("interop: spark: version %d with seed %d; use 1, which has no seed, or 2", c.Version, c.Seed)
+		return nil, fmt.Errorf("spark: version %d with seed %d; use 1, which has no seed, or 2", c.Version, c.Seed)
 	}
 	words, k, err := guavaSize(c.Capacity, c.ErrorRate)
 	if err != nil {
-		return nil, fmt.Errorf("interop: spark: %w", err)
+		return nil, fmt.Errorf("spark: %w", err)
 	}
 	f := &Spark{version: c.Version, typ: c.Type, seed: c.Seed, k: k, m: 64 * words}
 	if err := f.check(); err != nil {
-		return nil, fmt.Errorf("interop: spark: %w", err)
+		return nil, fmt.Errorf("spark: %w", err)
 	}
 	if err := c.Type.check(); err != nil {
 		return nil, err
 	}
 	if f.bits, err = newBitArray(bigWords, 8*words); err != nil {
-		return nil, fmt.Errorf("interop: spark: %w", err)
+		return nil, fmt.Errorf("spark: %w", err)
 	}
 	return f, nil
 }
@@ -97,7 +97,7 @@ func (u SparkType) check() error {
 	case SparkString, SparkBinary, SparkLong:
 		return nil
 	}
-	return fmt.Errorf("interop: spark: type %q is none of %s", u, strings.Join(sparkTypes, ", "))
+	return fmt.Errorf("spark: type %q is none of %s", u, strings.Join(sparkTypes, ", "))
 }
 
 func (f *Spark) check() error {
@@ -115,7 +115,7 @@ func ParseSpark(b []byte, typ SparkType) (*Spark, error) {
 	}
 	f, err := parseSpark(b)
 	if err != nil {
-		return nil, fmt.Errorf("interop: spark: %w: %w", ErrBadData, err)
+		return nil, fmt.Errorf("spark: %w: %w", ErrBadData, err)
 	}
 	f.typ = typ
 	return f, nil
@@ -198,7 +198,7 @@ func (f *Spark) Add(key []byte) (bool, error) {
 		return false, err
 	}
 	if !f.takes(key) {
-		return false, fmt.Errorf("interop: spark: key %q is no value of the type %s", key, f.typ)
+		return false, fmt.Errorf("spark: key %q is no value of the type %s", key, f.typ)
 	}
 	h1, h2 := f.hash(key)
 	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil

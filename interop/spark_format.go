@@ -33,7 +33,7 @@ var sparkFormat = format{
 		}
 		seed, err := strconv.ParseInt(s.Params["seed"], 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("interop: spark: %w: seed=%s is not a whole number of 32 bits", ErrSpec, s.Params["seed"])
+			return nil, fmt.Errorf("spark: %w: seed=%s is not a whole number of 32 bits", ErrSpec, s.Params["seed"])
 		}
 		c.Seed = int32(seed)
 		return foreign(NewSpark(c))

@@ -32,11 +32,11 @@ func ParseSpec(text string) (Spec, error) {
 	for more {
 		var param, value string
 		if param, rest, more = strings.Cut(rest, "="); !more {
-			return Spec{}, fmt.Errorf("interop: %w: %q in %q is no PARAM=VALUE; %s", ErrSpec, param, text, f.usage())
+			return Spec{}, fmt.Errorf("%w: %q in %q is no PARAM=VALUE; %s", ErrSpec, param, text, f.usage())
 		}
 		value, rest, more = cutValue(rest)
 		if _, twice := s.Params[param]; twice {
-			return Spec{}, fmt.Errorf("interop: %w: %q has %s twice", ErrSpec, text, param)
+			return Spec{}, fmt.Errorf("%w: %q has %s twice", ErrSpec, text, param)
 		}
 		s.Params[param] = value
 	}
@@ -95,7 +95,7 @@ func (s Spec) number(name string, least, most uint64) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n < least || n > most {
-		return 0, fmt.Errorf("interop: %s: %w: %s=%s is not a whole number from %d to %d", s.Name, ErrSpec, name, text, least, most)
+		return 0, fmt.Errorf("%s: %w: %s=%s is not a whole number from %d to %d", s.Name, ErrSpec, name, text, least, most)
 	}
 	return n, nil
 }
@@ -135,10 +135,10 @@ func (f *format) check(s Spec) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
 		p := f.param(name)
 		if p == nil {
-			return fmt.Errorf("interop: %w: %s has no parameter %q; %s", ErrSpec, f.name, name, f.usage())
+			return fmt.Errorf("%w: %s has no parameter %q; %s", ErrSpec, f.name, name, f.usage())
 		}
 		if value := s.Params[name]; p.values != nil && !slices.Contains(p.values, value) {
-			return fmt.Errorf("interop: %w: %s=%s of %s is none of %s", ErrSpec, name, value, f.name, strings.Join(p.values, ", "))
+			return fmt.Errorf("%w: %s=%s of %s is none of %s", ErrSpec, name, value, f.name, strings.Join(p.values, ", "))
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (f *format) complete(s Spec, guess, forWrite bool) (Spec, error) {
 			s = s.with(p.name, p.values[0])
 		case guess:
 		default:
-			return Spec{}, fmt.Errorf("interop: %w: %s needs %s, which content cannot tell: %s; give --format %s",
+			return Spec{}, fmt.Errorf("%w: %s needs %s, which content cannot tell: %s; give --format %s",
 				ErrSpec, f.name, p.name, p.meaning, Spec{Name: f.name}.with(p.name, p.allowed()))
 		}
 	}

@@ -34,13 +34,13 @@ type tutorialScheme struct{ m uint64 }
 // in b.
 func ParseTutorialPage(b []byte, m uint64) (*TutorialPage, error) {
 	if m == 0 || m > tutorialMaxBits {
-		return nil, fmt.Errorf("interop: tutorial-page: m = %d boxes; give 1 to %d", m, tutorialMaxBits)
+		return nil, fmt.Errorf("tutorial-page: m = %d boxes; give 1 to %d", m, tutorialMaxBits)
 	}
 	array := bitArray{order: lsbFirst, b: make([]byte, bytesOf(m))}
 	for line := range bytes.Lines(b) {
 		at, err := strconv.ParseUint(string(bytes.TrimRight(line, "\r\n")), 10, 64)
 		if err != nil || at >= m {
-			return nil, fmt.Errorf("interop: tutorial-page: %w: %.40q is no box of %d", ErrBadData, line, m)
+			return nil, fmt.Errorf("tutorial-page: %w: %.40q is no box of %d", ErrBadData, line, m)
 		}
 		array.set(at)
 	}

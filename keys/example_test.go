@@ -14,7 +14,7 @@ func ExampleURL() {
 	// Output:
 	// http://example.com/b~ <nil>
 	// http://example.com/b~ <nil>
-	//  keys: "/b~" is not a URL: it has no scheme, such as https:
+	//  "/b~" is not a URL: it has no scheme, such as https:
 }
 
 func ExampleURLForm_Append() {

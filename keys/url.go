@@ -86,7 +86,7 @@ func NewURL(c URLConfig) (*URLForm, error) {
 		name, prefix := strings.CutSuffix(p, "*")
 		switch {
 		case p == "" || strings.ContainsAny(name, "*&#="):
-			return nil, fmt.Errorf("keys: cannot drop query parameters %q: want a name, or the start of one and a star", p)
+			return nil, fmt.Errorf("cannot drop query parameters %q: want a name, or the start of one and a star", p)
 		case prefix:
 			f.prefixes = append(f.prefixes, name)
 		default:
@@ -121,7 +121,7 @@ func (f *URLForm) Append(dst, raw []byte) ([]byte, error) {
 // stands in a page whose URL is base. A reference always needs the parser.
 func (f *URLForm) AppendReference(dst, base, reference []byte) ([]byte, error) {
 	if len(base) > MaxURL {
-		return dst, fmt.Errorf("keys: %w: a base of %d bytes, of which %d are allowed, begins with %q", ErrURL, len(base), MaxURL, base[:64])
+		return dst, fmt.Errorf("%w: a base of %d bytes, of which %d are allowed, begins with %q", ErrURL, len(base), MaxURL, base[:64])
 	}
 	return f.append(dst, reference, base)
 }
@@ -130,7 +130,7 @@ func (f *URLForm) AppendReference(dst, base, reference []byte) ([]byte, error) {
 func (f *URLForm) append(dst, raw, base []byte) ([]byte, error) {
 	start := len(dst)
 	if len(raw) > MaxURL {
-		return dst, fmt.Errorf("keys: %w: %d bytes, of which %d are allowed, begin with %q", ErrURL, len(raw), MaxURL, raw[:64])
+		return dst, fmt.Errorf("%w: %d bytes, of which %d are allowed, begin with %q", ErrURL, len(raw), MaxURL, raw[:64])
 	}
 	dst, ok := f.appendCanonical(dst, raw)
 	if !ok {
@@ -158,13 +158,13 @@ const maxRounds = 4
 func (f *URLForm) appendParsed(dst, raw, base []byte) ([]byte, error) {
 	start := len(dst)
 	if n := bytes.Count(raw, []byte{'@'}) + bytes.Count(base, []byte{'@'}); n > maxAt {
-		return dst, fmt.Errorf("keys: %.200q is %w: it has %d @ signs, of which %d are allowed", raw, ErrURL, n, maxAt)
+		return dst, fmt.Errorf("%.200q is %w: it has %d @ signs, of which %d are allowed", raw, ErrURL, n, maxAt)
 	}
 	text := string(encodeInvalid(raw))
 	if len(base) > 0 {
 		u, err := f.parser.ParseRef(string(encodeInvalid(base)), text)
 		if err != nil {
-			return dst, fmt.Errorf("keys: %.200q in %.200q is %w: %s", raw, base, ErrURL, reason(err))
+			return dst, fmt.Errorf("%.200q in %.200q is %w: %s", raw, base, ErrURL, reason(err))
 		}
 		// What is written out in full stays as it is written, for rules that keep it.
 		full, err := f.parser.Parse(text)
@@ -175,7 +175,7 @@ func (f *URLForm) appendParsed(dst, raw, base []byte) ([]byte, error) {
 	for range maxRounds {
 		form, err := f.parse(text)
 		if err != nil {
-			return dst[:start], fmt.Errorf("keys: %.200q is %w: %s", raw, ErrURL, reason(err))
+			return dst[:start], fmt.Errorf("%.200q is %w: %s", raw, ErrURL, reason(err))
 		}
 		if form == text {
 			return append(dst[:start], form...), nil
@@ -186,7 +186,7 @@ func (f *URLForm) appendParsed(dst, raw, base []byte) ([]byte, error) {
 		}
 		text = form
 	}
-	return dst[:start], fmt.Errorf("keys: %.200q is %w: it has no canonical form", raw, ErrURL)
+	return dst[:start], fmt.Errorf("%.200q is %w: it has no canonical form", raw, ErrURL)
 }
 
 // reason says what the parser did not like, without the URL.

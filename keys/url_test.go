@@ -192,7 +192,7 @@ func TestReferences(t *testing.T) {
 
 func TestURLConfigErrors(t *testing.T) {
 	for _, p := range []string{"", "a*b", "**", "a&b", "a=1"} {
-		if f, err := NewURL(URLConfig{Drop: []string{p}}); err == nil || f != nil || !strings.HasPrefix(err.Error(), "keys: ") {
+		if f, err := NewURL(URLConfig{Drop: []string{p}}); err == nil || f != nil {
 			t.Errorf("%q: %v, %v; want an error", p, f, err)
 		}
 	}
@@ -205,7 +205,7 @@ func TestNoURL(t *testing.T) {
 		"http://@/", "http://a:b@/", "http://" + strings.Repeat("@", maxAt+1) + "a/", "http://" + strings.Repeat("a", MaxURL),
 	} {
 		got, err := defaultURL.Append([]byte("kept"), []byte(in))
-		if !errors.Is(err, ErrURL) || string(got) != "kept" || !strings.HasPrefix(err.Error(), "keys: ") {
+		if !errors.Is(err, ErrURL) || string(got) != "kept" {
 			t.Errorf("%.50q: %q, %v; want an error", in, got, err)
 		}
 		if len(in) < 50 && err != nil && !strings.Contains(err.Error(), strconv.Quote(in)) {

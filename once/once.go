@@ -100,7 +100,7 @@ func (l local) each(ctx context.Context, keys [][]byte, ask func([]byte) (bool, 
 	for i, key := range keys {
 		yes, err := ask(key)
 		if err != nil {
-			return answers, fmt.Errorf("once: key %d of %d: %w", i, len(keys), err)
+			return answers, fmt.Errorf("key %d of %d: %w", i, len(keys), err)
 		}
 		answers = append(answers, yes)
 	}

@@ -90,7 +90,7 @@ func Within(s Shape, capacity, maxBytes uint64) (Params, error) {
 		p = classicWithin(s, capacity, maxBytes)
 	}
 	if rate := p.rate(capacity); rate > uselessRate {
-		return Params{}, fmt.Errorf("sizing: %d bytes are too little for %d keys: the error rate would be %.3g; give at least %.3g bytes (error rate 0.5) or more",
+		return Params{}, fmt.Errorf("%d bytes are too little for %d keys: the error rate would be %.3g; give at least %.3g bytes (error rate 0.5) or more",
 			maxBytes, capacity, rate, classicBits(capacity, 0.5)*float64(classicParams(s, 0, 0).width())/8)
 	}
 	return p, nil
@@ -139,7 +139,7 @@ func CapacityWithin(s Shape, maxBytes uint64, errorRate float64) (uint64, Params
 	}
 	n := p.capacity(errorRate)
 	if n == 0 {
-		return 0, Params{}, fmt.Errorf("sizing: %d bytes are too little for a single key at error rate %.3g; give more memory or a higher error rate", maxBytes, errorRate)
+		return 0, Params{}, fmt.Errorf("%d bytes are too little for a single key at error rate %.3g; give more memory or a higher error rate", maxBytes, errorRate)
 	}
 	if most := mostKeys(errorRate); n >= most {
 		// The hashes are the limit, not the memory.
@@ -176,7 +176,7 @@ func (p Params) Capacity(errorRate float64) (uint64, error) {
 	}
 	n := p.capacity(errorRate)
 	if n == 0 {
-		return 0, fmt.Errorf("sizing: %v filter of %d bits and %d probes cannot hold a single key at error rate %.3g; the least it can do is %.3g",
+		return 0, fmt.Errorf("%v filter of %d bits and %d probes cannot hold a single key at error rate %.3g; the least it can do is %.3g",
 			p.Shape, p.M, p.K, errorRate, p.rate(1))
 	}
 	return n, nil
@@ -194,13 +194,13 @@ func checkWish(s Shape, capacity uint64, errorRate float64) error {
 	switch s {
 	case Classic, Blocked, Partitioned, Counting:
 	default:
-		return fmt.Errorf("sizing: unknown shape %d; use Classic, Blocked, Partitioned or Counting", uint8(s))
+		return fmt.Errorf("unknown shape %d; use Classic, Blocked, Partitioned or Counting", uint8(s))
 	}
 	if capacity == 0 {
-		return fmt.Errorf("sizing: capacity is 0; it must be at least 1 key")
+		return fmt.Errorf("capacity is 0; it must be at least 1 key")
 	}
 	if !(errorRate > 0 && errorRate < 1) {
-		return fmt.Errorf("sizing: error rate is %v; it must be above 0 and below 1, for example 0.01", errorRate)
+		return fmt.Errorf("error rate is %v; it must be above 0 and below 1, for example 0.01", errorRate)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func checkWish(s Shape, capacity uint64, errorRate float64) error {
 // checkReach reports whether 64-bit hashes are too short for the rate.
 func checkReach(capacity uint64, errorRate float64) error {
 	if least := LeastErrorRate(capacity); errorRate <= least {
-		return fmt.Errorf("sizing: error rate %.3g is out of reach of 64-bit hashes for %d keys; ask for more than %.3g or for fewer keys",
+		return fmt.Errorf("error rate %.3g is out of reach of 64-bit hashes for %d keys; ask for more than %.3g or for fewer keys",
 			errorRate, capacity, least)
 	}
 	return nil
@@ -220,13 +220,13 @@ func checkBudget(s Shape, maxBytes uint64) error {
 		unit = LineBits
 	}
 	if maxBytes < unit/8 {
-		return fmt.Errorf("sizing: %d bytes are too little; the smallest %v filter takes %d", maxBytes, s, unit/8)
+		return fmt.Errorf("%d bytes are too little; the smallest %v filter takes %d", maxBytes, s, unit/8)
 	}
 	return nil
 }
 
 func tooLarge(s Shape, capacity uint64, errorRate float64) error {
-	return fmt.Errorf("sizing: %v filter for %d keys at error rate %.3g would exceed the limit of 2^60 bits; ask for fewer keys or a higher rate", s, capacity, errorRate)
+	return fmt.Errorf("%v filter for %d keys at error rate %.3g would exceed the limit of 2^60 bits; ask for fewer keys or a higher rate", s, capacity, errorRate)
 }
 
 // classicParams returns the layout of a shape other than Blocked.

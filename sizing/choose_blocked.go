@@ -96,7 +96,7 @@ func (d demand) leastMemory(lines int) (Params, bool) {
 }
 
 func blockedCannot(capacity uint64, errorRate float64) error {
-	return fmt.Errorf("sizing: blocked filter cannot give %d keys an error rate of %.3g in %.1f times the memory of a classic one; use Classic or a higher rate",
+	return fmt.Errorf("blocked filter cannot give %d keys an error rate of %.3g in %.1f times the memory of a classic one; use Classic or a higher rate",
 		capacity, errorRate, mostWaste)
 }
 

@@ -38,7 +38,7 @@ type ClickHouseChoice struct {
 // It is an error if p does not lie strictly between 0 and 1.
 func ClickHouse(p float64) (ClickHouseChoice, error) {
 	if !(p > 0 && p < 1) {
-		return ClickHouseChoice{}, fmt.Errorf("sizing: error rate is %v; it must be above 0 and below 1, for example 0.025", p)
+		return ClickHouseChoice{}, fmt.Errorf("error rate is %v; it must be above 0 and below 1, for example 0.025", p)
 	}
 	bits, k := clickHouseServer(p)
 	c := ClickHouseChoice{

@@ -28,7 +28,7 @@ func ExampleFor_outOfReach() {
 	_, err := sizing.For(sizing.Blocked, 1_000_000_000, 1e-12)
 	fmt.Println(err)
 	// Output:
-	// sizing: error rate 1e-12 is out of reach of 64-bit hashes for 1000000000 keys; ask for more than 1.08e-10 or for fewer keys
+	// error rate 1e-12 is out of reach of 64-bit hashes for 1000000000 keys; ask for more than 1.08e-10 or for fewer keys
 }
 
 func ExampleWithin() {

@@ -100,48 +100,48 @@ func (p Params) Validate() error {
 	switch p.Shape {
 	case Classic, Blocked, Partitioned, Counting:
 	default:
-		return fmt.Errorf("sizing: unknown shape %d; use Classic, Blocked, Partitioned or Counting", uint8(p.Shape))
+		return fmt.Errorf("unknown shape %d; use Classic, Blocked, Partitioned or Counting", uint8(p.Shape))
 	}
 	if p.M == 0 {
-		return fmt.Errorf("sizing: %v filter of 0 bits; M must be at least 1", p.Shape)
+		return fmt.Errorf("%v filter of 0 bits; M must be at least 1", p.Shape)
 	}
 	if p.K < 1 || p.K > MaxProbes {
-		return fmt.Errorf("sizing: %v filter with K = %d probes; K must be 1 to %d", p.Shape, p.K, MaxProbes)
+		return fmt.Errorf("%v filter with K = %d probes; K must be 1 to %d", p.Shape, p.K, MaxProbes)
 	}
 	if p.Shape == Counting {
 		if p.CounterBits != 4 && p.CounterBits != 8 && p.CounterBits != 16 {
-			return fmt.Errorf("sizing: counters of %d bits; CounterBits must be 4, 8 or 16", p.CounterBits)
+			return fmt.Errorf("counters of %d bits; CounterBits must be 4, 8 or 16", p.CounterBits)
 		}
 	} else if p.CounterBits != 0 {
-		return fmt.Errorf("sizing: %v filter with CounterBits = %d; only a counting filter has counters, set it to 0", p.Shape, p.CounterBits)
+		return fmt.Errorf("%v filter with CounterBits = %d; only a counting filter has counters, set it to 0", p.Shape, p.CounterBits)
 	}
 	if limit := MaxBits / p.width(); p.M > limit {
-		return fmt.Errorf("sizing: %v filter with M = %d; the limit is %d (2^60 bits of memory)", p.Shape, p.M, limit)
+		return fmt.Errorf("%v filter with M = %d; the limit is %d (2^60 bits of memory)", p.Shape, p.M, limit)
 	}
 	if p.Shape == Blocked {
 		return p.validateBlocked()
 	}
 	if p.Lines != 0 || p.Lanes != 0 {
-		return fmt.Errorf("sizing: %v filter with Lines = %d and Lanes = %d; only a blocked filter has lines, set both to 0", p.Shape, p.Lines, p.Lanes)
+		return fmt.Errorf("%v filter with Lines = %d and Lanes = %d; only a blocked filter has lines, set both to 0", p.Shape, p.Lines, p.Lanes)
 	}
 	if p.Shape == Partitioned && p.M%uint64(p.K) != 0 {
-		return fmt.Errorf("sizing: partitioned filter of M = %d bits in K = %d slices; M must be a multiple of K", p.M, p.K)
+		return fmt.Errorf("partitioned filter of M = %d bits in K = %d slices; M must be a multiple of K", p.M, p.K)
 	}
 	return nil
 }
 
 func (p Params) validateBlocked() error {
 	if p.Lines < 1 || p.Lines > MaxLines {
-		return fmt.Errorf("sizing: blocked filter with Lines = %d; Lines must be 1 to %d", p.Lines, MaxLines)
+		return fmt.Errorf("blocked filter with Lines = %d; Lines must be 1 to %d", p.Lines, MaxLines)
 	}
 	if p.Lanes < 1 || p.Lanes > MaxLanes {
-		return fmt.Errorf("sizing: blocked filter with Lanes = %d; Lanes must be 1 to %d", p.Lanes, MaxLanes)
+		return fmt.Errorf("blocked filter with Lanes = %d; Lanes must be 1 to %d", p.Lanes, MaxLanes)
 	}
 	if p.K != p.Lines*p.Lanes {
-		return fmt.Errorf("sizing: blocked filter with K = %d, Lines = %d, Lanes = %d; K must be Lines*Lanes = %d", p.K, p.Lines, p.Lanes, p.Lines*p.Lanes)
+		return fmt.Errorf("blocked filter with K = %d, Lines = %d, Lanes = %d; K must be Lines*Lanes = %d", p.K, p.Lines, p.Lanes, p.Lines*p.Lanes)
 	}
 	if unit := uint64(p.Lines) * LineBits; p.M%unit != 0 {
-		return fmt.Errorf("sizing: blocked filter of M = %d bits; with Lines = %d, M must be a multiple of %d", p.M, p.Lines, unit)
+		return fmt.Errorf("blocked filter of M = %d bits; with Lines = %d, M must be a multiple of %d", p.M, p.Lines, unit)
 	}
 	return nil
 }

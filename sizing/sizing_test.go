@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 	}
 	for want, p := range invalidParams {
 		err := p.Validate()
-		if err == nil || !strings.HasPrefix(err.Error(), "sizing: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one that says %q", p, err, want)
 		}
 	}

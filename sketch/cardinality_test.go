@@ -67,11 +67,11 @@ func TestNewCardinality(t *testing.T) {
 	noSecret := Hash{Algorithm: SipHash}
 	for _, p := range []int{-1, 0, 3, 19, 64} {
 		s, err := NewHyperLogLog(p, Hash{})
-		check(s, s == nil, err, fmt.Sprintf("sketch: precision %d is not between 4 and 18", p))
+		check(s, s == nil, err, fmt.Sprintf("precision %d is not between 4 and 18", p))
 	}
 	for _, m := range []int{-2, 0, 3, 65537, 131072} {
 		s, err := NewFlajoletMartin(m, Hash{})
-		check(s, s == nil, err, fmt.Sprintf("sketch: %d bitmaps are not a power of two from 1 to 65536", m))
+		check(s, s == nil, err, fmt.Sprintf("%d bitmaps are not a power of two from 1 to 65536", m))
 	}
 	h, err := NewHyperLogLog(14, noSecret)
 	check(h, h == nil, err, "siphash needs a secret")

@@ -104,7 +104,7 @@ func readFrom[S any, P decoder[S]](s P, r io.Reader) (int64, error) {
 // replace puts the sketch that a frame holds in the place of s.
 func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 	if h.Type != s.frameType() {
-		return fmt.Errorf("sketch: the bytes hold a %v, not a %v", h.Type, s.frameType())
+		return fmt.Errorf("the bytes hold a %v, not a %v", h.Type, s.frameType())
 	}
 	if len(parts) != 1 {
 		return bad(h, "%d parts instead of one", len(parts))
@@ -113,7 +113,7 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 	if hash.Algorithm == SipHash {
 		hash = s.Hash()
 		if hash.Algorithm != SipHash || hash.KeyID() != h.HashKeyID {
-			return fmt.Errorf("sketch: %w: keys are hashed with the one of key id %016x; read into a sketch made with it", ErrSecret, h.HashKeyID)
+			return fmt.Errorf("%w: keys are hashed with the one of key id %016x; read into a sketch made with it", ErrSecret, h.HashKeyID)
 		}
 	}
 	var d S

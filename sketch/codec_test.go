@@ -191,9 +191,9 @@ func TestOtherTypesAreRefused(t *testing.T) {
 		from, into anySketch
 		text       string
 	}{
-		{newHyperLogLog(t, 4, Hash{}), newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), "sketch: the bytes hold a hyperloglog, not a count-min"},
-		{newFlajoletMartin(t, 4, Hash{}), newHyperLogLog(t, 4, Hash{}), "sketch: the bytes hold a flajolet-martin, not a hyperloglog"},
-		{newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), newFlajoletMartin(t, 4, Hash{}), "sketch: the bytes hold a count-min, not a flajolet-martin"},
+		{newHyperLogLog(t, 4, Hash{}), newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), "the bytes hold a hyperloglog, not a count-min"},
+		{newFlajoletMartin(t, 4, Hash{}), newHyperLogLog(t, 4, Hash{}), "the bytes hold a flajolet-martin, not a hyperloglog"},
+		{newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), newFlajoletMartin(t, 4, Hash{}), "the bytes hold a count-min, not a flajolet-martin"},
 	} {
 		b, err := c.from.MarshalBinary()
 		if err != nil {

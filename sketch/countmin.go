@@ -68,31 +68,31 @@ func NewCountMin(c CountMinConfig) (*CountMin, error) {
 	switch {
 	case c.Width == 0 && c.Depth == 0:
 		if !(c.Epsilon > 0 && c.Epsilon < 1) {
-			return nil, fmt.Errorf("sketch: epsilon %v is not between 0 and 1, both excluded", c.Epsilon)
+			return nil, fmt.Errorf("epsilon %v is not between 0 and 1, both excluded", c.Epsilon)
 		}
 		if !(c.Delta > 0 && c.Delta < 1) {
-			return nil, fmt.Errorf("sketch: delta %v is not between 0 and 1, both excluded", c.Delta)
+			return nil, fmt.Errorf("delta %v is not between 0 and 1, both excluded", c.Delta)
 		}
 		width := math.Ceil(math.E / c.Epsilon)
 		if width > maxCounters {
-			return nil, fmt.Errorf("sketch: epsilon %v needs rows of %.3g counters; the limit is %d in all", c.Epsilon, width, uint64(maxCounters))
+			return nil, fmt.Errorf("epsilon %v needs rows of %.3g counters; the limit is %d in all", c.Epsilon, width, uint64(maxCounters))
 		}
 		c.Width = uint64(width)
 		c.Depth = int(math.Ceil(-math.Log(c.Delta)))
 		if c.Depth > maxDepth {
-			return nil, fmt.Errorf("sketch: delta %v needs %d rows; the limit is %d, enough for 1.3e-14", c.Delta, c.Depth, maxDepth)
+			return nil, fmt.Errorf("delta %v needs %d rows; the limit is %d, enough for 1.3e-14", c.Delta, c.Depth, maxDepth)
 		}
 	case c.Epsilon != 0 || c.Delta != 0:
-		return nil, fmt.Errorf("sketch: both epsilon %v, delta %v and width %d, depth %d were given; give one pair", c.Epsilon, c.Delta, c.Width, c.Depth)
+		return nil, fmt.Errorf("both epsilon %v, delta %v and width %d, depth %d were given; give one pair", c.Epsilon, c.Delta, c.Width, c.Depth)
 	}
 	if c.Width < 1 {
-		return nil, fmt.Errorf("sketch: depth %d was given with width 0; give both", c.Depth)
+		return nil, fmt.Errorf("depth %d was given with width 0; give both", c.Depth)
 	}
 	if c.Depth < 1 || c.Depth > maxDepth {
-		return nil, fmt.Errorf("sketch: depth %d is not between 1 and %d", c.Depth, maxDepth)
+		return nil, fmt.Errorf("depth %d is not between 1 and %d", c.Depth, maxDepth)
 	}
 	if c.Width > maxCounters/uint64(c.Depth) {
-		return nil, fmt.Errorf("sketch: %d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
+		return nil, fmt.Errorf("%d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
 	}
 	return &CountMin{
 		width: c.Width, depth: c.Depth, conservative: c.Conservative, hash: c.Hash,

@@ -51,7 +51,7 @@ type CountMin32Config struct {
 
 // ErrOverflow is matched by errors about a sum of sketches in which a counter would be
 // below 0 or above its largest value.
-var ErrOverflow = errors.New("sketch: a counter overflows")
+var ErrOverflow = errors.New("a counter overflows")
 
 const (
 	maxDepth32 = frame.MaxProbes
@@ -67,20 +67,20 @@ func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
 		return nil, err
 	}
 	if c.Width < 1 || c.Depth < 1 || c.Depth > maxDepth32 {
-		return nil, fmt.Errorf("sketch: width %d and depth %d; the width is 1 or more, the depth 1 to %d", c.Width, c.Depth, maxDepth32)
+		return nil, fmt.Errorf("width %d and depth %d; the width is 1 or more, the depth 1 to %d", c.Width, c.Depth, maxDepth32)
 	}
 	if c.Width > maxCounters/uint64(c.Depth) {
-		return nil, fmt.Errorf("sketch: %d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
+		return nil, fmt.Errorf("%d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
 	}
 	words := (c.Width*uint64(c.Depth) + 1) / 2
 	if c.Reserve != nil {
 		if err := c.Reserve(words*8 + countMin32Overhead); err != nil {
-			return nil, fmt.Errorf("sketch: %d bytes for a count-min sketch are refused: %w", words*8, err)
+			return nil, fmt.Errorf("%d bytes for a count-min sketch are refused: %w", words*8, err)
 		}
 	}
 	mem, err := pages.New(words)
 	if err != nil {
-		return nil, fmt.Errorf("sketch: %w; lower the width or the depth", err)
+		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
 	return &CountMin32{width: c.Width, depth: c.Depth, hash: c.Hash, words: mem.Words(), mem: mem}, nil
 }
@@ -160,7 +160,7 @@ func (c *CountMin32) Sum(sources []*CountMin32, weights []int64, step func(count
 	}
 	mem, err := pages.New(uint64(len(c.words)))
 	if err != nil {
-		return nil, fmt.Errorf("sketch: %w", err)
+		return nil, err
 	}
 	sum := &CountMin32{total: total, width: c.width, depth: c.depth, hash: c.hash, words: mem.Words(), mem: mem}
 	if err := sum.add(terms, step); err != nil {
@@ -180,7 +180,7 @@ type term struct {
 // the total.
 func (c *CountMin32) terms(sources []*CountMin32, weights []int64) (terms []term, total uint64, err error) {
 	if len(sources) == 0 || weights != nil && len(weights) != len(sources) {
-		return nil, 0, fmt.Errorf("sketch: %d sketches to add up, %d weights; give a weight to each of one or more", len(sources), len(weights))
+		return nil, 0, fmt.Errorf("%d sketches to add up, %d weights; give a weight to each of one or more", len(sources), len(weights))
 	}
 	sum := new(big.Int)
 	place := map[*CountMin32]int{}
@@ -294,7 +294,7 @@ func (c *CountMin32) Clone() (*CountMin32, error) {
 func (c *CountMin32) fill(words []uint64) error {
 	mem, err := pages.New(uint64(len(words)))
 	if err != nil {
-		return fmt.Errorf("sketch: %w", err)
+		return err
 	}
 	c.words, c.mem = mem.Words(), mem
 	pages.Copy(c.words, words)

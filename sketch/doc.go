@@ -54,12 +54,12 @@ var ErrIncompatible = errors.New("sketches are not alike")
 
 // differ is the error for two sketches that differ in what.
 func differ(what string, a, b any) error {
-	return fmt.Errorf("sketch: %w: their %s differs: %v and %v", ErrIncompatible, what, a, b)
+	return fmt.Errorf("%w: their %s differs: %v and %v", ErrIncompatible, what, a, b)
 }
 
 func checkHash(h Hash) error {
 	if err := h.Validate(); err != nil {
-		return fmt.Errorf("sketch: %w", err)
+		return err
 	}
 	return nil
 }

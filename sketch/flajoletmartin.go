@@ -30,7 +30,7 @@ const maxMaps = 1 << 16
 // bits, a power of two from 1 to 65536.
 func NewFlajoletMartin(maps int, hash Hash) (*FlajoletMartin, error) {
 	if !validMaps(maps) {
-		return nil, fmt.Errorf("sketch: %d bitmaps are not a power of two from 1 to %d", maps, maxMaps)
+		return nil, fmt.Errorf("%d bitmaps are not a power of two from 1 to %d", maps, maxMaps)
 	}
 	if err := checkHash(hash); err != nil {
 		return nil, err

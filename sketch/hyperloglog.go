@@ -47,7 +47,7 @@ const (
 // NewHyperLogLog returns an empty sketch. The precision is 4 to 18; 14 is usual.
 func NewHyperLogLog(precision int, hash Hash) (*HyperLogLog, error) {
 	if precision < minPrecision || precision > maxPrecision {
-		return nil, fmt.Errorf("sketch: precision %d is not between %d and %d", precision, minPrecision, maxPrecision)
+		return nil, fmt.Errorf("precision %d is not between %d and %d", precision, minPrecision, maxPrecision)
 	}
 	if err := checkHash(hash); err != nil {
 		return nil, err

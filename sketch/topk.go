@@ -99,17 +99,17 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 		}
 	}
 	if err := checkTopK(c.K, c.Width, c.Depth, c.Decay); err != nil {
-		return nil, fmt.Errorf("sketch: %w", err)
+		return nil, err
 	}
 	n := c.Width * c.Depth
 	if c.Reserve != nil {
 		if err := c.Reserve(8*uint64(n) + topKOverhead); err != nil {
-			return nil, fmt.Errorf("sketch: %d bytes for a top-k sketch are refused: %w", n*8, err)
+			return nil, fmt.Errorf("%d bytes for a top-k sketch are refused: %w", n*8, err)
 		}
 	}
 	mem, err := pages.New(uint64(n))
 	if err != nil {
-		return nil, fmt.Errorf("sketch: %w; lower the width or the depth", err)
+		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
 	t := &TopK{
 		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hash: c.Hash, random: c.Seed,
@@ -418,7 +418,7 @@ func (t *TopK) Clone() (*TopK, error) {
 func (t *TopK) fill(buckets []uint64) error {
 	mem, err := pages.New(uint64(len(buckets)))
 	if err != nil {
-		return fmt.Errorf("sketch: %w", err)
+		return err
 	}
 	t.buckets, t.mem = mem.Words(), mem
 	pages.Copy(t.buckets, buckets)

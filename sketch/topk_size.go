@@ -64,15 +64,15 @@ func (n TopKNeed) Size() (TopKSize, error) {
 	most := 1 / float64(n.K)
 	switch {
 	case n.K < 1 || n.K > maxTopK:
-		return TopKSize{}, fmt.Errorf("sketch: k = %d of a top-k sketch is not between 1 and %d", n.K, maxTopK)
+		return TopKSize{}, fmt.Errorf("k = %d of a top-k sketch is not between 1 and %d", n.K, maxTopK)
 	case !(n.Share > 0 && n.Share <= most):
-		return TopKSize{}, fmt.Errorf("sketch: share %v of the least frequent of %d keys is not above 0 and at most 1/%d", n.Share, n.K, n.K)
+		return TopKSize{}, fmt.Errorf("share %v of the least frequent of %d keys is not above 0 and at most 1/%d", n.Share, n.K, n.K)
 	case !(n.Rest >= 0 && n.Rest < 1):
-		return TopKSize{}, fmt.Errorf("sketch: share %v of all other keys is not between 0 and 1", n.Rest)
+		return TopKSize{}, fmt.Errorf("share %v of all other keys is not between 0 and 1", n.Rest)
 	case !between(n.Recall):
-		return TopKSize{}, fmt.Errorf("sketch: recall %v is not between 0 and 1, both excluded", n.Recall)
+		return TopKSize{}, fmt.Errorf("recall %v is not between 0 and 1, both excluded", n.Recall)
 	case !between(n.CountError):
-		return TopKSize{}, fmt.Errorf("sketch: count error %v is not between 0 and 1, both excluded", n.CountError)
+		return TopKSize{}, fmt.Errorf("count error %v is not between 0 and 1, both excluded", n.CountError)
 	}
 	if n.Rest == 0 {
 		n.Rest = max(0, 1-float64(n.K)*n.Share)
@@ -81,7 +81,7 @@ func (n TopKNeed) Size() (TopKSize, error) {
 	others := float64(n.K-1) + n.Rest/n.Share
 	width := math.Ceil(max(1, others) * math.Pow(1-n.Recall, -1/float64(s.Depth)))
 	if width > maxCounters/float64(s.Depth) {
-		return TopKSize{}, fmt.Errorf("sketch: a recall of %v for keys of a share of %.3g takes %d rows of %.3g buckets, and %d buckets are the most; lower k or the recall", n.Recall, n.Share, s.Depth, width, uint64(maxCounters))
+		return TopKSize{}, fmt.Errorf("a recall of %v for keys of a share of %.3g takes %d rows of %.3g buckets, and %d buckets are the most; lower k or the recall", n.Recall, n.Share, s.Depth, width, uint64(maxCounters))
 	}
 	s.Width = int(width)
 	s.Bytes = topKOverhead + 8*uint64(s.Width)*uint64(s.Depth) + entryOverhead*uint64(n.K)
@@ -97,9 +97,9 @@ func (n TopKNeed) Size() (TopKSize, error) {
 func ZipfShares(k, keys uint64, skew float64) (share, rest float64, err error) {
 	switch {
 	case k < 1 || k > keys:
-		return 0, 0, fmt.Errorf("sketch: the %d most frequent of %d keys; k must be from 1 to the number of keys", k, keys)
+		return 0, 0, fmt.Errorf("the %d most frequent of %d keys; k must be from 1 to the number of keys", k, keys)
 	case !(skew >= 0 && skew <= 10):
-		return 0, 0, fmt.Errorf("sketch: skew %v is not between 0 and 10", skew)
+		return 0, 0, fmt.Errorf("skew %v is not between 0 and 10", skew)
 	}
 	first := powerSum(1, k, skew)
 	after := 0.0

@@ -13,10 +13,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -228,40 +226,13 @@ func (a *app) say(cmd *cobra.Command, format string, args ...any) {
 
 // sayError prints an error, with the command that is the way out if there is one.
 func (a *app) sayError(cmd *cobra.Command, err error) {
-	a.say(cmd, "%s", withoutPackages(err.Error(), a.env.Args))
+	a.say(cmd, "%v", err)
 	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
 		fmt.Fprintln(a.env.Stderr, "\"seen verify --rebuild\" accepts it as it is; see \"seen verify --help\".")
 	}
 	var secret *bloom.SecretError
 	if errors.As(err, &secret) {
 		fmt.Fprintln(a.env.Stderr, "--secret FILE names the file that the secret stands in.")
-	}
-}
-
-// packages are the names with which errors of the packages begin.
-var packages = regexp.MustCompile(`(^|: )(?:bloom|bloomfile|cluster|frame|interop|keyhash|keys|keyspec|pages|redisurl|resp|server|sizing|sketch|store|stream|vfs): `)
-
-// withoutPackages returns the text of an error without the names of packages, which
-// say nothing to who runs a command. What is quoted stays as it is, and what is the name
-// of an argument.
-func withoutPackages(text string, args []string) string {
-	quoted := len(text)
-	if i := strings.IndexByte(text, '"'); i >= 0 {
-		quoted = i
-	}
-	head, rest := text[:quoted], text[quoted:]
-	for from := 0; ; {
-		at := packages.FindStringSubmatchIndex(head[from:])
-		if at == nil {
-			return head + rest
-		}
-		begin, end := from+at[3], from+at[1]
-		if slices.Contains(args, head[begin:end-len(": ")]) {
-			from = end - len(": ")
-			continue
-		}
-		from = max(0, begin-len(": "))
-		head = head[:begin] + head[end:]
 	}
 }
 

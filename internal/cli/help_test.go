@@ -43,20 +43,3 @@ func TestHelpOnAFullDisk(t *testing.T) {
 type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
-
-// Messages name files and values, not packages of the program.
-func TestMessagesNameNoPackages(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"bloom: sizing: error rate 2", "error rate 2"},
-		{"bloomfile: a.seen: vfs: truncated: 3 bytes", "a.seen: truncated: 3 bytes"},
-		{`cluster: record "bloom: sizing: x": OOM`, `record "bloom: sizing: x": OOM`},
-		{"bloomfile: frame: frame: truncated", "frame: frame: truncated"},
-		{"open bloom: no such file", "open bloom: no such file"},
-		{"myvfs: x", "myvfs: x"},
-		{"", ""},
-	} {
-		if got := withoutPackages(c.text, []string{"check", "frame"}); got != c.want {
-			t.Errorf("%q becomes %q, want %q", c.text, got, c.want)
-		}
-	}
-}

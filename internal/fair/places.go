@@ -42,8 +42,8 @@ type Place struct {
 
 // Errors of Take.
 var (
-	ErrFull    = errors.New("fair: all places are taken")
-	ErrAddress = errors.New("fair: the address has all places that one may have")
+	ErrFull    = errors.New("all places are taken")
+	ErrAddress = errors.New("the address has all places that one may have")
 )
 
 // NewPlaces returns so many places, of which one address may have each; 0: all of them.

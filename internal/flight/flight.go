@@ -351,7 +351,7 @@ func (w *pending) settle() (wrong error) {
 	v.Undecided, v.Err = v.Undecided[:0], nil
 	for _, c := range w.calls[:w.used] {
 		if c.err == nil && len(c.answers) != len(c.records) {
-			c.err = fmt.Errorf("flight: %d answers for %d keys", len(c.answers), len(c.records))
+			c.err = fmt.Errorf("%d answers for %d keys", len(c.answers), len(c.records))
 			wrong = c.err
 		}
 		switch {

@@ -213,7 +213,7 @@ func TestAnswersOfAnotherNumberDecideNothing(t *testing.T) {
 	a := &answers{}
 	ask := func(context.Context, Batch) ([]bool, []int, error) { return []bool{true}, nil, nil }
 	_, err := run(t.Context(), text(numbers(10)), 1000, stream.Config{}, Config{Ask: ask, Adds: true, Deliver: a.deliver})
-	if err == nil || err.Error() != "flight: 1 answers for 10 keys" {
+	if err == nil || err.Error() != "1 answers for 10 keys" {
 		t.Errorf("error: %v", err)
 	}
 	if len(a.undecided) != 10 || slices.Contains(a.yes, true) {

@@ -9,16 +9,16 @@ import (
 // and carry the sizes.
 var (
 	// ErrNotFrame says that the bytes are no frame at all: something foreign.
-	ErrNotFrame = errors.New("frame: not a seen file")
+	ErrNotFrame = errors.New("not a seen file")
 	// ErrTruncated says that the frame ends before the length in its header.
-	ErrTruncated = errors.New("frame: truncated")
+	ErrTruncated = errors.New("truncated")
 	// ErrOversized says that bytes follow the end of the frame.
-	ErrOversized = errors.New("frame: oversized")
+	ErrOversized = errors.New("oversized")
 	// ErrVersion says that the frame was written in a newer format version.
-	ErrVersion = errors.New("frame: newer format version")
+	ErrVersion = errors.New("newer format version")
 	// ErrDirty says that the frame is being changed in place, or was when its
 	// writer died, so that its checksums do not hold.
-	ErrDirty = errors.New("frame: marked dirty")
+	ErrDirty = errors.New("marked dirty")
 )
 
 // CorruptError reports bytes that cannot be what a writer wrote.
@@ -28,7 +28,7 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("frame: damaged at byte %d: %s", e.Offset, e.Reason)
+	return fmt.Sprintf("damaged at byte %d: %s", e.Offset, e.Reason)
 }
 
 func corrupt(offset uint64, format string, args ...any) *CorruptError {

@@ -55,7 +55,7 @@ func encodeHeader(h *Header) ([]byte, Layout, error) {
 		return nil, Layout{}, err
 	}
 	if e := h.validate(); e != nil {
-		return nil, Layout{}, fmt.Errorf("frame: cannot write header: %s", e.Reason)
+		return nil, Layout{}, fmt.Errorf("cannot write header: %s", e.Reason)
 	}
 	le := binary.LittleEndian
 	b := make([]byte, l.Header)

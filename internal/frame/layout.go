@@ -18,7 +18,7 @@ type Layout struct {
 // many parts or if the sizes overflow what a file can hold.
 func (h *Header) Layout() (Layout, error) {
 	if len(h.Parts) > MaxParts {
-		return Layout{}, fmt.Errorf("frame: %d parts are more than the %d a frame can hold", len(h.Parts), MaxParts)
+		return Layout{}, fmt.Errorf("%d parts are more than the %d a frame can hold", len(h.Parts), MaxParts)
 	}
 	l := Layout{Header: headerLength(len(h.Parts)), Offsets: make([]uint64, len(h.Parts))}
 	end := l.Header
@@ -26,7 +26,7 @@ func (h *Header) Layout() (Layout, error) {
 		l.Offsets[i] = end
 		n := h.Parts[i].Length
 		if n > maxTotal-end-PageSize {
-			return Layout{}, fmt.Errorf("frame: part %d of %d bytes makes the frame larger than 2^62 bytes", i, n)
+			return Layout{}, fmt.Errorf("part %d of %d bytes makes the frame larger than 2^62 bytes", i, n)
 		}
 		end = roundUp(end + n)
 	}
@@ -34,7 +34,7 @@ func (h *Header) Layout() (Layout, error) {
 	l.Chunks = (end - l.Header + ChunkSize - 1) / ChunkSize
 	l.Total = end + l.Chunks*crcSize + crcSize
 	if l.Total > maxTotal {
-		return Layout{}, fmt.Errorf("frame: %d bytes make the frame larger than 2^62 bytes", l.Total)
+		return Layout{}, fmt.Errorf("%d bytes make the frame larger than 2^62 bytes", l.Total)
 	}
 	return l, nil
 }

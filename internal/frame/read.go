@@ -110,7 +110,7 @@ func Read(r io.Reader) (*Header, [][]byte, error) { return read(r, 1<<20) }
 // compares the size with the header first and then allocates each part at once.
 func ReadSized(r io.Reader, size int64) (*Header, [][]byte, error) {
 	if size < 0 {
-		return nil, nil, fmt.Errorf("frame: size %d is negative", size)
+		return nil, nil, fmt.Errorf("size %d is negative", size)
 	}
 	return read(&sizedReader{r, uint64(size)}, math.MaxInt)
 }
@@ -193,7 +193,7 @@ func readHeader(r io.Reader) (head []byte, h *Header, l Layout, err error) {
 // memory and doubles them as they fill.
 func readPart(r io.Reader, offset, length uint64, step int, total uint64) ([]byte, error) {
 	if length > math.MaxInt-8 {
-		return nil, fmt.Errorf("frame: a part of %d bytes does not fit in this machine's memory", length)
+		return nil, fmt.Errorf("a part of %d bytes does not fit in this machine's memory", length)
 	}
 	if length == 0 {
 		return nil, nil

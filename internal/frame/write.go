@@ -26,7 +26,7 @@ func AppendPieces(dst []byte, h *Header, piece func(part int, off, n uint64) []b
 		return nil, err
 	}
 	if l.Total > math.MaxInt-uint64(len(dst)) {
-		return nil, fmt.Errorf("frame: %d bytes do not fit in memory; write to a file", l.Total)
+		return nil, fmt.Errorf("%d bytes do not fit in memory; write to a file", l.Total)
 	}
 	a := appender{slices.Grow(dst, int(l.Total))}
 	if _, err := WritePieces(&a, h, piece); err != nil {
@@ -149,11 +149,11 @@ func (o *writer) table() error { return o.write(appendTable(nil, o.sums.finish()
 
 func checkParts(h *Header, parts [][]byte) error {
 	if len(parts) != len(h.Parts) {
-		return fmt.Errorf("frame: %d arrays for %d parts", len(parts), len(h.Parts))
+		return fmt.Errorf("%d arrays for %d parts", len(parts), len(h.Parts))
 	}
 	for i, p := range parts {
 		if uint64(len(p)) != h.Parts[i].Length {
-			return fmt.Errorf("frame: part %d has %d bytes, its header says %d", i, len(p), h.Parts[i].Length)
+			return fmt.Errorf("part %d has %d bytes, its header says %d", i, len(p), h.Parts[i].Length)
 		}
 	}
 	return nil

@@ -92,17 +92,17 @@ func (h Hash) Validate() error {
 	switch h.Algorithm {
 	case XXH3, Murmur64A:
 		if h.Secret != [SecretSize]byte{} {
-			return fmt.Errorf("keyhash: a secret was given for %v, which has none; use siphash or nh or leave the secret empty", h.Algorithm)
+			return fmt.Errorf("a secret was given for %v, which has none; use siphash or nh or leave the secret empty", h.Algorithm)
 		}
 	case SipHash, NH:
 		if h.Seed != 0 {
-			return fmt.Errorf("keyhash: seed %d was given for %v, which takes a secret instead of a seed", h.Seed, h.Algorithm)
+			return fmt.Errorf("seed %d was given for %v, which takes a secret instead of a seed", h.Seed, h.Algorithm)
 		}
 		if h.Secret == [SecretSize]byte{} {
-			return fmt.Errorf("keyhash: %v needs a secret of 16 bytes that are not all zero", h.Algorithm)
+			return fmt.Errorf("%v needs a secret of 16 bytes that are not all zero", h.Algorithm)
 		}
 	default:
-		return fmt.Errorf("keyhash: unknown hash algorithm %d; known are 0 (xxh3), 1 (siphash), 2 (murmur64a) and 3 (nh)", uint8(h.Algorithm))
+		return fmt.Errorf("unknown hash algorithm %d; known are 0 (xxh3), 1 (siphash), 2 (murmur64a) and 3 (nh)", uint8(h.Algorithm))
 	}
 	return nil
 }

@@ -48,19 +48,19 @@ type Array struct {
 // be had.
 func New(n uint64) (*Array, error) {
 	if n > math.MaxInt/8 {
-		return nil, fmt.Errorf("pages: %d words do not fit the address space", n)
+		return nil, fmt.Errorf("%d words do not fit the address space", n)
 	}
 	size := int(n) * 8
 	if size < Least || !canMap {
 		return &Array{words: make([]uint64, n)}, nil
 	}
 	if have := Machine(); have != 0 && uint64(size) > have {
-		return nil, fmt.Errorf("pages: %d bytes of memory cannot be had: this process may have %d", size, have)
+		return nil, fmt.Errorf("%d bytes of memory cannot be had: this process may have %d", size, have)
 	}
 	collect(size)
 	words, mapped, err := mapWords(size)
 	if err != nil {
-		return nil, fmt.Errorf("pages: %d bytes of memory cannot be had: %w", size, err)
+		return nil, fmt.Errorf("%d bytes of memory cannot be had: %w", size, err)
 	}
 	a := &Array{words: words, mapped: mapped}
 	a.cleanup = runtime.AddCleanup(a, unmap, mapped)

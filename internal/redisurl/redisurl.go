@@ -60,13 +60,13 @@ func Is(text string) bool {
 }
 
 // errEscape says what is likely wrong; the parts themselves may hold a password.
-var errEscape = errors.New(`redisurl: user, password and name must have /, ?, #, @, : and % written as %2F, %3F, %23, %40, %3A and %25`)
+var errEscape = errors.New(`user, password and name must have /, ?, #, @, : and % written as %2F, %3F, %23, %40, %3A and %25`)
 
 // Parse reads an address.
 func Parse(text string) (Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || scheme != "redis" && scheme != "rediss" {
-		return Address{}, errors.New("redisurl: an address begins with redis:// or rediss://")
+		return Address{}, errors.New("an address begins with redis:// or rediss://")
 	}
 	a := Address{TLS: scheme == "rediss"}
 	rest, query, _ := strings.Cut(rest, "?")
@@ -118,7 +118,7 @@ func (a *Address) setLogin(login string) error {
 func WithPort(host string) (string, error) {
 	if name, port, err := net.SplitHostPort(host); err == nil {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return "", errors.New("redisurl: the port of a host is not a number from 1 to 65535")
+			return "", errors.New("the port of a host is not a number from 1 to 65535")
 		}
 		if name == "" {
 			name = "localhost"
@@ -130,7 +130,7 @@ func WithPort(host string) (string, error) {
 		name = host[1 : len(host)-1]
 	}
 	if name == "" || strings.ContainsAny(name, "[]") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
-		return "", errors.New("redisurl: a host is missing or not as HOST:PORT; an IPv6 address stands in brackets")
+		return "", errors.New("a host is missing or not as HOST:PORT; an IPv6 address stands in brackets")
 	}
 	return net.JoinHostPort(name, DefaultPort), nil
 }
@@ -138,7 +138,7 @@ func WithPort(host string) (string, error) {
 func (a *Address) setOptions(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return errors.New("redisurl: the options after ? are not NAME=VALUE with & in between")
+		return errors.New("the options after ? are not NAME=VALUE with & in between")
 	}
 	texts := map[string]*string{"sentinel": &a.Sentinel, "ca": &a.CA, "cert": &a.Cert, "key": &a.Key}
 	for name, all := range values {
@@ -148,19 +148,19 @@ func (a *Address) setOptions(query string) error {
 			continue
 		}
 		if name != "db" {
-			return fmt.Errorf("redisurl: there is no option %q; there are sentinel, db, ca, cert and key", name)
+			return fmt.Errorf("there is no option %q; there are sentinel, db, ca, cert and key", name)
 		}
 		n, err := strconv.ParseUint(value, 10, 31)
 		if err != nil {
-			return fmt.Errorf("redisurl: db=%q is not the number of a database", value)
+			return fmt.Errorf("db=%q is not the number of a database", value)
 		}
 		a.DB = int(n)
 	}
 	if !a.TLS && (a.CA != "" || a.Cert != "" || a.Key != "") {
-		return errors.New("redisurl: ca, cert and key are for rediss://")
+		return errors.New("ca, cert and key are for rediss://")
 	}
 	if (a.Cert == "") != (a.Key == "") {
-		return errors.New("redisurl: cert and key go together")
+		return errors.New("cert and key go together")
 	}
 	return nil
 }
@@ -201,13 +201,13 @@ func (a Address) Option() (rueidis.ClientOption, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return o, fmt.Errorf("redisurl: %s holds no certificate in PEM", a.CA)
+			return o, fmt.Errorf("%s holds no certificate in PEM", a.CA)
 		}
 	}
 	if a.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(a.Cert, a.Key)
 		if err != nil {
-			return o, fmt.Errorf("redisurl: %w", err)
+			return o, err
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -51,7 +51,7 @@ func ParseReply(buf []byte) (v Value, n int, err error) {
 
 func parseReply(buf []byte, depth int) (Value, int, error) {
 	if depth > maxDepth {
-		return Value{}, 0, fmt.Errorf("resp: a reply is nested deeper than %d levels", maxDepth)
+		return Value{}, 0, fmt.Errorf("a reply is nested deeper than %d levels", maxDepth)
 	}
 	text, n, err := firstLine(buf)
 	if n == 0 {
@@ -59,7 +59,7 @@ func parseReply(buf []byte, depth int) (Value, int, error) {
 	}
 	v := Value{Kind: Kind(buf[0])}
 	bad := func() (Value, int, error) {
-		return Value{}, 0, fmt.Errorf("resp: %.40q is no reply of kind %c", text, v.Kind)
+		return Value{}, 0, fmt.Errorf("%.40q is no reply of kind %c", text, v.Kind)
 	}
 	switch v.Kind {
 	case Simple, Error:
@@ -104,7 +104,7 @@ func parseReply(buf []byte, depth int) (Value, int, error) {
 		v.Text = string(buf[n : n+int(size)])
 		n += int(size) + 2
 		if buf[n-2] != '\r' || buf[n-1] != '\n' {
-			return Value{}, 0, fmt.Errorf("resp: a string of %d bytes is longer than announced", size)
+			return Value{}, 0, fmt.Errorf("a string of %d bytes is longer than announced", size)
 		}
 	case Array, Map, Set, Push:
 		count, ok := ParseInt(text)
@@ -130,7 +130,7 @@ func parseReply(buf []byte, depth int) (Value, int, error) {
 			n += size
 		}
 	default:
-		return Value{}, 0, fmt.Errorf("resp: %q begins no reply", buf[0])
+		return Value{}, 0, fmt.Errorf("%q begins no reply", buf[0])
 	}
 	return v, n, nil
 }
@@ -143,7 +143,7 @@ func firstLine(buf []byte) (text []byte, n int, err error) {
 		return nil, 0, nil
 	}
 	if end == 0 || buf[end+1] != '\n' || bytes.IndexByte(buf[:end], '\n') >= 0 {
-		return nil, 0, fmt.Errorf("resp: the line %.40q begins no reply", buf[:end])
+		return nil, 0, fmt.Errorf("the line %.40q begins no reply", buf[:end])
 	}
 	return buf[1:end], end + 2, nil
 }
@@ -164,7 +164,7 @@ func SkipReply(buf []byte) (n int, err error) {
 		}
 		count, ok := ParseInt(text)
 		if !ok || count < -1 || count > math.MaxInt32 {
-			return 0, fmt.Errorf("resp: %.40q announces no length", text)
+			return 0, fmt.Errorf("%.40q announces no length", text)
 		}
 		switch kind {
 		case Bulk, Verbatim, BulkError:
@@ -179,7 +179,7 @@ func SkipReply(buf []byte) (n int, err error) {
 		case Map:
 			left += 2 * max(int(count), 0)
 		default:
-			return 0, fmt.Errorf("resp: %q begins no reply", byte(kind))
+			return 0, fmt.Errorf("%q begins no reply", byte(kind))
 		}
 	}
 	return n, nil

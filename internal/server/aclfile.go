@@ -55,19 +55,19 @@ func concealed(rule string) string {
 func readACL(t *table, file string) (map[string]*rights, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("server: the ACL file: %w", err)
+		return nil, fmt.Errorf("the ACL file: %w", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxACLFile+1))
 	_ = f.Close() // it was only read
 	if err != nil {
-		return nil, fmt.Errorf("server: the ACL file: %w", err)
+		return nil, fmt.Errorf("the ACL file: %w", err)
 	}
 	if len(text) > maxACLFile {
-		return nil, fmt.Errorf("server: the ACL file %s has more than %d bytes; it is not a list of users", file, maxACLFile)
+		return nil, fmt.Errorf("the ACL file %s has more than %d bytes; it is not a list of users", file, maxACLFile)
 	}
 	users, err := parseACL(t, string(text))
 	if err != nil {
-		return nil, fmt.Errorf("server: the ACL file %s: %w", file, err)
+		return nil, fmt.Errorf("the ACL file %s: %w", file, err)
 	}
 	return users, nil
 }
@@ -116,7 +116,7 @@ func (a *acl) save() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("server: saving the ACL file: %w", err)
+		return fmt.Errorf("saving the ACL file: %w", err)
 	}
 	return nil
 }

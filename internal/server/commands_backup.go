@@ -26,7 +26,7 @@ func backup(c *call) {
 		return
 	}
 	if err := c.store().Backup(c.life, dir); err != nil {
-		c.out.Error("ERR " + reason(err))
+		c.out.Error("ERR " + err.Error())
 		return
 	}
 	c.server.event(Info, "backup written", "folder", dir)

@@ -30,7 +30,7 @@ func bfMerge(c *call) {
 	case refusesAll(err), errors.Is(err, store.ErrStopped):
 		c.out.Error(storeError(err))
 	default:
-		c.out.Error("ERR filters cannot be merged: " + reason(err))
+		c.out.Error("ERR filters cannot be merged: " + err.Error())
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *call) cardinality(n sizing.Estimate, err error) {
 	case errors.Is(err, store.ErrStopped):
 		c.out.Error(storeError(err))
 	case err != nil:
-		c.out.Error(notComparable + reason(err))
+		c.out.Error(notComparable + err.Error())
 	case !n.Known():
 		c.out.Error("ERR the filter is full: it can no longer tell how many keys it has")
 	default:

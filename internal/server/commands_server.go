@@ -117,7 +117,7 @@ func lastSave(c *call) { c.out.Int(c.store().LastCheckpoint().Unix()) }
 
 func save(c *call) {
 	if err := c.store().Checkpoint(c.server.cutting); err != nil {
-		c.out.Error("ERR " + reason(err))
+		c.out.Error("ERR " + err.Error())
 		return
 	}
 	c.out.OK()

@@ -74,7 +74,7 @@ func (l Limits) each(most int) int {
 // complete returns the configuration with its defaults filled in.
 func (c Config) complete() (Config, error) {
 	if c.Store == nil {
-		return c, fmt.Errorf("server: the configuration has no store; open one with store.Open")
+		return c, fmt.Errorf("the configuration has no store; open one with store.Open")
 	}
 	if c.Events == nil {
 		c.Events = func(Level, string, ...any) {}
@@ -103,14 +103,14 @@ func (c Config) complete() (Config, error) {
 		{"Command.Total", &l.Command.Total, resp.DefaultLimits.Total},
 	} {
 		if *limit.value < 0 {
-			return c, fmt.Errorf("server: the limit %s is %d; it has to be positive, or 0 for %d", limit.name, *limit.value, limit.def)
+			return c, fmt.Errorf("the limit %s is %d; it has to be positive, or 0 for %d", limit.name, *limit.value, limit.def)
 		}
 		if *limit.value == 0 {
 			*limit.value = limit.def
 		}
 	}
 	if l.Each < 0 {
-		return c, fmt.Errorf("server: the limit Each is %d; it has to be positive, or 0 for nine tenths of all", l.Each)
+		return c, fmt.Errorf("the limit Each is %d; it has to be positive, or 0 for nine tenths of all", l.Each)
 	}
 	if l.Stalled == 0 {
 		l.Stalled = time.Minute

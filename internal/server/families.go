@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"strings"
 
 	"seen/internal/store"
 )
@@ -66,10 +65,7 @@ func storeError(err error) string {
 		return outOfMemory
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, store.ErrFailed):
 		// The word by which clients know a server that cannot write to its disk.
-		return "MISCONF " + reason(err)
+		return "MISCONF " + err.Error()
 	}
-	return "ERR " + reason(err)
+	return "ERR " + err.Error()
 }
-
-// reason is the text of an error of the store without the name of that package.
-func reason(err error) string { return strings.TrimPrefix(err.Error(), "store: ") }

@@ -264,7 +264,7 @@ func (v *visitor) Compare(a, b string) (*web.Comparison, error) {
 	c := &web.Comparison{A: a, B: b}
 	overlap, err := v.store.Overlap(nil, filters[0], filters[1])
 	if err != nil {
-		return nil, &web.Refused{Status: http.StatusBadRequest, Text: "They cannot be compared: " + reason(err) + "."}
+		return nil, &web.Refused{Status: http.StatusBadRequest, Text: "They cannot be compared: " + err.Error() + "."}
 	}
 	c.KeysA, c.KeysB = overlap.A, overlap.B
 	c.Union, c.Intersection, c.Jaccard = overlap.Union, overlap.Intersection, overlap.Jaccard

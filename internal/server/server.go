@@ -120,11 +120,11 @@ func presetWith(values map[string]string, set func(name, value string) (problem 
 				continue
 			}
 			if !isSetting(name) {
-				return fmt.Errorf("server: there is no setting %q", name)
+				return fmt.Errorf("there is no setting %q", name)
 			}
 			if problem := set(name, values[name]); problem != "" {
 				again = append(again, name)
-				wrong = fmt.Errorf("server: the setting %s=%s: %s", name, values[name], problem)
+				wrong = fmt.Errorf("the setting %s=%s: %s", name, values[name], problem)
 			}
 		}
 		if len(again) == 0 || len(again) == len(left) {
@@ -146,7 +146,7 @@ func (s *Server) event(level Level, message string, pairs ...any) {
 func (s *Server) Serve(l net.Listener) error {
 	if a := l.Addr(); !fair.Local(a) && s.acl.open() && !s.config.Insecure {
 		_ = l.Close() // it was never used
-		return fmt.Errorf("server: other machines can reach %s, and the default user needs no password; set one, ask for certificates of clients, "+
+		return fmt.Errorf("other machines can reach %s, and the default user needs no password; set one, ask for certificates of clients, "+
 			"listen on 127.0.0.1, or allow it as insecure", a)
 	}
 	return s.serve(l, nil)
@@ -189,7 +189,7 @@ func (s *Server) serve(l net.Listener, config *tls.Config) error {
 			return nil
 		}
 		if errors.Is(err, net.ErrClosed) {
-			return fmt.Errorf("server: the listener %s was closed: %w", l.Addr(), err)
+			return fmt.Errorf("the listener %s was closed: %w", l.Addr(), err)
 		}
 		// Too many open files, or a client that has gone: the next may do better.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)

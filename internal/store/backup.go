@@ -41,13 +41,13 @@ func (s *Store) Backup(ctx context.Context, dir string) error {
 			return s.complete(dir, v)
 		}
 		if err == nil {
-			err = fmt.Errorf("store: the backup is damaged and has been removed: %w", v.err())
+			err = fmt.Errorf("the backup is damaged and has been removed: %w", v.err())
 		}
 		// Nothing but what was written here can be there.
 		if removeErr := emptyFolder(s.opts.FS, dir); removeErr != nil || ctx.Err() != nil || v == nil || again || !s.renew(v.damaged()) {
 			return errors.Join(err, removeErr)
 		}
-		s.opts.Events.Error(fmt.Errorf("store: a backup found damaged files, which are rewritten from memory: %w", v.err()))
+		s.opts.Events.Error(fmt.Errorf("a backup found damaged files, which are rewritten from memory: %w", v.err()))
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *Store) copyTo(ctx context.Context, dir string) (*verifier, error) {
 	v := newVerifier(ctx, s.opts.FS, dir, nil)
 	v.Backup = true
 	if err := v.run(); err != nil {
-		return nil, fmt.Errorf("store: backup: %w", err)
+		return nil, fmt.Errorf("backup: %w", err)
 	}
 	return v, nil
 }
@@ -101,7 +101,7 @@ func (s *Store) copyAll(ctx context.Context, dir string) error {
 	defer s.checkpointing.Unlock()
 	folder := fsys.PathJoin(dir, filesName)
 	if err := makeFolder(fsys, folder); err != nil {
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("backup: %w", err)
 	}
 	// The moment of the backup: the end of a record of the log, synced.
 	if err := s.flush(ctx, s.Last()); err != nil {
@@ -111,14 +111,14 @@ func (s *Store) copyAll(ctx context.Context, dir string) error {
 	if err := db.guarded(func() error {
 		return db.db.Checkpoint(fsys.PathJoin(dir, dbName), pebble.WithFlushedWAL())
 	}); err != nil {
-		return fmt.Errorf("store: backup of the database: %w", err)
+		return fmt.Errorf("backup of the database: %w", err)
 	}
 	if err := s.copyFiles(folder, ctx.Err); err != nil {
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("backup: %w", err)
 	}
 	secret := s.hash.Secret
 	if err := writeSmall(fsys, dir, secretName, secret[:]); err != nil {
-		return fmt.Errorf("store: backup of the secret: %w", err)
+		return fmt.Errorf("backup of the secret: %w", err)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (s *Store) complete(dir string, v *verifier) error {
 		list.entries = append(list.entries, listed{name, v.sums[name], true})
 	}
 	if err := writeSmall(s.opts.FS, dir, completeName, list.append(nil)); err != nil {
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("backup: %w", err)
 	}
 	return nil
 }
@@ -177,27 +177,27 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 		err = list.checkSizes(fsys, backup)
 	}
 	if err != nil {
-		return fmt.Errorf("store: %s is no complete backup: %w", backup, err)
+		return fmt.Errorf("%s is no complete backup: %w", backup, err)
 	}
 	if err := checkEmpty(fsys, dir); err != nil {
 		return err
 	}
 	temp := dir + ".restoring"
 	if err := fsys.RemoveAll(temp); err != nil {
-		return fmt.Errorf("store: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	if err := makeFolder(fsys, fsys.PathJoin(temp, filesName)); err != nil {
-		return fmt.Errorf("store: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	if err := list.copy(fsys, backup, temp); err != nil {
-		return errors.Join(fmt.Errorf("store: restore: %w", err), fsys.RemoveAll(temp))
+		return errors.Join(fmt.Errorf("restore: %w", err), fsys.RemoveAll(temp))
 	}
 	// An empty folder may stand in the way of the new name.
 	if err := fsys.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("store: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	if err := fsys.Rename(temp, dir); err != nil {
-		return fmt.Errorf("store: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	return syncFolder(fsys, fsys.PathDir(dir))
 }
@@ -250,9 +250,9 @@ func checkEmpty(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	switch {
 	case err == nil && len(names) > 0:
-		return fmt.Errorf("store: the folder %s is not empty; give one that does not exist or is empty", dir)
+		return fmt.Errorf("the folder %s is not empty; give one that does not exist or is empty", dir)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("store: %w", err)
+		return err
 	}
 	return nil
 }

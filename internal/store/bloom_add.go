@@ -226,7 +226,7 @@ func (b *Bloom) empty() (*view, error) {
 	}
 	l, err := c.make()
 	if err != nil {
-		return nil, fmt.Errorf("store: a new array for the cleared filter: %w", err)
+		return nil, fmt.Errorf("a new array for the cleared filter: %w", err)
 	}
 	v.layers = []*layer{l}
 	return v, nil

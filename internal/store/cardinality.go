@@ -40,7 +40,7 @@ func (s *Store) IntersectionCardinality(w *Work, filters ...Filter) (sizing.Esti
 		return sizing.Estimate{}, 0, err
 	}
 	if len(layers) > maxIntersection {
-		return sizing.Estimate{}, 0, fmt.Errorf("store: the intersection of %d filters; give at most %d", len(layers), maxIntersection)
+		return sizing.Estimate{}, 0, fmt.Errorf("the intersection of %d filters; give at most %d", len(layers), maxIntersection)
 	}
 	ones, err := onesOfUnions(w, layers)
 	if err != nil {
@@ -100,15 +100,15 @@ func oneLayerEach(filters []Filter) (layers []*layer, at LSN, err error) {
 	for i, f := range filters {
 		b, ok := f.(*Bloom)
 		if !ok {
-			return nil, 0, fmt.Errorf("store: %w: filter %d has the layout redisbloom", ErrUnlike, i+1)
+			return nil, 0, fmt.Errorf("%w: filter %d has the layout redisbloom", ErrUnlike, i+1)
 		}
 		v := b.view.Load()
 		if len(v.layers) != 1 {
-			return nil, 0, fmt.Errorf("store: %w: filter %d has %d layers; reserve filters that are to be compared large enough", ErrUnlike, i+1, len(v.layers))
+			return nil, 0, fmt.Errorf("%w: filter %d has %d layers; reserve filters that are to be compared large enough", ErrUnlike, i+1, len(v.layers))
 		}
 		l := v.layers[0]
 		if i > 0 && (l.params != layers[0].params || b.step != 0) {
-			return nil, 0, fmt.Errorf("store: %w: filter %d has %d bits and %d probes, the first %d and %d", ErrUnlike, i+1, l.params.M, l.params.K, layers[0].params.M, layers[0].params.K)
+			return nil, 0, fmt.Errorf("%w: filter %d has %d bits and %d probes, the first %d and %d", ErrUnlike, i+1, l.params.M, l.params.K, layers[0].params.M, layers[0].params.K)
 		}
 		if !known[l] {
 			known[l] = true

@@ -49,7 +49,7 @@ func (f *files) check(ref fileRef, want *frame.Header, pace func(n int) error) (
 	}
 	err = errors.Join(err, file.Close())
 	if err != nil {
-		err = fmt.Errorf("store: %s: %w", f.path(ref.number), err)
+		err = fmt.Errorf("%s: %w", f.path(ref.number), err)
 	}
 	return t.checked, err
 }

@@ -284,7 +284,7 @@ func (s *Store) checkpoints() {
 			continue
 		}
 		if err := s.checkpoint(s.upToWritten); err != nil {
-			s.opts.Events.Error(fmt.Errorf("store: checkpoint: %w", err))
+			s.opts.Events.Error(fmt.Errorf("checkpoint: %w", err))
 			select { // whatever it is, not at once again
 			case <-time.After(time.Second):
 			case <-s.closing:

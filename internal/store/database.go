@@ -52,7 +52,7 @@ func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database
 			BackgroundError: events.Error,
 			// Who reads it gets the error too; the log goes on.
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
-				events.Error(fmt.Errorf("store: the database is damaged; restore it from a backup: %s", i))
+				events.Error(fmt.Errorf("the database is damaged; restore it from a backup: %s", i))
 			},
 			WriteStallBegin: func(i pebble.WriteStallBeginInfo) { events.Log(i.String()) },
 		},
@@ -101,7 +101,7 @@ func (d *database) guarded(do func() error) error {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				d.die(fmt.Errorf("store: the database panicked: %v", r))
+				d.die(fmt.Errorf("the database panicked: %v", r))
 			}
 		}()
 		result <- do()
@@ -143,10 +143,10 @@ func (d *database) Fatalf(format string, args ...any) {
 func fatalError(format string, args []any) error {
 	for _, a := range args {
 		if err, ok := a.(error); ok {
-			return fmt.Errorf("store: the database gave up: %w", err)
+			return fmt.Errorf("the database gave up: %w", err)
 		}
 	}
-	return errors.New("store: the database gave up: " + fmt.Sprintf(format, args...))
+	return errors.New("the database gave up: " + fmt.Sprintf(format, args...))
 }
 
 // isFull reports whether an error says that the disk is full.

@@ -10,46 +10,46 @@ import (
 // say more.
 var (
 	// ErrExists says that the name has a value already.
-	ErrExists = errors.New("store: the name is taken")
+	ErrExists = errors.New("the name is taken")
 	// ErrNotFound says that there is no value of that name.
-	ErrNotFound = errors.New("store: there is no value of that name")
+	ErrNotFound = errors.New("there is no value of that name")
 	// ErrWrongType says that the name has a value of another type.
-	ErrWrongType = errors.New("store: the name has a value of another type")
+	ErrWrongType = errors.New("the name has a value of another type")
 	// ErrGone says that the value was deleted or renamed after it was looked up,
 	// and that nothing was changed: look it up again and repeat the call.
-	ErrGone = errors.New("store: the value was deleted or renamed meanwhile; look it up again")
+	ErrGone = errors.New("the value was deleted or renamed meanwhile; look it up again")
 	// ErrFull says that a filter that does not grow, or cannot grow any further,
 	// takes no more keys.
-	ErrFull = errors.New("store: the filter is full")
+	ErrFull = errors.New("the filter is full")
 	// ErrExpansions says that a cuckoo filter has as many sub-filters as it may
 	// have. It is matched by ErrFull too.
-	ErrExpansions error = &fullError{"store: the filter has reached its largest number of expansions"}
+	ErrExpansions error = &fullError{"the filter has reached its largest number of expansions"}
 	// ErrMemory says that the limit of memory, or the memory of the machine, does
 	// not allow a creation or growth. Nothing was changed.
-	ErrMemory = errors.New("store: not enough memory")
+	ErrMemory = errors.New("not enough memory")
 	// ErrDiskFull says that the disk has too little room for another change.
 	// Questions go on being answered, and changes are taken again when there is room.
-	ErrDiskFull = errors.New("store: the disk is full")
+	ErrDiskFull = errors.New("the disk is full")
 	// ErrFailed says that the disk could not be written, so that nothing that is
 	// not durable yet will be. What was durable goes on being answered.
-	ErrFailed = errors.New("store: the log cannot be written")
+	ErrFailed = errors.New("the log cannot be written")
 	// ErrClosed says that the store was closed.
-	ErrClosed = errors.New("store: closed")
+	ErrClosed = errors.New("closed")
 	// ErrLocked says that another process uses the data directory.
-	ErrLocked = errors.New("store: the data directory is in use")
+	ErrLocked = errors.New("the data directory is in use")
 	// ErrData says that what was given to be loaded is not what a dump gives, or
 	// does not fit the value it is loaded into.
-	ErrData = errors.New("store: bad data")
+	ErrData = errors.New("bad data")
 	// ErrOffset says that a dump was asked to be continued, or a chunk to be loaded,
 	// at a position that there is not.
-	ErrOffset = errors.New("store: there is nothing at that position")
+	ErrOffset = errors.New("there is nothing at that position")
 	// ErrChunk says that a chunk reaches beyond the array it belongs to.
-	ErrChunk = errors.New("store: the chunk is too long for the filter")
+	ErrChunk = errors.New("the chunk is too long for the filter")
 	// ErrOverflow says that a sum of counters is outside of what a counter holds.
 	// Nothing was changed.
-	ErrOverflow = errors.New("store: a counter would overflow")
+	ErrOverflow = errors.New("a counter would overflow")
 	// ErrReadOnly says that a filter is of another system, and can only be asked.
-	ErrReadOnly = errors.New("store: the filter is of another system and can only be asked")
+	ErrReadOnly = errors.New("the filter is of another system and can only be asked")
 	// ErrUnlike is matched by errors about values that cannot be merged because
 	// their parameters differ; the text names the difference.
 	ErrUnlike = bloom.ErrIncompatible

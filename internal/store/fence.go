@@ -26,7 +26,7 @@ type fence struct {
 	ground ground
 }
 
-var errFenced = errors.New("store: the database was given up")
+var errFenced = errors.New("the database was given up")
 
 func newFence(fsys vfs.FS) *fence { return &fence{FS: fsys} }
 

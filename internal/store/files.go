@@ -66,7 +66,7 @@ func (f *files) write(n uint64, write func(io.Writer) error, going func() error)
 	if err != nil {
 		// The attempt is all that can be done; Open removes what is left.
 		_ = f.fs.Remove(name)
-		return ref, 0, fmt.Errorf("store: writing %s: %w", name, err)
+		return ref, 0, fmt.Errorf("writing %s: %w", name, err)
 	}
 	return fileRef{n, binary.LittleEndian.Uint32(w.last[:]), true}, size, nil
 }
@@ -128,7 +128,7 @@ func (f *files) removeOthers(keep map[uint64]bool) error {
 func (f *files) open(n uint64) (vfs.File, uint64, error) {
 	file, err := f.fs.Open(f.path(n), vfs.SequentialReadsOption)
 	if err != nil {
-		return nil, 0, fmt.Errorf("store: a file of the data directory cannot be opened; restore it from a backup: %w", err)
+		return nil, 0, fmt.Errorf("a file of the data directory cannot be opened; restore it from a backup: %w", err)
 	}
 	info, err := file.Stat()
 	if err != nil {

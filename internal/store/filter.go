@@ -70,11 +70,11 @@ func (c *BloomConfig) complete(layout Layout) error {
 	}
 	switch {
 	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
-		return fmt.Errorf("store: error rate is %v; it must be above 0 and below 1, for example 0.01", c.ErrorRate)
+		return fmt.Errorf("error rate is %v; it must be above 0 and below 1, for example 0.01", c.ErrorRate)
 	case c.Capacity == 0:
-		return fmt.Errorf("store: a filter for 0 keys; its capacity must be at least 1")
+		return fmt.Errorf("a filter for 0 keys; its capacity must be at least 1")
 	case c.Layout > LayoutRedisBloom:
-		return fmt.Errorf("store: unknown layout %v", c.Layout)
+		return fmt.Errorf("unknown layout %v", c.Layout)
 	}
 	if c.Span == 0 {
 		return nil
@@ -85,9 +85,9 @@ func (c *BloomConfig) complete(layout Layout) error {
 	}
 	switch {
 	case c.Span < time.Duration(c.Generations) || c.Span > maxSpan:
-		return fmt.Errorf("store: a window of %v; give a span from 1 ms to %v", c.Span, maxSpan)
+		return fmt.Errorf("a window of %v; give a span from 1 ms to %v", c.Span, maxSpan)
 	case c.Generations < 2 || c.Generations > maxGenerations:
-		return fmt.Errorf("store: a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
+		return fmt.Errorf("a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (s *Store) loadForeign(im *image) (*Foreign, error) {
 	}
 	// Strings of an RDB file are laid out anew, in as much memory as a few bytes claim.
 	if _, inside := spec.Params["rdb"]; inside {
-		return nil, fmt.Errorf("store: format %s: a string is loaded by itself, without the RDB file around it", spec)
+		return nil, fmt.Errorf("format %s: a string is loaded by itself, without the RDB file around it", spec)
 	}
 	filter, err := interop.Open(contents, spec)
 	if err != nil {

@@ -94,7 +94,7 @@ func (s *Store) watchGround() error {
 	}
 	for _, name := range []string{"", lockName, secretName, dbName, filesName} {
 		if err := s.ground.keep(absolute(filepath.Join(s.dir, name)), name == secretName); err != nil {
-			return fmt.Errorf("store: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (s *Store) Record() error {
 		s.recorder.notes = map[uint64]*recorded{}
 	}
 	if err := s.prune(db); err != nil {
-		return fmt.Errorf("store: history: %w", err)
+		return fmt.Errorf("history: %w", err)
 	}
 	now := s.opts.Now()
 	n := noting{recorder: &s.recorder, recovered: s.recovered, present: map[uint64]*recorded{}, room: maxHistories - s.recorder.small}
@@ -138,7 +138,7 @@ func (s *Store) Record() error {
 		return nil
 	}, false)
 	if err != nil {
-		return fmt.Errorf("store: history: %w", err)
+		return fmt.Errorf("history: %w", err)
 	}
 	s.recorder.notes, s.recorder.small, s.recorder.at = n.present, n.small, now
 	for id := range n.present {
@@ -280,7 +280,7 @@ func (d *database) sample(key []byte) (*Sample, error) {
 // History returns the samples of a value over a span until now, the oldest first.
 func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
 	if int(span) >= len(rings) {
-		return nil, fmt.Errorf("store: a history over the span %d; it is Hour, Day or Month", span)
+		return nil, fmt.Errorf("a history over the span %d; it is Hour, Day or Month", span)
 	}
 	// Who closes the store waits for it.
 	s.Begin()
@@ -298,7 +298,7 @@ func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("store: history: %w", err)
+		return nil, fmt.Errorf("history: %w", err)
 	}
 	slices.SortFunc(samples, func(a, b Sample) int { return a.Begin.Compare(b.Begin) })
 	return samples, nil

@@ -121,7 +121,7 @@ func (f *files) readSummed(ref fileRef) (c contents, err error) {
 	}
 	defer file.Close() // it is only read
 	if c.mem, err = pages.New((size + 7) / 8); err != nil {
-		return c, fmt.Errorf("store: reading %s: %w: %w", name, ErrMemory, err)
+		return c, fmt.Errorf("reading %s: %w: %w", name, ErrMemory, err)
 	}
 	b := c.mem.Bytes()[:size]
 	sum, last := uint32(0), uint32(0)
@@ -130,7 +130,7 @@ func (f *files) readSummed(ref fileRef) (c contents, err error) {
 		piece := piece[:min(holePiece, len(b)-at)]
 		if _, err := io.ReadFull(file, piece); err != nil {
 			c.release()
-			return c, fmt.Errorf("store: reading %s: %w", name, err)
+			return c, fmt.Errorf("reading %s: %w", name, err)
 		}
 		pages.CopyBytes(b[at:at+len(piece)], piece)
 		if end := len(b) - crc32.Size - at; end < len(piece) { // the checksum is not part of what it sums
@@ -143,11 +143,11 @@ func (f *files) readSummed(ref fileRef) (c contents, err error) {
 	}
 	if size < crc32.Size || sum != last {
 		c.release()
-		return c, fmt.Errorf("store: %s is damaged: its %d bytes do not match their checksum; restore it from a backup", name, size)
+		return c, fmt.Errorf("%s is damaged: its %d bytes do not match their checksum; restore it from a backup", name, size)
 	}
 	if err := ref.compare(b); err != nil {
 		c.release()
-		return c, fmt.Errorf("store: %s: %w; restore it from a backup", name, err)
+		return c, fmt.Errorf("%s: %w; restore it from a backup", name, err)
 	}
 	c.bytes = b[:size-crc32.Size]
 	return c, nil

@@ -25,7 +25,7 @@ func (l *layer) load(f *files, ref fileRef, want *frame.Header) error {
 	err = errors.Join(l.loadFrom(file, size, ref, want), file.Close())
 	runtime.KeepAlive(l)
 	if err != nil {
-		return fmt.Errorf("store: %s: %w; restore it from a backup", f.path(ref.number), err)
+		return fmt.Errorf("%s: %w; restore it from a backup", f.path(ref.number), err)
 	}
 	return nil
 }

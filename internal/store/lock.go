@@ -59,7 +59,7 @@ func (l *folderLock) Close() error {
 func reserveFolder(dir string) (free func(), err error) {
 	name, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real
@@ -90,9 +90,9 @@ func explainLock(name string, err error) error {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
 		return inUse(name)
 	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("store: %s cannot be locked, since its file system does not support locks: %w; use a folder on a local disk, or mount the network file system with locking", name, err)
+		return fmt.Errorf("%s cannot be locked, since its file system does not support locks: %w; use a folder on a local disk, or mount the network file system with locking", name, err)
 	}
-	return fmt.Errorf("store: %s cannot be locked: %w", name, err)
+	return fmt.Errorf("%s cannot be locked: %w", name, err)
 }
 
 // inUse is the error about a folder that another process has locked.
@@ -120,9 +120,9 @@ func explain(name string, err error) error {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, os.ErrExist):
 		advice = "a file is where a folder should be: remove it, or use another folder"
 	default:
-		return fmt.Errorf("store: %s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return fmt.Errorf("store: %s cannot be used: %w; %s", name, err, advice)
+	return fmt.Errorf("%s cannot be used: %w; %s", name, err, advice)
 }
 
 // shareFolder keeps servers from changing a data directory until unlock is called; a

@@ -37,7 +37,7 @@ func shareLock(name string) (release func(), err error) {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
 		return nil, errors.Join(inUse(name), f.Close())
 	case err != nil:
-		return nil, errors.Join(fmt.Errorf("store: %s cannot be locked: %w", name, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w", name, err), f.Close())
 	}
 	return func() { _ = f.Close() }, nil // which releases it
 }

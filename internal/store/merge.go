@@ -80,9 +80,9 @@ func (s *Store) seenBloom(name []byte) (*Bloom, error) {
 	case *Bloom:
 		return v, nil
 	case *RedisBloom:
-		return nil, fmt.Errorf("store: %w: %q has the layout redisbloom, whose sub-filters cannot be united", ErrUnlike, name)
+		return nil, fmt.Errorf("%w: %q has the layout redisbloom, whose sub-filters cannot be united", ErrUnlike, name)
 	case *Foreign:
-		return nil, fmt.Errorf("store: %w: %q is of another system, whose filters cannot be united with others", ErrUnlike, name)
+		return nil, fmt.Errorf("%w: %q is of another system, whose filters cannot be united with others", ErrUnlike, name)
 	default:
 		return nil, fmt.Errorf("%w: %q is a %s", ErrWrongType, name, v.Type())
 	}
@@ -92,11 +92,11 @@ func (s *Store) seenBloom(name []byte) (*Bloom, error) {
 func (c *BloomConfig) alike(d *BloomConfig) error {
 	switch {
 	case c.ErrorRate != d.ErrorRate:
-		return fmt.Errorf("store: %w: error rates differ: %v and %v", ErrUnlike, c.ErrorRate, d.ErrorRate)
+		return fmt.Errorf("%w: error rates differ: %v and %v", ErrUnlike, c.ErrorRate, d.ErrorRate)
 	case c.Expansion != d.Expansion:
-		return fmt.Errorf("store: %w: expansions differ: %d and %d", ErrUnlike, c.Expansion, d.Expansion)
+		return fmt.Errorf("%w: expansions differ: %d and %d", ErrUnlike, c.Expansion, d.Expansion)
 	case c.Span != d.Span || c.Generations != d.Generations:
-		return fmt.Errorf("store: %w: spans differ: %v in %d generations and %v in %d", ErrUnlike, c.Span, c.Generations, d.Span, d.Generations)
+		return fmt.Errorf("%w: spans differ: %v in %d generations and %v in %d", ErrUnlike, c.Span, c.Generations, d.Span, d.Generations)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 func Open(dir string, o Options) (*Store, error) {
 	o.complete()
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		return nil, errors.New("store: this machine is big-endian, and the store works with little-endian memory only; use another machine")
+		return nil, errors.New("this machine is big-endian, and the store works with little-endian memory only; use another machine")
 	}
 	s := &Store{
 		opts: o, dir: dir, values: map[uint64]value{}, expiring: map[uint64]value{},
@@ -72,12 +72,12 @@ func (s *Store) openDB() (*database, error) {
 	dir := fsys.PathJoin(s.dir, dbName)
 	if _, err := fsys.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		if err := s.createDB(dir); err != nil {
-			return nil, fmt.Errorf("store: a database in %s cannot be made: %w", dir, err)
+			return nil, fmt.Errorf("a database in %s cannot be made: %w", dir, err)
 		}
 	}
 	db, err := openDatabase(fsys, dir, &s.opts.Events, s.fail)
 	if err != nil {
-		return nil, fmt.Errorf("store: the database in %s cannot be opened: %w", dir, err)
+		return nil, fmt.Errorf("the database in %s cannot be opened: %w", dir, err)
 	}
 	if err := db.fence.watched(); err != nil {
 		return nil, errors.Join(err, db.close())
@@ -114,7 +114,7 @@ func (s *Store) openSecret() error {
 	b, err := readSmall(fsys, name)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, err := fsys.Stat(fsys.PathJoin(s.dir, dbName)); err == nil {
-			return fmt.Errorf("store: %s is missing, without which the filters of this directory cannot be asked; restore it from a backup", name)
+			return fmt.Errorf("%s is missing, without which the filters of this directory cannot be asked; restore it from a backup", name)
 		}
 		b = make([]byte, keyhash.SecretSize)
 		if _, err := io.ReadFull(rand.Reader, b); err != nil {
@@ -123,10 +123,10 @@ func (s *Store) openSecret() error {
 		err = writeSmall(fsys, s.dir, secretName, b)
 	}
 	if err != nil {
-		return fmt.Errorf("store: %s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if len(b) != keyhash.SecretSize {
-		return fmt.Errorf("store: %s has %d bytes instead of %d; restore it from a backup", name, len(b), keyhash.SecretSize)
+		return fmt.Errorf("%s has %d bytes instead of %d; restore it from a backup", name, len(b), keyhash.SecretSize)
 	}
 	s.hash = bloom.SecretHash([keyhash.SecretSize]byte(b))
 	return s.hash.Validate()

@@ -41,7 +41,7 @@ func ParseFsync(name string) (Fsync, error) {
 			return Fsync(i), nil
 		}
 	}
-	return 0, fmt.Errorf("store: fsync %q; it is one of always, everysec and no", name)
+	return 0, fmt.Errorf("fsync %q; it is one of always, everysec and no", name)
 }
 
 // Layout says how a Bloom filter arranges its bits and hashes its keys.
@@ -77,7 +77,7 @@ func ParseLayout(name string) (Layout, error) {
 			return l, nil
 		}
 	}
-	return 0, fmt.Errorf("store: layout %q; it is seen or redisbloom", name)
+	return 0, fmt.Errorf("layout %q; it is seen or redisbloom", name)
 }
 
 // Options says how a store works. The zero value is usable.

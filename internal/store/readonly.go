@@ -17,7 +17,7 @@ type readOnly struct {
 	only map[string]bool
 }
 
-var errReadOnlyFS = errors.New("store: the files are only read")
+var errReadOnlyFS = errors.New("the files are only read")
 
 func (r readOnly) Unwrap() vfs.FS { return r.FS }
 

@@ -16,7 +16,7 @@ func (s *Store) recover() error {
 		return s.damaged(err)
 	}
 	if st.keyID != s.hash.KeyID() {
-		return fmt.Errorf("store: the secret in %s is not the one that the filters of this directory were made with (key ids %016x and %016x); restore the right one", s.dir, s.hash.KeyID(), st.keyID)
+		return fmt.Errorf("the secret in %s is not the one that the filters of this directory were made with (key ids %016x and %016x); restore the right one", s.dir, s.hash.KeyID(), st.keyID)
 	}
 	s.lastID = st.lastID
 	s.files.last.Store(st.lastFile)
@@ -45,7 +45,7 @@ func (s *Store) recover() error {
 }
 
 func (s *Store) damaged(err error) error {
-	return fmt.Errorf("store: the data directory %s cannot be read: %w", s.dir, err)
+	return fmt.Errorf("the data directory %s cannot be read: %w", s.dir, err)
 }
 
 func (d *database) readState() (state, error) {

@@ -65,7 +65,7 @@ func (s *Store) contents(v value, i int) ([]byte, error) {
 	case *Foreign:
 		return v.bytes, nil
 	}
-	return nil, fmt.Errorf("store: a %T cannot be dumped", v)
+	return nil, fmt.Errorf("a %T cannot be dumped", v)
 }
 
 // Restore makes the value that a payload of Dump describes, or one of the other

@@ -102,10 +102,10 @@ func (s *Store) mend(number uint64, cause error) {
 	s.scrubbing.last = cause
 	s.disk.mu.Unlock()
 	if err := s.checkpoint(s.upToWritten); err != nil {
-		s.opts.Events.Error(fmt.Errorf("store: a filter file is missing or damaged on disk and cannot be rewritten from memory: %w; %w", cause, err))
+		s.opts.Events.Error(fmt.Errorf("a filter file is missing or damaged on disk and cannot be rewritten from memory: %w; %w", cause, err))
 		return
 	}
-	s.opts.Events.Error(fmt.Errorf("store: a filter file was missing or damaged on disk and has been rewritten from memory: %w; check the disk", cause))
+	s.opts.Events.Error(fmt.Errorf("a filter file was missing or damaged on disk and has been rewritten from memory: %w; check the disk", cause))
 }
 
 // currentFiles returns the files that the newest images of the values refer to.

@@ -62,7 +62,7 @@ func (s *Store) considerShadows() {
 	}
 	err := s.makeShadows()
 	if err != nil && !s.shadowed.Load() { // it is tried again every second
-		s.opts.Events.Error(fmt.Errorf("store: filters with changes that are not durable cannot answer, since their durable state cannot be read: %w", err))
+		s.opts.Events.Error(fmt.Errorf("filters with changes that are not durable cannot answer, since their durable state cannot be read: %w", err))
 	}
 	s.shadowed.Store(true)
 	s.announce()

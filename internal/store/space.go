@@ -156,7 +156,7 @@ func (s *Store) considerHealing() {
 		return
 	}
 	if err := s.heal(); err != nil {
-		s.opts.Events.Error(fmt.Errorf("store: the disk has room again, but the log cannot be opened: %w", err))
+		s.opts.Events.Error(fmt.Errorf("the disk has room again, but the log cannot be opened: %w", err))
 	}
 }
 

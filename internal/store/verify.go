@@ -92,16 +92,16 @@ func checkFolder(fsys vfs.FS, dir string) error {
 	info, err := fsys.Stat(dir)
 	switch {
 	case err != nil:
-		return fmt.Errorf("store: %w", err)
+		return err
 	case !info.IsDir():
-		return fmt.Errorf("store: %s is a file; give the folder of a server's data or of a backup", dir)
+		return fmt.Errorf("%s is a file; give the folder of a server's data or of a backup", dir)
 	}
 	for _, name := range []string{dbName, secretName, completeName} {
 		if _, err := fsys.Stat(fsys.PathJoin(dir, name)); !errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
 	}
-	return fmt.Errorf("store: %s is neither the folder of a server's data nor a backup: it has no %s, no %s and no %s", dir, dbName, secretName, completeName)
+	return fmt.Errorf("%s is neither the folder of a server's data nor a backup: it has no %s, no %s and no %s", dir, dbName, secretName, completeName)
 }
 
 // verifier is a verification under way.
@@ -192,7 +192,7 @@ func (v *verifier) walk(name string, all map[string]int64) (map[string]int64, er
 	}
 	names, err := v.fs.List(v.fs.PathJoin(v.dir, name))
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	for _, inner := range names {
 		inner = path.Join(name, inner)

@@ -10,7 +10,7 @@ import (
 
 // ErrStopped says that a call was stopped before its end, because its caller does
 // not wait any more, and has changed nothing, unless it says otherwise.
-var ErrStopped = errors.New("store: stopped before the end")
+var ErrStopped = errors.New("stopped before the end")
 
 // A Work is what a caller has a store do: a command, or several one after another.
 // Calls that may take long take one, work in steps, look between two steps whether

@@ -51,7 +51,7 @@ func TestBadRecordEndsTheRunBehindTheGoodOnes(t *testing.T) {
 			if !errors.As(err, &re) || re.File != names[1] || re.Record != 501 {
 				t.Fatalf("%d jobs, blocks of %d: %v", jobs, size, err)
 			}
-			if want := "stream: " + names[1] + ": record 501: keyspec: the record is not a JSON document: byte 2"; err.Error() != want {
+			if want := "" + names[1] + ": record 501: the record is not a JSON document: byte 2"; err.Error() != want {
 				t.Errorf("%d jobs, blocks of %d: %v, want %s", jobs, size, err, want)
 			}
 			if lines(got) != good.String()+good.String() {
@@ -326,7 +326,7 @@ func TestMissingEndsWithTheBlock(t *testing.T) {
 func TestFieldBeyondTheLastIsAnError(t *testing.T) {
 	names := files(t, t.TempDir(), "a 1 x\nb 2\n")
 	got, err := collect(t, t.Context(), open(t, names, nil), Config{Key: key(t, keyspec.Options{Keys: []string{"3,3"}})})
-	want := "stream: " + names[0] + ": record 2: keyspec: the record has no field 3"
+	want := "" + names[0] + ": record 2: the record has no field 3"
 	if err == nil || err.Error() != want || lines(got) != "a 1 x\n" {
 		t.Errorf("%q, %v; want %s", lines(got), err, want)
 	}
@@ -341,8 +341,8 @@ func TestTimeAndKeyFailTogether(t *testing.T) {
 	k := key(t, keyspec.Options{Keys: []string{"json:/id"}})
 	const good, noTime, noKey = `{"t":1,"id":1}` + "\n", `{"id":1}` + "\n", `{"t":1}` + "\n"
 	for content, want := range map[string]string{
-		good + noTime + noKey: `record 2: keyspec: the record has no value at "/t"`,
-		good + noKey + noTime: `record 2: keyspec: the record has no value at "/id"`,
+		good + noTime + noKey: `record 2: the record has no value at "/t"`,
+		good + noKey + noTime: `record 2: the record has no value at "/id"`,
 	} {
 		got, err := collect(t, t.Context(), open(t, nil, strings.NewReader(content)), Config{Key: k, Time: when})
 		if err == nil || !strings.HasSuffix(err.Error(), want) || lines(got) != good {

@@ -106,9 +106,9 @@ type RecordError struct {
 	Err    error
 }
 
-// Error returns "stream: FILE: record N: what is wrong".
+// Error returns "FILE: record N: what is wrong".
 func (e *RecordError) Error() string {
-	return fmt.Sprintf("stream: %s: record %d: %v", e.File, e.Record, e.Err)
+	return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err)
 }
 
 // Unwrap returns Err.
@@ -117,7 +117,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 // framing checks c, fills in its defaults and returns how records end.
 func (c *Config) framing() (framing, error) {
 	if c.Jobs < 0 || c.BlockSize < 0 {
-		return framing{}, fmt.Errorf("stream: %d jobs with blocks of %d bytes; neither can be negative", c.Jobs, c.BlockSize)
+		return framing{}, fmt.Errorf("%d jobs with blocks of %d bytes; neither can be negative", c.Jobs, c.BlockSize)
 	}
 	if c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
@@ -127,26 +127,26 @@ func (c *Config) framing() (framing, error) {
 		c.BlockSize = DefaultBlockSize
 	}
 	if c.BlockSize > MaxRecord/2 {
-		return framing{}, fmt.Errorf("stream: blocks of %d bytes are too large; the limit is %d", c.BlockSize, MaxRecord/2)
+		return framing{}, fmt.Errorf("blocks of %d bytes are too large; the limit is %d", c.BlockSize, MaxRecord/2)
 	}
 	f := framing{delimiter: c.Delimiter}
 	if f.delimiter == nil {
 		f.delimiter = []byte{'\n'}
 	}
 	if len(f.delimiter) == 0 {
-		return framing{}, errors.New("stream: the delimiter of records is empty")
+		return framing{}, errors.New("the delimiter of records is empty")
 	}
 	if c.CRLF && string(f.delimiter) != "\n" {
-		return framing{}, fmt.Errorf("stream: lines that end with CR LF cannot be delimited by %q", f.delimiter)
+		return framing{}, fmt.Errorf("lines that end with CR LF cannot be delimited by %q", f.delimiter)
 	}
 	f.separator, f.csv = c.Key.CSV()
 	if sep, ok := c.Time.CSV(); ok && f.csv && sep != f.separator {
-		return framing{}, fmt.Errorf("stream: the columns of the key are separated by %q and those of the time by %q", f.separator, sep)
+		return framing{}, fmt.Errorf("the columns of the key are separated by %q and those of the time by %q", f.separator, sep)
 	} else if ok {
 		f.separator, f.csv = sep, true
 	}
 	if f.csv && (len(f.delimiter) > 1 || f.delimiter[0] == f.separator || f.delimiter[0] == '"') {
-		return framing{}, fmt.Errorf("stream: csv records with columns separated by %q cannot be delimited by %q", f.separator, f.delimiter)
+		return framing{}, fmt.Errorf("csv records with columns separated by %q cannot be delimited by %q", f.separator, f.delimiter)
 	}
 	f.crlf = c.CRLF || f.csv && f.delimiter[0] == '\n'
 	return f, nil

@@ -89,7 +89,7 @@ func Replace(fsys FS, path string, perm fs.FileMode) (*Replacement, error) {
 
 func checkReplaceable(fsys FS, path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("vfs: %s is not a regular file (%v) and cannot be replaced; name another", path, info.Mode())
+		return fmt.Errorf("%s is not a regular file (%v) and cannot be replaced; name another", path, info.Mode())
 	}
 	f, err := fsys.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *Replacement) Commit() error {
 		r.temp.Close() // the contents are durable since Sync: nothing can be lost
 	}
 	if err := r.fsys.SyncDir(filepath.Dir(r.target)); err != nil {
-		return fmt.Errorf("vfs: %s is replaced, but a power failure may bring the former file back: %w", r.target, err)
+		return fmt.Errorf("%s is replaced, but a power failure may bring the former file back: %w", r.target, err)
 	}
 	return nil
 }

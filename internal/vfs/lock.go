@@ -10,7 +10,7 @@ import (
 
 // ErrLocked says that another holder has the lock. Locks return a *LockedError,
 // for which errors.Is(err, ErrLocked) holds.
-var ErrLocked = errors.New("vfs: locked")
+var ErrLocked = errors.New("locked")
 
 // LockedError tells who holds a lock.
 type LockedError struct {
@@ -23,7 +23,7 @@ func (e *LockedError) Error() string {
 	if e.PID != 0 {
 		who = fmt.Sprintf("process %d", e.PID)
 	}
-	return fmt.Sprintf("vfs: locked by %s (%s); wait until it has ended", who, e.Path)
+	return fmt.Sprintf("locked by %s (%s); wait until it has ended", who, e.Path)
 }
 
 // Is makes errors.Is(err, ErrLocked) true.

@@ -86,7 +86,7 @@ func TestLockExcludes(t *testing.T) {
 	if !errors.As(err, &locked) || !errors.Is(err, ErrLocked) || locked.PID != os.Getpid() || locked.Path != path+".lock" {
 		t.Errorf("second lock, through a link: %v", err)
 	}
-	if want := fmt.Sprintf("vfs: locked by process %d (%s.lock); wait until it has ended", os.Getpid(), path); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("locked by process %d (%s.lock); wait until it has ended", os.Getpid(), path); err == nil || err.Error() != want {
 		t.Errorf("error %q, want %q", err, want)
 	}
 	if err := l.Close(); err != nil {

@@ -17,7 +17,7 @@ import (
 
 // ErrCrashed is what every operation on a file of a Mem returns that was opened
 // before a Crash or Kill.
-var ErrCrashed = errors.New("vfs: the process that opened this file has ended")
+var ErrCrashed = errors.New("the process that opened this file has ended")
 
 // Mem is a file system in memory that forgets at a crash what a real one may
 // forget, and that fails where a test wants it. Its rules are those POSIX allows,

@@ -169,7 +169,7 @@ func (f *memFile) Map(size int, writable bool) (Mapping, error) {
 // mappedGrowth is by how much a file that was mapped may still grow.
 const mappedGrowth = 64 << 10
 
-var errMappedGrows = errors.New("vfs: a mapped file in memory can grow by 64 KiB only")
+var errMappedGrows = errors.New("a mapped file in memory can grow by 64 KiB only")
 
 type memMapping struct {
 	f *memFile

@@ -63,9 +63,9 @@ func (p *planPage) wish() error {
 	var err error
 	if p.N != "" {
 		if p.Wish.N, err = figure.ParseCount(p.N); err != nil {
-			return fmt.Errorf("keys: %w", err)
+			return err
 		} else if p.Wish.N == 0 {
-			return errors.New("keys: a filter needs room for at least one")
+			return errors.New("a filter needs room for at least one")
 		}
 	}
 	if p.Memory != "" {

@@ -50,8 +50,8 @@ type Error struct {
 	Err  error
 }
 
-// Error returns "input: NAME: what is wrong".
-func (e *Error) Error() string { return "input: " + e.Name + ": " + e.Err.Error() }
+// Error returns "NAME: what is wrong".
+func (e *Error) Error() string { return "" + e.Name + ": " + e.Err.Error() }
 
 // Unwrap returns Err, so that errors.Is(err, fs.ErrNotExist) works.
 func (e *Error) Unwrap() error { return e.Err }

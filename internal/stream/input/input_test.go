@@ -46,8 +46,8 @@ func TestMissingFileAndDirectoryAreFoundAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "no such file")
 	for name, want := range map[string]string{
-		missing: "input: " + missing + ": no such file or directory",
-		dir:     "input: " + dir + ": is a directory",
+		missing: "" + missing + ": no such file or directory",
+		dir:     "" + dir + ": is a directory",
 	} {
 		_, err := Open([]string{"-", name}, Options{})
 		if err == nil || err.Error() != want {

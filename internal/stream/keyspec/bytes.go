@@ -18,7 +18,7 @@ func ParseBytes(s string) ([]byte, error) {
 		}
 		i++
 		if i == len(s) {
-			return nil, fmt.Errorf("keyspec: %q ends with a lone backslash; write \\\\ for a backslash", s)
+			return nil, fmt.Errorf("%q ends with a lone backslash; write \\\\ for a backslash", s)
 		}
 		switch s[i] {
 		case 't':
@@ -33,16 +33,16 @@ func ParseBytes(s string) ([]byte, error) {
 			b = append(b, '\\')
 		case 'x':
 			if i+2 >= len(s) {
-				return nil, fmt.Errorf("keyspec: \\x in %q needs two hexadecimal digits", s)
+				return nil, fmt.Errorf("\\x in %q needs two hexadecimal digits", s)
 			}
 			v, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
 			if err != nil {
-				return nil, fmt.Errorf("keyspec: \\x in %q needs two hexadecimal digits", s)
+				return nil, fmt.Errorf("\\x in %q needs two hexadecimal digits", s)
 			}
 			b = append(b, byte(v))
 			i += 2
 		default:
-			return nil, fmt.Errorf("keyspec: unknown escape \\%c in %q; known are \\t \\n \\r \\0 \\\\ \\xHH", s[i], s)
+			return nil, fmt.Errorf("unknown escape \\%c in %q; known are \\t \\n \\r \\0 \\\\ \\xHH", s[i], s)
 		}
 	}
 	return b, nil

@@ -15,8 +15,8 @@ import (
 // record belongs to the line end.
 
 var (
-	errOpenQuote  = errors.New("keyspec: a quoted csv column is not closed")
-	errAfterQuote = errors.New("keyspec: a csv column goes on after its closing quote")
+	errOpenQuote  = errors.New("a quoted csv column is not closed")
+	errAfterQuote = errors.New("a csv column goes on after its closing quote")
 )
 
 // compileCSV parses what stands behind "csv:": a number from 1, or a name. A
@@ -48,7 +48,7 @@ type csvName struct {
 }
 
 func (c csvName) find([]byte, *Scratch) ([]byte, error) {
-	return nil, fmt.Errorf("keyspec: csv column %q was not looked up in a header", c.name)
+	return nil, fmt.Errorf("csv column %q was not looked up in a header", c.name)
 }
 
 // resolve finds the column in the header line of a file.
@@ -65,7 +65,7 @@ func (c csvName) resolve(header []byte) (csvColumn, error) {
 		}
 		if string(name) == c.name {
 			if found >= 0 {
-				return csvColumn{}, fmt.Errorf("keyspec: the header has the csv column %q twice, as %d and %d; use its number", c.name, found+1, len(names)+1)
+				return csvColumn{}, fmt.Errorf("the header has the csv column %q twice, as %d and %d; use its number", c.name, found+1, len(names)+1)
 			}
 			found = len(names)
 		}
@@ -78,7 +78,7 @@ func (c csvName) resolve(header []byte) (csvColumn, error) {
 		if len(names) > enough {
 			names, more = names[:enough], ", …"
 		}
-		return csvColumn{}, fmt.Errorf("keyspec: no csv column %q in the header, which has %q%s", c.name, names, more)
+		return csvColumn{}, fmt.Errorf("no csv column %q in the header, which has %q%s", c.name, names, more)
 	}
 	return newCSVColumn(found, c.separator), nil
 }
@@ -91,7 +91,7 @@ type csvColumn struct {
 }
 
 func newCSVColumn(column int, separator byte) csvColumn {
-	return csvColumn{column, separator, fmt.Errorf("keyspec: the record has no csv column %d", column+1)}
+	return csvColumn{column, separator, fmt.Errorf("the record has no csv column %d", column+1)}
 }
 
 func (c csvColumn) find(record []byte, s *Scratch) ([]byte, error) {

@@ -27,14 +27,14 @@ func (e Encoding) decode(text []byte, s *Scratch) ([]byte, error) {
 	case Hex:
 		b, err := hex.AppendDecode(s.decoded[:0], text)
 		if err != nil {
-			return nil, fmt.Errorf("keyspec: the key %q is not written in hexadecimal digits, two a byte", clip(text))
+			return nil, fmt.Errorf("the key %q is not written in hexadecimal digits, two a byte", clip(text))
 		}
 		s.decoded = b
 		return b, nil
 	case Decimal:
 		n, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("keyspec: the key %q is not a whole number from -2^63 to 2^63-1", clip(text))
+			return nil, fmt.Errorf("the key %q is not a whole number from -2^63 to 2^63-1", clip(text))
 		}
 		s.decoded = binary.LittleEndian.AppendUint64(s.decoded[:0], uint64(n))
 		return s.decoded, nil

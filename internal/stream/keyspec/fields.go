@@ -49,7 +49,7 @@ func compileFields(spec string, sep []byte) (_ finder, fold bool, err error) {
 		return nil, false, err
 	}
 	f.startField, f.startChar = field-1, max(char-1, 0)
-	f.missing = fmt.Errorf("keyspec: the record has no field %d", field)
+	f.missing = fmt.Errorf("the record has no field %d", field)
 	if err := applyOptions(opts, &f.startBlanks, &fold); err != nil {
 		return nil, false, err
 	}

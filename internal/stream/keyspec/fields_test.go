@@ -80,7 +80,7 @@ func TestFieldsBeyondTheLast(t *testing.T) {
 					if err != nil {
 						t.Errorf("-t %q -k %s of %q: %v", c.sep, o.Keys, c.record, err)
 					}
-				} else if want := fmt.Sprintf("keyspec: the record has no field %d", field); err == nil || err.Error() != want || key != "" {
+				} else if want := fmt.Sprintf("the record has no field %d", field); err == nil || err.Error() != want || key != "" {
 					t.Errorf("-t %q -k %s of %q: %q, %v; want %s", c.sep, o.Keys, c.record, key, err, want)
 				}
 			}
@@ -97,7 +97,7 @@ func TestReversedFieldsAreRefused(t *testing.T) {
 	for _, spec := range []string{"3,2", "2,1.9", "3b,2b", "1.3,1.2", "2.3b,2.2", "2.3b,2.2b", "1.2,1.1"} {
 		_, err := Compile(Options{Keys: []string{spec}})
 		from, to, _ := strings.Cut(spec, ",")
-		want := fmt.Sprintf("keyspec: bad key %q: it ends, at %s, before it starts, at %s", spec, to, from)
+		want := fmt.Sprintf("bad key %q: it ends, at %s, before it starts, at %s", spec, to, from)
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v; want %s", spec, err, want)
 		}

@@ -27,10 +27,10 @@ type jsonPart struct {
 	missing error
 }
 
-var errNotJSON = errors.New("keyspec: the record is not a JSON document")
+var errNotJSON = errors.New("the record is not a JSON document")
 
 func compileJSON(pointer string) (finder, error) {
-	p := &jsonPart{missing: fmt.Errorf("keyspec: the record has no value at %q", pointer)}
+	p := &jsonPart{missing: fmt.Errorf("the record has no value at %q", pointer)}
 	if pointer == "" {
 		return p, nil
 	}

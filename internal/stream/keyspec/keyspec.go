@@ -116,21 +116,21 @@ func Compile(o Options) (*Key, error) {
 	uniq := o.SkipFields != 0 || o.SkipChars != 0 || o.Width != 0
 	switch {
 	case o.SkipFields < 0 || o.SkipChars < 0 || o.Width < 0:
-		return nil, fmt.Errorf("keyspec: negative number of fields or characters (%d, %d, %d)", o.SkipFields, o.SkipChars, o.Width)
+		return nil, fmt.Errorf("negative number of fields or characters (%d, %d, %d)", o.SkipFields, o.SkipChars, o.Width)
 	case uniq && len(o.Keys) > 0:
-		return nil, fmt.Errorf("keyspec: skipping fields and characters as in uniq cannot be combined with the key %q; write it as F.C,F.C", o.Keys[0])
+		return nil, fmt.Errorf("skipping fields and characters as in uniq cannot be combined with the key %q; write it as F.C,F.C", o.Keys[0])
 	case o.Separator != "" && len(o.Keys) == 0:
-		return nil, fmt.Errorf("keyspec: the separator %q has no use without a key", o.Separator)
+		return nil, fmt.Errorf("the separator %q has no use without a key", o.Separator)
 	case o.Encoding > Decimal:
-		return nil, fmt.Errorf("keyspec: unknown encoding %d of keys", o.Encoding)
+		return nil, fmt.Errorf("unknown encoding %d of keys", o.Encoding)
 	case o.Missing > MissingEmpty:
-		return nil, fmt.Errorf("keyspec: unknown treatment %d of records without a key", o.Missing)
+		return nil, fmt.Errorf("unknown treatment %d of records without a key", o.Missing)
 	}
 	k := &Key{coded: o.Encoding, missing: o.Missing}
 	norm := newNormaliser(o)
 	if o.URL != nil {
 		if o.Email {
-			return nil, errors.New("keyspec: a key is a URL or a mail address, not both")
+			return nil, errors.New("a key is a URL or a mail address, not both")
 		}
 		var err error
 		if k.url, err = keys.NewURL(*o.URL); err != nil {
@@ -179,7 +179,7 @@ func compilePart(spec, separator string) (find finder, fold bool, err error) {
 		err = errors.New("want F[.C][,F[.C]] as in sort, csv:COLUMN, json:/POINTER or re:REGEX")
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("keyspec: bad key %q: %w", spec, err)
+		return nil, false, fmt.Errorf("bad key %q: %w", spec, err)
 	}
 	return find, fold, nil
 }

@@ -23,7 +23,7 @@ func compileRegex(text string) (finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pattern{re, re.NumSubexp() > 0, fmt.Errorf("keyspec: no match for the regular expression %q", text)}, nil
+	return pattern{re, re.NumSubexp() > 0, fmt.Errorf("no match for the regular expression %q", text)}, nil
 }
 
 func (p pattern) find(record []byte, _ *Scratch) ([]byte, error) {

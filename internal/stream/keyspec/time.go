@@ -28,7 +28,7 @@ var errNotTime = errors.New("no time: want RFC 3339 as 2006-01-02T15:04:05Z, sec
 // empty one included, is treated as if it were not there.
 func CompileTime(spec, separator string, m Missing) (*Time, error) {
 	if spec == "" {
-		return nil, errors.New("keyspec: the place of the time is empty")
+		return nil, errors.New("the place of the time is empty")
 	}
 	k, err := Compile(Options{Keys: []string{spec}, Separator: separator, Missing: m})
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *Time) Extract(record []byte, s *Scratch) (int64, error) {
 		if len(b) > enough {
 			b = b[:enough]
 		}
-		return 0, fmt.Errorf("keyspec: %q is %w", b, errNotTime)
+		return 0, fmt.Errorf("%q is %w", b, errNotTime)
 	}
 	return ns, nil
 }
