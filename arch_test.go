@@ -96,13 +96,11 @@ var arrows = []arrow{
 	}},
 	{level: 4, pkg: "internal/stream/keyspec"},
 
-	// Addresses that people write.
-	{level: 3, pkg: "internal/redisurl", modules: []string{"github.com/redis/rueidis"}},
-
-	// It is handed the function that asks, so that any filter far away serves.
-	{level: 5, pkg: "internal/flight", not: map[string]string{
-		"bloom": "a question and its answers are all that it knows of a filter",
-		"net":   "what asks a filter is handed in",
+	// A filter far away: addresses, batches under way. Commands hand it what they want
+	// asked, so it never needs to know one.
+	{level: 5, pkg: "internal/remote", modules: []string{"github.com/redis/rueidis"}, not: map[string]string{
+		"flag":      "options are the business of the command",
+		"bloomfile": "a filter far away is not a file",
 	}},
 
 	// What is durable is the business of the store alone; who asks it knows names,

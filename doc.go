@@ -26,8 +26,7 @@
 //	internal/chart     curves, drawn as SVG and PNG
 //	internal/planner   what filters cost, every type side by side
 //	internal/stream    reads, splits and hashes lines in parallel and keeps their order
-//	internal/redisurl  addresses of Redis, and connections to them
-//	internal/flight    asks a filter far away about lines, several batches at a time
+//	internal/remote    reaches filters on other machines: addresses, batches under way
 //	internal/resp      the protocol of Redis on byte slices
 //	internal/store     names and their filters, kept through crashes
 //	internal/fair      connections and memory divided among addresses

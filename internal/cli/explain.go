@@ -12,7 +12,7 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/figure"
-	"seen/internal/redisurl"
+	"seen/internal/remote"
 	"seen/internal/stream"
 )
 
@@ -97,7 +97,7 @@ func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error 
 	if !e.fleet.isSet() {
 		name := args[0]
 		args = args[1:]
-		if !redisurl.Is(name) {
+		if !remote.IsAddress(name) {
 			if err := e.fleet.check(cmd); err != nil {
 				return err
 			}

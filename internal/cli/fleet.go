@@ -13,8 +13,7 @@ import (
 
 	"seen/bloom"
 	"seen/cluster"
-	"seen/internal/flight"
-	"seen/internal/redisurl"
+	"seen/internal/remote"
 )
 
 // fleetFlags name a filter on other machines that stands in place of a file, and say
@@ -131,7 +130,7 @@ func (f *fleetFlags) check(cmd *cobra.Command, sets ...string) error {
 		return nil
 	}
 	refused := f.needRedis
-	if !slices.ContainsFunc(sets, redisurl.Is) {
+	if !slices.ContainsFunc(sets, remote.IsAddress) {
 		refused = slices.Concat(refused, f.forLogin)
 	}
 	for _, name := range refused {
@@ -144,15 +143,15 @@ func (f *fleetFlags) check(cmd *cobra.Command, sets ...string) error {
 
 // address returns where the filter is, with the name and the login from wherever
 // they were given.
-func (f *fleetFlags) address(a *app) (redisurl.Address, error) {
+func (f *fleetFlags) address(a *app) (remote.Address, error) {
 	text, flag := f.redis, "--redis"
 	if f.server != "" {
 		text, flag = f.server, "--server"
-		if !redisurl.Is(text) {
+		if !remote.IsAddress(text) {
 			text = "redis://" + withServerPort(text)
 		}
 	}
-	at, err := redisurl.Parse(text)
+	at, err := remote.ParseAddress(text)
 	if err != nil {
 		return at, usagef("%s: %w", flag, err)
 	}
@@ -186,7 +185,7 @@ func withServerPort(text string) string {
 	return host + rest
 }
 
-func (f *fleetFlags) login(a *app, at *redisurl.Address) error {
+func (f *fleetFlags) login(a *app, at *remote.Address) error {
 	if f.user != "" {
 		at.User = f.user
 	}
@@ -284,7 +283,7 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 func (f *fleet) reasons(err error) error { return f.flags.reasons(err) }
 
 // dial connects to where the filter is.
-func (f *fleetFlags) dial(a *app) (redisurl.Address, cluster.Engine, error) {
+func (f *fleetFlags) dial(a *app) (remote.Address, cluster.Engine, error) {
 	at, err := f.address(a)
 	if err != nil {
 		return at, nil, err
@@ -321,8 +320,8 @@ func (f *fleet) hash() (bloom.Hash, error) {
 func (f *fleet) asksKeys() bool { return f.server != nil }
 
 // ask asks about a batch, and with adds adds it.
-func (f *fleet) ask(adds bool) func(ctx context.Context, q flight.Batch) ([]bool, []int, error) {
-	return func(ctx context.Context, q flight.Batch) ([]bool, []int, error) {
+func (f *fleet) ask(adds bool) func(ctx context.Context, q remote.Batch) ([]bool, []int, error) {
+	return func(ctx context.Context, q remote.Batch) ([]bool, []int, error) {
 		ctx, cancel := context.WithTimeout(ctx, f.timeout)
 		defer cancel()
 		answers, err := f.call(ctx, q, adds)
@@ -334,7 +333,7 @@ func (f *fleet) ask(adds bool) func(ctx context.Context, q flight.Batch) ([]bool
 	}
 }
 
-func (f *fleet) call(ctx context.Context, q flight.Batch, adds bool) ([]bool, error) {
+func (f *fleet) call(ctx context.Context, q remote.Batch, adds bool) ([]bool, error) {
 	switch {
 	case f.server != nil && adds:
 		return f.server.Add(ctx, q.Keys...)

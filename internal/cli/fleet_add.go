@@ -6,7 +6,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"seen/internal/flight"
+	"seen/internal/remote"
 	"seen/internal/stream"
 )
 
@@ -36,7 +36,7 @@ func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity countValue,
 	defer fleet.close()
 	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: records, in: in, config: config, adds: true}
 	r.Set = fleet.label
-	err = run.run(func(b *stream.Block, v *flight.Verdicts) error {
+	err = run.run(func(b *stream.Block, v *remote.Verdicts) error {
 		if !b.Header {
 			r.WithoutKey += uint64(len(b.Missing))
 			r.New += uint64(trues(v.Yes))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"seen/internal/flight"
+	"seen/internal/remote"
 	"seen/internal/stream"
 )
 
@@ -37,7 +37,7 @@ func (a *app) filterFleet(cmd *cobra.Command, f *filterFlags, files []string) er
 	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: &f.records, in: in, config: config}
 	out := stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: f.buffered, Counters: config.Counters})
 	header := false
-	err = run.run(func(b *stream.Block, v *flight.Verdicts) error {
+	err = run.run(func(b *stream.Block, v *remote.Verdicts) error {
 		if b.Header {
 			if header {
 				return nil
@@ -78,7 +78,7 @@ func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error
 			return err
 		}
 		run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: r, in: in, config: config}
-		return run.run(func(b *stream.Block, v *flight.Verdicts) error {
+		return run.run(func(b *stream.Block, v *remote.Verdicts) error {
 			n := b.Len()
 			if b.Header {
 				return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"seen/cluster"
-	"seen/internal/redisurl"
+	"seen/internal/remote"
 )
 
 // oneLine is an error whose text has no line ends, as joined errors have. What it is
@@ -81,7 +81,7 @@ func (f *fleetFlags) rights() string {
 		use, text = cluster.UseServer, f.server
 	}
 	name := f.name
-	if at, err := redisurl.Parse(text); err == nil && name == "" {
+	if at, err := remote.ParseAddress(text); err == nil && name == "" {
 		name = at.Name
 	}
 	return cluster.ACL(use, name)

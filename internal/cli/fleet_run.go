@@ -10,7 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"seen/internal/flight"
+	"seen/internal/remote"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 )
@@ -32,7 +32,7 @@ type fleetRun struct {
 	keep    bool // undecided lines do not end the run
 
 	started   time.Time
-	pipe      *flight.Pipe
+	pipe      *remote.Pipe
 	undecided recordList
 	reason    error  // why the first of them are
 	full      bool   // the filter is
@@ -48,7 +48,7 @@ var errUndecided = errors.New("undecided")
 // run asks the filter about every record and hands each block with its verdicts
 // to deliver, in input order; it returns when all that was asked is delivered.
 // Undecided records are on the list before deliver is called.
-func (r *fleetRun) run(deliver func(b *stream.Block, v *flight.Verdicts) error) error {
+func (r *fleetRun) run(deliver func(b *stream.Block, v *remote.Verdicts) error) error {
 	r.started = time.Now()
 	var err error
 	if r.config.Hash, err = r.fleet.hash(); err != nil {
@@ -57,9 +57,9 @@ func (r *fleetRun) run(deliver func(b *stream.Block, v *flight.Verdicts) error) 
 	asking, giveUp := context.WithCancel(context.WithoutCancel(r.app.ctx))
 	defer giveUp()
 	defer context.AfterFunc(r.app.ctx, func() { time.AfterFunc(drainTime, giveUp) })()
-	r.pipe = flight.New(asking, flight.Config{
+	r.pipe = remote.NewPipe(asking, remote.PipeConfig{
 		Ask: r.fleet.ask(r.adds), Adds: r.adds, Keys: r.fleet.asksKeys(),
-		Deliver: func(b *stream.Block, v *flight.Verdicts) error { return r.deliver(b, v, deliver) },
+		Deliver: func(b *stream.Block, v *remote.Verdicts) error { return r.deliver(b, v, deliver) },
 	})
 	reading, stop := context.WithCancel(r.app.ctx)
 	defer stop()
@@ -79,7 +79,7 @@ func (r *fleetRun) run(deliver func(b *stream.Block, v *flight.Verdicts) error) 
 	return r.explain(err)
 }
 
-func (r *fleetRun) deliver(b *stream.Block, v *flight.Verdicts, next func(b *stream.Block, v *flight.Verdicts) error) error {
+func (r *fleetRun) deliver(b *stream.Block, v *remote.Verdicts, next func(b *stream.Block, v *remote.Verdicts) error) error {
 	if !r.adds && r.undecided.n > 0 {
 		return nil // nothing is lost by leaving it to the next run
 	}
@@ -155,7 +155,7 @@ func (r *fleetRun) status() string {
 }
 
 // meanCall is how long a call takes on average.
-func meanCall(t flight.Totals) time.Duration {
+func meanCall(t remote.Totals) time.Duration {
 	if t.Calls == uint64(t.Inflight) {
 		return 0
 	}

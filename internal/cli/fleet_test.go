@@ -17,13 +17,13 @@ import (
 
 	"seen/cluster"
 	"seen/internal/redistest"
-	"seen/internal/redisurl"
+	"seen/internal/remote"
 )
 
 // dial connects to an engine or server until the test ends.
-func dial(t *testing.T, addr string) (redisurl.Address, cluster.Engine) {
+func dial(t *testing.T, addr string) (remote.Address, cluster.Engine) {
 	t.Helper()
-	at, err := redisurl.Parse("redis://" + addr)
+	at, err := remote.ParseAddress("redis://" + addr)
 	if err != nil {
 		t.Fatal(err)
 	}

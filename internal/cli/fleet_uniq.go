@@ -6,7 +6,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"seen/internal/flight"
+	"seen/internal/remote"
 	"seen/internal/stream"
 )
 
@@ -75,7 +75,7 @@ func (a *app) uniqFleet(cmd *cobra.Command, flags *uniqFlags, files []string) er
 
 // deliver writes the lines of a block. All of it is written out at once: what the
 // filter has recorded must not wait in memory.
-func (u *fleetUniq) deliver(b *stream.Block, v *flight.Verdicts) error {
+func (u *fleetUniq) deliver(b *stream.Block, v *remote.Verdicts) error {
 	if b.Header {
 		if u.header || u.broken != nil {
 			return nil
@@ -100,7 +100,7 @@ func (u *fleetUniq) deliver(b *stream.Block, v *flight.Verdicts) error {
 }
 
 // write hands the lines that the flags ask for to the writer.
-func (u *fleetUniq) write(b *stream.Block, v *flight.Verdicts) error {
+func (u *fleetUniq) write(b *stream.Block, v *remote.Verdicts) error {
 	u.show = resize(u.show, b.Len())
 	for i, isNew := range v.Yes {
 		u.show[i] = u.mark || isNew != u.repeated

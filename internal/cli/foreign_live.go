@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"seen/cluster"
-	"seen/internal/redisurl"
+	"seen/internal/remote"
 	"seen/interop"
 )
 
@@ -23,7 +23,7 @@ func (a *app) openLive(address string, flags *foreignFlags, inspect bool) (*fore
 	if spec.Name == "" {
 		return nil, usagef("a string of Redis does not tell what it is: give --format, for example redisson or redis-recipe:type=md5; or --redis for a filter of seen")
 	}
-	at, err := redisurl.Parse(address)
+	at, err := remote.ParseAddress(address)
 	if err != nil {
 		return nil, usagef("%w", err)
 	}

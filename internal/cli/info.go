@@ -13,7 +13,7 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/frame"
-	"seen/internal/redisurl"
+	"seen/internal/remote"
 	"seen/sizing"
 )
 
@@ -85,7 +85,7 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 		a.sayError(cmd, err)
 	}
 	for i, name := range names {
-		if redisurl.Is(name) && !flags.foreign.format.isSet() {
+		if remote.IsAddress(name) && !flags.foreign.format.isSet() {
 			at := flags.fleet
 			at.redis = name
 			if err := a.inspectFleet(flags, at, i > 0); err != nil {

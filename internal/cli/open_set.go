@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"seen/internal/frame"
-	"seen/internal/redisurl"
+	"seen/internal/remote"
 	"seen/internal/stream/input"
 	"seen/interop"
 )
@@ -66,7 +66,7 @@ func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (kind, *for
 // filter, or looks like one, is never taken for a text unless the flags say so: its lines
 // would say no to every key.
 func (a *app) openSet(name string, flags *foreignFlags, r *recordFlags, inspect bool) (*openedSet, error) {
-	if redisurl.Is(name) {
+	if remote.IsAddress(name) {
 		f, err := a.openLive(name, flags, inspect)
 		return &openedSet{kind: foreignSet, foreign: f}, err
 	}

@@ -1,20 +1,4 @@
-// Package redisurl reads addresses of Redis and Valkey, and connects to them:
-//
-//	redis://HOST:PORT/NAME                 one engine, and the filter NAME in it
-//	redis://HOST:PORT,HOST:PORT            nodes of a Redis Cluster; one of them is enough
-//	redis://HOST:PORT,HOST:PORT?sentinel=M Sentinels that know the primary M
-//	rediss://USER:PASSWORD@HOST:PORT       TLS, and a login
-//
-// The port is 6379 where none is given. Options follow a question mark, with & in
-// between: sentinel=PRIMARY, db=NUMBER, and for TLS ca=FILE (authorities in place of
-// those of the system), cert=FILE and key=FILE (a certificate of the client). What
-// has a meaning in addresses, such as / or @, is written as %2F or %40 in user,
-// password and name.
-//
-// It is for the command, whose users write addresses; programs make their client
-// themselves. No error and no description has a password in it. Everything may be
-// used by several goroutines.
-package redisurl
+package remote
 
 import (
 	"crypto/tls"
@@ -30,7 +14,19 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Address is a parsed address. Its zero value leads nowhere.
+// Address is where a filter is, as people write it:
+//
+//	redis://HOST:PORT/NAME                 one engine, and the filter NAME in it
+//	redis://HOST:PORT,HOST:PORT            nodes of a Redis Cluster; one of them is enough
+//	redis://HOST:PORT,HOST:PORT?sentinel=M Sentinels that know the primary M
+//	rediss://USER:PASSWORD@HOST:PORT       TLS, and a login
+//
+// The port is 6379 where none is given. Options follow a question mark, with & in
+// between: sentinel=PRIMARY, db=NUMBER, and for TLS ca=FILE (authorities in place of
+// those of the system), cert=FILE and key=FILE (a certificate of the client). In user,
+// password and name, characters with a meaning in addresses are written as %2F for /,
+// %40 for @ and so on. No error and no description has a password in it. The zero
+// value leads nowhere.
 type Address struct {
 	// Hosts are the engines, nodes or Sentinels, as HOST:PORT.
 	Hosts []string
@@ -54,16 +50,16 @@ type Address struct {
 // DefaultPort is the port of an address without one.
 const DefaultPort = "6379"
 
-// Is reports whether text is meant as an address, right or wrong.
-func Is(text string) bool {
+// IsAddress reports whether text is meant as an address, right or wrong.
+func IsAddress(text string) bool {
 	return strings.HasPrefix(text, "redis://") || strings.HasPrefix(text, "rediss://")
 }
 
 // errEscape says what is likely wrong; the parts themselves may hold a password.
 var errEscape = errors.New(`user, password and name must have /, ?, #, @, : and % written as %2F, %3F, %23, %40, %3A and %25`)
 
-// Parse reads an address.
-func Parse(text string) (Address, error) {
+// ParseAddress reads an address.
+func ParseAddress(text string) (Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || scheme != "redis" && scheme != "rediss" {
 		return Address{}, errors.New("an address begins with redis:// or rediss://")

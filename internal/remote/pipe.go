@@ -1,20 +1,4 @@
-// Package flight asks a filter on other machines about the records of a stream.
-// An answer takes as long as the network does, so that several batches are on
-// their way at a time; the answers are handed back in the order of the input.
-//
-// It is for commands that read lines: they give a Pipe the blocks of
-// stream.Run, a function that asks the filter about a batch of keys, and one
-// that is called with each block and its verdicts. What is to be done about keys
-// that could not be decided is up to that function.
-//
-// For a filter that is added to, a Pipe sees to it that of equal keys in one
-// stream the first is the one told new, whichever batch arrives first: a key
-// that was asked about a short while ago is not asked again.
-//
-// The package knows no filter, no network and no output. A Pipe belongs to the
-// goroutine that feeds it; the functions it is given are called by others, Ask by
-// several at a time and Deliver by one.
-package flight
+package remote
 
 import (
 	"context"
@@ -32,12 +16,12 @@ type Batch struct {
 	// Hashes holds the hashes of the keys.
 	Hashes []uint64
 	// Keys holds the keys themselves, in the order of Hashes; nil unless
-	// Config.Keys asks for them.
+	// PipeConfig.Keys asks for them.
 	Keys [][]byte
 }
 
-// Config says whom to ask, and how.
-type Config struct {
+// PipeConfig says whom to ask, and how.
+type PipeConfig struct {
 	// Ask answers for a batch: for each key whether it is new, with Adds, and
 	// otherwise whether it may have been added. The keys at the indices in
 	// undecided have no answer because of err; with an err and without undecided
@@ -85,9 +69,19 @@ type Totals struct {
 	Inflight int           // calls under way
 }
 
-// Pipe is between a stream and a filter. Its zero value is not usable; New makes one.
+// Pipe is between a stream and a filter on other machines. An answer takes as long as
+// the network does, so several batches are under way at a time; the answers are
+// delivered in the order of the input. What to do about keys that could not be decided
+// is up to Deliver.
+//
+// For a filter that is added to, a Pipe sees to it that of equal keys in one stream
+// the first is the one told new, whichever batch arrives first: a key that was asked
+// about a short while ago is not asked again.
+//
+// A Pipe belongs to the goroutine that feeds it. It calls Ask from several goroutines
+// at a time and Deliver from one. Its zero value is not usable; NewPipe makes one.
 type Pipe struct {
-	config Config
+	config PipeConfig
 	ctx    context.Context // of Ask
 	slots  chan struct{}   // a token for each call under way
 	queue  chan *pending   // blocks to deliver, in input order
@@ -126,9 +120,9 @@ type call struct {
 // blocks are small or hold only repeats.
 const maxBlocks = 64
 
-// New returns a Pipe. ctx is that of the calls of Ask, so that it must outlive
+// NewPipe returns a Pipe. ctx is that of the calls of Ask, so that it must outlive
 // the stream: keys that were sent have to be answered for. Close must be called.
-func New(ctx context.Context, c Config) *Pipe {
+func NewPipe(ctx context.Context, c PipeConfig) *Pipe {
 	if c.BatchKeys == 0 {
 		c.BatchKeys = DefaultBatchKeys
 	}

@@ -1,4 +1,4 @@
-package redisurl
+package remote
 
 import (
 	"os"
@@ -11,11 +11,7 @@ import (
 	"seen/internal/redistest"
 )
 
-var lab redistest.Lab
-
-func TestMain(m *testing.M) { os.Exit(lab.Run(m, os.Stderr)) }
-
-func TestParse(t *testing.T) {
+func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]Address{
 		"redis://host":                         {Hosts: []string{"host:6379"}},
 		"redis://host:1/crawl":                 {Hosts: []string{"host:1"}, Name: "crawl"},
@@ -26,7 +22,7 @@ func TestParse(t *testing.T) {
 		"redis://:secret@h":                    {Hosts: []string{"h:6379"}, Password: "secret"},
 		"rediss://h?ca=a.pem&cert=b.pem&key=c": {Hosts: []string{"h:6379"}, TLS: true, CA: "a.pem", Cert: "b.pem", Key: "c"},
 	} {
-		got, err := Parse(text)
+		got, err := ParseAddress(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -60,22 +56,22 @@ func TestErrorsDoNotTellPasswords(t *testing.T) {
 		"redis://u:s3cret@a:1:2":          "brackets",
 		"redis://u:s3cret@a:7777777?db=1": "not a number",
 	} {
-		_, err := Parse(text)
+		_, err := ParseAddress(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3") || strings.Contains(err.Error(), "cret") {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzAddress(f *testing.F) {
 	f.Add("redis://u:p@a:1,b:2/name?sentinel=m&db=1")
 	f.Add("rediss://[::1]/%2F?ca=x")
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := Parse(text)
+		a, err := ParseAddress(text)
 		if err != nil {
 			return
 		}
-		b, err := Parse(a.String())
+		b, err := ParseAddress(a.String())
 		a.User, a.Password = "", ""
 		a.DB, a.CA, a.Cert, a.Key = 0, "", "", ""
 		if d := cmp.Diff(a, b); err != nil || d != "" {
@@ -87,7 +83,7 @@ func FuzzParse(f *testing.F) {
 func TestDial(t *testing.T) {
 	server, nodes := lab.Server(t), lab.Cluster(t)
 	for _, text := range []string{"redis://" + server.Addr(), "redis://" + strings.Join(nodes.Addrs(), ",")} {
-		a, err := Parse(text)
+		a, err := ParseAddress(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +100,7 @@ func TestDial(t *testing.T) {
 
 func TestDialFindsThePrimary(t *testing.T) {
 	pair := lab.Pair(t)
-	a, err := Parse("redis://" + pair.Sentinel.Addr() + "?sentinel=" + redistest.Master)
+	a, err := ParseAddress("redis://" + pair.Sentinel.Addr() + "?sentinel=" + redistest.Master)
 	if err != nil {
 		t.Fatal(err)
 	}
