@@ -167,6 +167,30 @@ var rules = []rule{
 			inFile("bloom/a.go", "package bloom\nvar hashSalt int", "hashSalt"),
 		},
 	},
+	{
+		name:  "packages are on the maps",
+		why:   "doc.go and docs/DESIGN.md are where a newcomer begins; they list every package and none that has gone",
+		check: packagesAreMapped,
+		broken: []broken{
+			mapped("// Package seen is.\n//\n//\tbloom  filters\npackage seen", "`bloom`, `internal/frame`", "doc.go does not list package internal/frame"),
+			mapped("// Package seen is.\n//\n//\tbloom  filters\n//\tinternal/frame  bytes\npackage seen", "`bloom`", "docs/DESIGN.md does not list package internal/frame"),
+			mapped("// Package seen is.\n//\n//\tbloom  filters\n//\tinternal/frame  bytes\npackage seen", "`bloom`, `internal/frame`, `internal/old`", "lists package internal/old, which does not exist"),
+		},
+	},
+	{
+		name:  "errors name no packages",
+		why:   "an error says what is wrong with which value; callers say what they were doing, and users know no packages",
+		check: errorsNameNoPackages,
+		broken: []broken{
+			inFile("bloom/a.go", "package bloom\nimport \"fmt\"\nvar err = fmt.Errorf(\"bloom: capacity is %d\", 0)", "bloom/a.go:3"),
+			inFile("bloom/a.go", "package bloom\nimport \"errors\"\nvar err = errors.New(\"bloom: full\")", "bloom/a.go:3"),
+		},
+	},
+}
+
+// mapped is a tree of two packages with the maps given.
+func mapped(doc, design, want string) broken {
+	return broken{map[string]string{"doc.go": doc, "docs/DESIGN.md": design, "bloom/a.go": "package bloom", "internal/frame/a.go": "package frame"}, want}
 }
 
 func importsGoOneWay(s *source) (violations []string) {

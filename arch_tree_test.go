@@ -114,7 +114,7 @@ func load(root fs.FS) (*source, error) {
 // isText reports whether a file that is not Go is one that people edit here.
 func isText(name string) bool {
 	switch path.Ext(name) {
-	case ".md", ".mod", ".sh", ".s", ".py", ".c", ".txtar":
+	case ".md", ".mod", ".sh", ".s", ".py", ".c", ".txtar", ".html":
 		return true
 	}
 	return path.Base(name) == "Makefile" || path.Dir(name) == ".ci" || path.Dir(name) == "scripts"

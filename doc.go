@@ -26,6 +26,9 @@
 //	internal/chart     curves, drawn as SVG and PNG
 //	internal/planner   what filters cost, every type side by side
 //	internal/stream    reads, splits and hashes lines in parallel and keeps their order
+//	internal/stream/input    opens and decompresses inputs
+//	internal/stream/split    cuts blocks into records
+//	internal/stream/keyspec  takes the key out of a record: fields, columns, JSON
 //	internal/remote    reaches filters on other machines: addresses, batches under way
 //	internal/resp      the protocol of Redis on byte slices
 //	internal/store     names and their filters, kept through crashes
@@ -33,6 +36,7 @@
 //	internal/web       the pages that a browser shows
 //	internal/server    answers clients of Redis, and by HTTP
 //	internal/cli       the subcommands
+//	docs/man           the manual pages, generated from the help texts
 //
 // docs/DESIGN.md explains why the parts are what they are, and arch_test.go lists
 // which may import which. Tests and benchmarks use internal/corpus (their inputs),
