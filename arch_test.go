@@ -117,6 +117,7 @@ var arrows = []arrow{
 		"os/signal": "signals are the business of the command",
 	}},
 
+	{level: 2, pkg: "internal/cli/flagvalue", modules: []string{"github.com/dustin/go-humanize"}},
 	{level: 7, pkg: "internal/cli", modules: []string{
 		"github.com/BurntSushi/toml", "github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/term",

@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // arguments demands from least to most arguments, called by the name that they
@@ -24,3 +29,20 @@ func arguments(least, most int, name string) cobra.PositionalArgs {
 
 // anyMore is for arguments without an upper limit.
 const anyMore = math.MaxInt
+
+// sayFlagError replaces the text of strconv about a flag whose value is not a number.
+func sayFlagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &wrong) || !errors.As(err, &number) {
+		return err
+	}
+	what := "is not a whole number"
+	switch {
+	case strings.HasPrefix(wrong.GetFlag().Value.Type(), "float"):
+		what = "is not a number"
+	case errors.Is(err, strconv.ErrRange):
+		what = "is too large"
+	}
+	return fmt.Errorf("--%s: %q %s", wrong.GetFlag().Name, wrong.GetValue(), what)
+}

@@ -5,6 +5,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/cli/flagvalue"
 	"seen/sizing"
 )
 
@@ -13,15 +14,15 @@ type buildFlags struct {
 	records     recordFlags
 	hashing     hashFlags
 	output      string
-	kind        choiceValue
-	capacity    countValue
-	rate        rateValue
-	bits        countValue
+	kind        flagvalue.Choice
+	capacity    flagvalue.Count
+	rate        flagvalue.Rate
+	bits        flagvalue.Count
 	probes      int
 	lines       int
 	counterBits int
-	memory      sizeValue
-	window      spanValue
+	memory      flagvalue.Size
+	window      flagvalue.Span
 	timeKey     string
 	json        bool
 	foreign     foreignFlags
@@ -61,7 +62,7 @@ the same keys, capacity and error rate; see "seen formats".`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&b.output, "output", "o", "", "write the filter to `SET`, which is replaced as a whole")
-	b.kind = choiceValue{"blocked", []string{"blocked", "classic", "partitioned", "counting", "scalable", "static", "window"}}
+	b.kind = flagvalue.OneOf("blocked", "blocked", "classic", "partitioned", "counting", "scalable", "static", "window")
 	f.Var(&b.kind, "type", "blocked, classic, partitioned, counting, scalable, static or window")
 	f.VarP(&b.capacity, "capacity", "n", "size for N distinct keys")
 	b.rate = defaultRate
@@ -84,25 +85,25 @@ the same keys, capacity and error rate; see "seen formats".`,
 func (b *buildFlags) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	explicit := set("bits") || set("probes")
-	single := b.kind.value == "blocked" || b.kind.value == "classic" || b.kind.value == "partitioned" || b.kind.value == "counting"
+	single := b.kind.Value == "blocked" || b.kind.Value == "classic" || b.kind.Value == "partitioned" || b.kind.Value == "counting"
 	switch {
 	case b.output == "":
 		return usagef("-o SET is missing: the file to write the filter to")
-	case b.kind.value == "static" && set("capacity"):
+	case b.kind.Value == "static" && set("capacity"):
 		return usagef("-n is not for static filters, which are made for the keys there are")
 	case explicit && !(set("bits") && set("probes")):
 		return usagef("--bits and --probes go together")
 	case explicit && !single:
-		return usagef("--bits and --probes are for blocked, classic, partitioned and counting filters, not for %s", b.kind.value)
+		return usagef("--bits and --probes are for blocked, classic, partitioned and counting filters, not for %s", b.kind.Value)
 	case explicit && set("error-rate") && !set("capacity"):
 		return usagef("--bits and --probes give the error rate; leave -p out, or give -n to say for how many keys")
-	case set("lines") && !(explicit && b.kind.value == "blocked"):
+	case set("lines") && !(explicit && b.kind.Value == "blocked"):
 		return usagef("--lines is part of an explicit blocked layout: --type blocked --bits M --probes K --lines T")
-	case set("counter-bits") && b.kind.value != "counting":
+	case set("counter-bits") && b.kind.Value != "counting":
 		return usagef("--counter-bits is for --type counting")
-	case (b.kind.value == "window") != b.window.isSet():
+	case (b.kind.Value == "window") != b.window.IsSet():
 		return usagef("--type window and --window SPAN go together")
-	case b.timeKey != "" && b.window.time == 0:
+	case b.timeKey != "" && b.window.Time == 0:
 		return usagef("--time-key needs a --window of time, such as 7d")
 	case set("capacity") && b.capacity == 0:
 		return usagef("-n 0: a filter needs room for at least one key")
@@ -113,7 +114,7 @@ func (b *buildFlags) check(cmd *cobra.Command) error {
 // explicit returns the layout that --bits and --probes ask for.
 func (b *buildFlags) explicit() sizing.Params {
 	p := sizing.Params{M: uint64(b.bits), K: b.probes}
-	switch b.kind.value {
+	switch b.kind.Value {
 	case "blocked":
 		p.Lines = b.lines
 		p.Lanes = b.probes / max(b.lines, 1)
@@ -129,7 +130,7 @@ func (b *buildFlags) newFilter(n uint64, hash bloom.Hash) (bloom.Set, error) {
 	if b.bits != 0 {
 		c.Params = b.explicit()
 	}
-	switch b.kind.value {
+	switch b.kind.Value {
 	case "blocked":
 		return bloom.NewBlocked(c)
 	case "classic":
@@ -143,7 +144,7 @@ func (b *buildFlags) newFilter(n uint64, hash bloom.Hash) (bloom.Set, error) {
 		return bloom.NewScalable(bloom.ScalableConfig{Capacity: n, ErrorRate: float64(b.rate), Hash: hash})
 	}
 	return bloom.NewWindow(bloom.WindowConfig{
-		Span: b.window.time, SpanKeys: b.window.lines, Capacity: n, ErrorRate: float64(b.rate), NoClock: b.timeKey != "", Hash: hash,
+		Span: b.window.Time, SpanKeys: b.window.Lines, Capacity: n, ErrorRate: float64(b.rate), NoClock: b.timeKey != "", Hash: hash,
 	})
 }
 
@@ -179,11 +180,11 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 	}
 	var v bloom.View
 	switch capacity := uint64(b.capacity); {
-	case b.kind.value == "static":
+	case b.kind.Value == "static":
 		v, err = a.buildStatic(b, in, config)
 	case capacity != 0 || b.bits != 0:
 		v, err = a.buildDirectly(b, in, config, capacity)
-	case b.kind.value == "scalable" || b.kind.value == "window":
+	case b.kind.Value == "scalable" || b.kind.Value == "window":
 		v, err = a.buildDirectly(b, in, config, defaultCapacity)
 	default:
 		v, err = a.buildCounted(b, in, config)

@@ -29,7 +29,7 @@ func (a *app) readKeys(r *recordFlags, in *input.Files, c stream.Config, add fun
 
 // refuseKept refuses to keep records without a key, for which a filter has no place.
 func (r *recordFlags) refuseKept(b *stream.Block) error {
-	if len(b.Missing) > 0 && r.missing.value == "keep" {
+	if len(b.Missing) > 0 && r.missing.Value == "keep" {
 		return fmt.Errorf("%s: record %d has no such key and cannot be kept in a filter; use --missing drop or empty",
 			b.File, b.First+uint64(b.Missing[0]))
 	}
@@ -85,7 +85,7 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats m
 		}
 		if all.Bytes()+repeatBytes*uint64(len(repeats)) > uint64(b.memory) {
 			hint := "give -n N, the number of distinct keys, to build without holding them in memory; or allow more with -m"
-			if b.kind.value == "static" {
+			if b.kind.Value == "static" {
 				hint = "allow more with -m; a static filter needs all its keys at once"
 			}
 			return &exitError{ExitLimit, fmt.Errorf("the hashes of %s keys take more than %s; %s",
@@ -98,7 +98,7 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats m
 // buildCounted makes a filter that fits the keys there are.
 func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
 	var repeats map[uint64]uint64
-	if b.kind.value == "counting" { // which counts how often a key is added
+	if b.kind.Value == "counting" { // which counts how often a key is added
 		repeats = make(map[uint64]uint64)
 	}
 	all, err := a.collect(b, in, c, repeats)

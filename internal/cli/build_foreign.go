@@ -37,10 +37,10 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 		return err
 	}
 	switch numbers := sample.KeyKind() == interop.KeyInt64; {
-	case numbers && b.records.encoding.value == "":
-		b.records.encoding.value = encodingDecimal
-	case numbers != (b.records.encoding.value == encodingDecimal):
-		return usagef("filters of format %s hold %s; --key-encoding %s does not go with them", b.foreign.format.spec, sample.KeyKind(), b.records.encoding.value)
+	case numbers && b.records.encoding.Value == "":
+		b.records.encoding.Value = encodingDecimal
+	case numbers != (b.records.encoding.Value == encodingDecimal):
+		return usagef("filters of format %s hold %s; --key-encoding %s does not go with them", b.foreign.format.spec, sample.KeyKind(), b.records.encoding.Value)
 	}
 	if err := a.checkReplaceable(b.output, &b.foreign); err != nil {
 		return err

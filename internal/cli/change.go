@@ -10,6 +10,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/cli/flagvalue"
 	"seen/interop"
 )
 
@@ -25,8 +26,8 @@ type changeFlags struct {
 type addFlags struct {
 	changeFlags
 	fleet    fleetFlags
-	capacity countValue
-	rate     rateValue
+	capacity flagvalue.Count
+	rate     flagvalue.Rate
 }
 
 func (a *app) addCommand() *cobra.Command {

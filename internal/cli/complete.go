@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"seen/internal/cli/flagvalue"
+)
 
 // wordFlags are the flags whose value is not a file. Shells complete file names
 // after all others.
@@ -21,8 +25,8 @@ func completeFlags(cmd *cobra.Command) {
 			continue
 		}
 		var choices []string
-		if c, ok := f.Value.(*choiceValue); ok {
-			choices = c.choices
+		if c, ok := f.Value.(*flagvalue.Choice); ok {
+			choices = c.Words()
 		}
 		// It fails only for flags that do not exist or have a function already.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))

@@ -7,6 +7,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"seen/internal/cli/flagvalue"
 	"seen/internal/stream"
 	"seen/sizing"
 	"seen/sketch"
@@ -20,8 +21,8 @@ type countFlags struct {
 	records   recordFlags
 	hashing   hashFlags
 	fleet     fleetFlags
-	capacity  countValue
-	rate      rateValue
+	capacity  flagvalue.Count
+	rate      flagvalue.Rate
 	precision int
 	json      bool
 }

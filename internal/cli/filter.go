@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
+	"seen/internal/cli/flagvalue"
 	"seen/internal/stream"
 )
 
@@ -26,7 +27,7 @@ type filterFlags struct {
 	any, all bool
 	tag      bool
 	confirm  []string
-	memory   sizeValue
+	memory   flagvalue.Size
 	buffered bool
 }
 
@@ -121,7 +122,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 		return a.filterFleet(cmd, flags, files)
 	}
 	f := &filterRun{filterFlags: flags, app: a, cmd: cmd}
-	decimal := flags.records.encoding.value == encodingDecimal
+	decimal := flags.records.encoding.Value == encodingDecimal
 	keep, drop := flags.keep, flags.drop
 	if flags.invert {
 		drop = flags.sets

@@ -13,6 +13,7 @@ import (
 
 	"seen/bloom"
 	"seen/cluster"
+	"seen/internal/cli/flagvalue"
 	"seen/internal/remote"
 )
 
@@ -24,9 +25,9 @@ type fleetFlags struct {
 	name         string
 	user         string
 	passwordFile string
-	timeout      durationValue
+	timeout      flagvalue.Duration
 	wait         int
-	slice        sizeValue
+	slice        flagvalue.Size
 	adds         bool       // the command adds keys
 	hashing      *hashFlags // of the command
 	needRedis    []string   // flags without a meaning of their own
@@ -89,7 +90,7 @@ func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
 func (f *fleetFlags) registerLogin(cmd *cobra.Command) {
 	f.registerPassword(cmd)
 	flags := cmd.Flags()
-	f.timeout = durationValue(30 * time.Second)
+	f.timeout = flagvalue.Duration(30 * time.Second)
 	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, through reconnections and failovers")
 	f.needRedis = append(f.needRedis, "timeout")
 }
@@ -103,7 +104,7 @@ func (f *fleetFlags) registerPassword(cmd *cobra.Command) {
 }
 
 // registerCreation gives a command that adds the flags that create a filter.
-func (f *fleetFlags) registerCreation(cmd *cobra.Command, capacity *countValue, rate *rateValue) {
+func (f *fleetFlags) registerCreation(cmd *cobra.Command, capacity *flagvalue.Count, rate *flagvalue.Rate) {
 	flags := cmd.Flags()
 	flags.VarP(capacity, "capacity", "n", "with --redis or --server: create the filter if there is none, for N distinct keys")
 	flags.VarP(rate, "error-rate", "p", "with -n: its error rate (default 1e-6)")
@@ -215,7 +216,7 @@ func (e *Env) variable(name string) string {
 
 // toAdd opens the filter for a command that adds: it is created with -n, and must
 // exist without.
-func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity countValue, rate rateValue) (*fleet, error) {
+func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity flagvalue.Count, rate flagvalue.Rate) (*fleet, error) {
 	c := cluster.Config{Wait: cluster.Wait{Replicas: f.wait}}
 	flags := cmd.Flags()
 	switch {

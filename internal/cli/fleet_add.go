@@ -6,6 +6,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"seen/internal/cli/flagvalue"
 	"seen/internal/remote"
 	"seen/internal/stream"
 )
@@ -23,7 +24,7 @@ type fleetAdded struct {
 
 // addToFleet adds the keys of the files to the filter of --redis. What was added
 // before an error stays: r tells how much that is.
-func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity countValue, rate rateValue, records *recordFlags, files []string) (r fleetAdded, err error) {
+func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity flagvalue.Count, rate flagvalue.Rate, records *recordFlags, files []string) (r fleetAdded, err error) {
 	in, config, err := records.open(a, files)
 	if err != nil {
 		return r, err

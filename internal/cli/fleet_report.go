@@ -30,7 +30,7 @@ type fleetReport struct {
 
 // report prints the statistics, if they were asked for.
 func (u *fleetUniq) report() error {
-	if u.stats.value == "" {
+	if u.stats.Value == "" {
 		return nil
 	}
 	c, t := u.run.config.Counters, u.run.pipe.Totals()
@@ -41,7 +41,7 @@ func (u *fleetUniq) report() error {
 		Filter: u.run.fleet.label, Asked: t.Keys, Calls: t.Calls, CallSeconds: meanCall(t).Seconds(),
 		Seconds: seconds, LinesPerSecond: float64(u.run.lines) / seconds, BytesPerSecond: float64(u.run.bytes) / seconds,
 	}
-	if u.stats.value == "json" {
+	if u.stats.Value == "json" {
 		return printLine(u.run.app.env.Stderr, r)
 	}
 	w := newTable(u.run.app.env.Stderr)

@@ -67,7 +67,7 @@ func (a *app) uniqFleet(cmd *cobra.Command, flags *uniqFlags, files []string) er
 	defer fleet.close()
 	u := &fleetUniq{uniqFlags: flags, run: fleetRun{
 		app: a, cmd: cmd, fleet: fleet, records: &flags.records, in: in, config: streamed,
-		adds: true, prints: true, keep: flags.undecided.value == "keep",
+		adds: true, prints: true, keep: flags.undecided.Value == "keep",
 	}}
 	u.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{Counters: streamed.Counters})
 	return u.end(u.run.run(u.deliver))

@@ -203,11 +203,11 @@ type keyReader interface{ Key(i int) []byte }
 func (f *foreignFile) lookup(r *recordFlags) (*lookupSet, error) {
 	numbers := f.filter.KeyKind() == interop.KeyInt64
 	switch {
-	case numbers && r.encoding.value == "":
-		r.encoding.value = encodingDecimal
-	case numbers && r.encoding.value != encodingDecimal:
-		return nil, usagef("%s holds numbers; --key-encoding %s does not go with it", f.name, r.encoding.value)
-	case !numbers && r.encoding.value == encodingDecimal:
+	case numbers && r.encoding.Value == "":
+		r.encoding.Value = encodingDecimal
+	case numbers && r.encoding.Value != encodingDecimal:
+		return nil, usagef("%s holds numbers; --key-encoding %s does not go with it", f.name, r.encoding.Value)
+	case !numbers && r.encoding.Value == encodingDecimal:
 		return nil, usagef("%s holds %s, not numbers, as --key-encoding decimal or another set has them; ask one at a time", f.name, f.filter.KeyKind())
 	}
 	return &lookupSet{

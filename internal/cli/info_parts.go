@@ -9,6 +9,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/cli/flagvalue"
 	"seen/internal/frame"
 	"seen/sizing"
 )
@@ -180,7 +181,7 @@ func windowOf(h *frame.Header) *windowReport {
 	if h.Fields[2]&windowByKeys != 0 {
 		w.SpanKeys = h.Fields[0]
 	} else {
-		w.Span = formatDuration(time.Duration(h.Fields[0]))
+		w.Span = flagvalue.FormatDuration(time.Duration(h.Fields[0]))
 	}
 	return w
 }

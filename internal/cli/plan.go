@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/internal/chart"
+	"seen/internal/cli/flagvalue"
 	"seen/internal/figure"
 	"seen/internal/planner"
 	"seen/internal/stream"
@@ -23,16 +24,16 @@ import (
 // planFlags are the flags of "seen plan".
 type planFlags struct {
 	records    recordFlags
-	capacity   countValue
-	rate       rateValue
-	memory     sizeValue
+	capacity   flagvalue.Count
+	rate       flagvalue.Rate
+	memory     flagvalue.Size
 	sample     []string
 	types      []string
 	table      bool
 	plot       string
 	clickhouse bool
 	nodes      int
-	slice      sizeValue
+	slice      flagvalue.Size
 	topK       topKFlags
 	json       bool
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"seen/bloom"
+	"seen/internal/cli/flagvalue"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 	"seen/internal/stream/keyspec"
@@ -24,10 +25,10 @@ type recordFlags struct {
 	zero      bool
 	delimiter string
 	crlf      bool
-	missing   choiceValue
+	missing   flagvalue.Choice
 	key       keyspec.Options
 	url       urlFlags
-	encoding  choiceValue
+	encoding  flagvalue.Choice
 	jobs      int
 	quiet     bool
 	plain     bool
@@ -35,8 +36,8 @@ type recordFlags struct {
 }
 
 func (r *recordFlags) register(cmd *cobra.Command) {
-	r.missing = choiceValue{"fail", []string{"fail", "keep", "drop", "empty"}}
-	r.encoding = choiceValue{"", []string{encodingText, encodingHex, encodingDecimal}}
+	r.missing = flagvalue.OneOf("fail", "fail", "keep", "drop", "empty")
+	r.encoding = flagvalue.OneOf("", encodingText, encodingHex, encodingDecimal)
 	share(cmd, func(f *pflag.FlagSet) {
 		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "key on part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, json:/pointer, re:REGEX; may be repeated")
 		f.StringVarP(&r.key.Separator, "field-separator", "t", "", "`SEP` between fields (default: blanks, or a comma for csv)")
@@ -86,7 +87,7 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	}
 	o := r.key
 	o.Missing = r.missingMode()
-	o.Encoding = encodings[r.encoding.value]
+	o.Encoding = encodings[r.encoding.Value]
 	var err error
 	if o.URL, err = r.url.config(); err != nil {
 		return nil, c, err
@@ -161,7 +162,7 @@ func (r *recordFlags) timeKey(spec string) (*keyspec.Time, error) {
 }
 
 func (r *recordFlags) missingMode() keyspec.Missing {
-	switch r.missing.value {
+	switch r.missing.Value {
 	case "fail":
 		return keyspec.MissingFail
 	case "empty":
@@ -192,14 +193,14 @@ var encodings = map[string]keyspec.Encoding{encodingHex: keyspec.Hex, encodingDe
 
 // encodingTag is what tag adds for keys that are not text.
 func (r *recordFlags) encodingTag() string {
-	if encodings[r.encoding.value] == keyspec.Text {
+	if encodings[r.encoding.Value] == keyspec.Text {
 		return ""
 	}
-	return " " + r.encoding.value
+	return " " + r.encoding.Value
 }
 
 // keepMissing says whether a record without a key is kept, where it is marked.
-func (r *recordFlags) keepMissing() bool { return r.missing.value == "keep" }
+func (r *recordFlags) keepMissing() bool { return r.missing.Value == "keep" }
 
 // run runs the pipeline, with a progress line if stderr is a terminal.
 func (r *recordFlags) run(ctx context.Context, a *app, in *input.Files, c stream.Config, extra func() string, consume func(*stream.Block) error) error {

@@ -109,9 +109,9 @@ func variable(environ []string, name string) string {
 func (a *app) logger(c *serveConfig) *slog.Logger {
 	var level slog.Level
 	// The words of the setting are all known to slog.
-	_ = level.UnmarshalText([]byte(c.logLevel.value))
+	_ = level.UnmarshalText([]byte(c.logLevel.Value))
 	options := &slog.HandlerOptions{Level: level}
-	if c.log.value == "json" {
+	if c.log.Value == "json" {
 		return slog.New(slog.NewJSONHandler(a.env.Stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(a.env.Stderr, options))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"seen/internal/cli/flagvalue"
 	"seen/internal/server"
 )
 
@@ -21,8 +22,8 @@ type serveSettings struct {
 	http       addressSetting
 	httpHosts  namesSetting
 	httpDebug  boolSetting
-	layout     choiceValue
-	fsync      choiceValue
+	layout     flagvalue.Choice
+	fsync      flagvalue.Choice
 	maxMemory  limitSetting
 	checkpoint checkpointSetting
 	scrub      timeoutSetting
@@ -41,10 +42,10 @@ type serveSettings struct {
 	timeout     timeoutSetting
 	maxCommand  sizeSetting
 	maxOutput   sizeSetting
-	drain       durationValue
+	drain       flagvalue.Duration
 
-	log      choiceValue
-	logLevel choiceValue
+	log      flagvalue.Choice
+	logLevel flagvalue.Choice
 
 	filters []*filterSetting
 }
@@ -59,11 +60,11 @@ type filterSetting struct {
 // environment, file and documentation come.
 func newServeSettings() (*serveSettings, settings) {
 	s := &serveSettings{
-		layout:     choiceValue{choices: []string{"seen", "redisbloom"}},
-		fsync:      choiceValue{choices: []string{"always", "everysec", "no"}},
+		layout:     flagvalue.OneOf("", "seen", "redisbloom"),
+		fsync:      flagvalue.OneOf("", "always", "everysec", "no"),
 		maxClients: numberSetting{least: 1, most: 1_000_000}, httpClients: numberSetting{least: 1, most: 1_000_000}, eachClient: numberSetting{most: 1_000_000},
-		log:      choiceValue{choices: []string{"text", "json"}},
-		logLevel: choiceValue{choices: []string{"debug", "info", "warn", "error"}},
+		log:      flagvalue.OneOf("", "text", "json"),
+		logLevel: flagvalue.OneOf("", "debug", "info", "warn", "error"),
 	}
 	all := settings{
 		{name: "data", value: &s.data, preset: "./seen-data", usage: "keep the filters in `DIR`, made if it is not there"},

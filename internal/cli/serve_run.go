@@ -174,8 +174,8 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 
 // storeOptions returns how the data is kept.
 func (r *serving) storeOptions() store.Options {
-	fsync, _ := store.ParseFsync(r.fsync.value)    // the setting takes only words of the store
-	layout, _ := store.ParseLayout(r.layout.value) // as above
+	fsync, _ := store.ParseFsync(r.fsync.Value)    // the setting takes only words of the store
+	layout, _ := store.ParseLayout(r.layout.Value) // as above
 	return store.Options{
 		Fsync: fsync, Layout: layout, MaxMemory: r.maxMemory.bytes(),
 		CheckpointBytes: r.checkpoint.bytes, CheckpointEvery: r.checkpoint.every, ScrubEvery: time.Duration(r.scrub),

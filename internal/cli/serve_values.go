@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"seen/internal/cli/flagvalue"
 	"seen/internal/figure"
 	"seen/internal/pages"
 )
@@ -62,7 +63,7 @@ const off = "off"
 // limitSetting is an amount of memory, auto, or off: no limit.
 type limitSetting struct {
 	auto bool
-	size sizeValue // 0: no limit
+	size flagvalue.Size // 0: no limit
 }
 
 // auto as a limit is a share of what the process may have.
@@ -109,7 +110,7 @@ func (v *limitSetting) bytes() uint64 {
 type sizeSetting uint64
 
 func (v *sizeSetting) Set(s string) error {
-	var size sizeValue
+	var size flagvalue.Size
 	if err := size.Set(s); err != nil {
 		return err
 	}
@@ -143,13 +144,13 @@ func (v *timeoutSetting) Set(s string) error {
 		*v = 0
 		return nil
 	}
-	return (*durationValue)(v).Set(s)
+	return (*flagvalue.Duration)(v).Set(s)
 }
 func (v *timeoutSetting) String() string {
 	if *v == 0 {
 		return off
 	}
-	return formatDuration(time.Duration(*v))
+	return flagvalue.FormatDuration(time.Duration(*v))
 }
 func (v *timeoutSetting) Type() string { return "SPAN" }
 
@@ -163,8 +164,8 @@ type checkpointSetting struct {
 func (v *checkpointSetting) Set(s string) error {
 	var next checkpointSetting
 	for part := range strings.SplitSeq(s, ",") {
-		var size sizeValue
-		if d, err := parseDuration(part); err == nil && next.every == 0 {
+		var size flagvalue.Size
+		if d, err := flagvalue.ParseDuration(part); err == nil && next.every == 0 {
 			next.every = d
 		} else if err := size.Set(part); err == nil && size > 0 && next.bytes == 0 {
 			next.bytes = uint64(size)
@@ -181,7 +182,7 @@ func (v *checkpointSetting) String() string {
 		parts = append(parts, formatSize(v.bytes))
 	}
 	if v.every > 0 {
-		parts = append(parts, formatDuration(v.every))
+		parts = append(parts, flagvalue.FormatDuration(v.every))
 	}
 	return strings.Join(parts, ",")
 }

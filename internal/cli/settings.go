@@ -13,6 +13,8 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"seen/internal/cli/flagvalue"
 )
 
 // setting is one setting of a long-running command, written down once: its flag
@@ -90,8 +92,8 @@ func (all settings) register(cmd *cobra.Command) {
 
 // completion tells shells what may follow the flag, by what its value is called.
 func (s *setting) completion() cobra.CompletionFunc {
-	if c, ok := s.value.(*choiceValue); ok {
-		return cobra.FixedCompletions(c.choices, cobra.ShellCompDirectiveNoFileComp)
+	if c, ok := s.value.(*flagvalue.Choice); ok {
+		return cobra.FixedCompletions(c.Words(), cobra.ShellCompDirectiveNoFileComp)
 	}
 	switch name, _ := pflag.UnquoteUsage(&pflag.Flag{Value: s.value, Usage: s.usage}); name {
 	case "FILE", "SOCKET":

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
+	"seen/internal/cli/flagvalue"
 	"seen/internal/planner"
 	"seen/internal/stream"
 	"seen/internal/vfs"
@@ -25,26 +26,26 @@ type uniqFlags struct {
 	records  recordFlags
 	hashing  hashFlags
 	fleet    fleetFlags
-	capacity countValue
-	rate     rateValue
-	memory   sizeValue
+	capacity flagvalue.Count
+	rate     flagvalue.Rate
+	memory   flagvalue.Size
 	exact    bool
-	onFull   choiceValue
+	onFull   flagvalue.Choice
 
 	repeated bool
 	nth      int
 	mark     bool
 	buffered bool
 
-	window    spanValue
+	window    flagvalue.Span
 	noRefresh bool
 	timeKey   string
 
 	state      string
-	checkpoint durationValue
+	checkpoint flagvalue.Duration
 	output     string
-	undecided  choiceValue
-	stats      choiceValue
+	undecided  flagvalue.Choice
+	stats      flagvalue.Choice
 }
 
 // What is assumed where the user says nothing.
@@ -88,7 +89,7 @@ unless --secret is given.`,
 	u.memory = defaultMemory
 	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the largest size that it may begin with")
 	f.BoolVar(&u.exact, "exact", false, "never a filter, whatever the memory (64-bit fingerprints)")
-	u.onFull = choiceValue{"grow", []string{"grow", "stop", "warn", "rotate"}}
+	u.onFull = flagvalue.OneOf("grow", "grow", "stop", "warn", "rotate")
 	f.Var(&u.onFull, "on-full", "when the filter is full: grow it, stop (exit code 3), go on with a warning, or forget the oldest")
 	f.BoolVarP(&u.repeated, "repeated", "d", false, "print every occurrence after the first instead")
 	f.IntVar(&u.nth, "nth", 1, "print only the `N`th occurrence; 2: each repeated line once")
@@ -98,13 +99,13 @@ unless --secret is given.`,
 	f.BoolVar(&u.noRefresh, "no-refresh", false, "with --window: count from the first sight, not from the last")
 	f.StringVar(&u.timeKey, "time-key", "", "with --window: take the time from the line, `SPEC` as for -k")
 	f.StringVarP(&u.state, "state", "s", "", "remember across runs in `FILE`")
-	u.checkpoint = durationValue(30 * time.Second)
+	u.checkpoint = flagvalue.Duration(30 * time.Second)
 	f.Var(&u.checkpoint, "checkpoint", "with --state: save it this often")
 	f.StringVarP(&u.output, "output", "o", "", "write to `FILE`, which is replaced as a whole at the end")
-	u.stats = choiceValue{"", []string{"text", "json"}}
+	u.stats = flagvalue.OneOf("", "text", "json")
 	f.Var(&u.stats, "stats", "report lines, kept, dropped, expected wrong drops, memory and speed at the end")
 	f.Lookup("stats").NoOptDefVal = "text"
-	u.undecided = choiceValue{"stop", []string{"stop", "keep"}}
+	u.undecided = flagvalue.OneOf("stop", "stop", "keep")
 	f.Var(&u.undecided, "undecided", "with --redis and --server: lines for which no answer came are printed as new; then stop, or keep going")
 	u.records.register(cmd)
 	u.hashing.registerPrivate(cmd)
@@ -129,13 +130,13 @@ func (u *uniqFlags) check(cmd *cobra.Command) error {
 		return usagef("--repeated, --nth and --mark exclude each other")
 	case u.nth < 1 || u.nth > maxNth:
 		return usagef("--nth %d is outside 1 to %d", u.nth, maxNth)
-	case u.exact && (set("capacity") || set("error-rate") || set("memory") || set("on-full") || u.window.isSet()):
+	case u.exact && (set("capacity") || set("error-rate") || set("memory") || set("on-full") || u.window.IsSet()):
 		return usagef("--exact does not go with -n, -p, -m, --on-full or --window")
-	case u.window.isSet() && (set("memory") || set("on-full")):
+	case u.window.IsSet() && (set("memory") || set("on-full")):
 		return usagef("--window forgets by itself; it does not go with -m or --on-full")
-	case !u.window.isSet() && (u.noRefresh || u.timeKey != ""):
+	case !u.window.IsSet() && (u.noRefresh || u.timeKey != ""):
 		return usagef("--no-refresh and --time-key need --window")
-	case u.window.lines != 0 && u.timeKey != "":
+	case u.window.Lines != 0 && u.timeKey != "":
 		return usagef("--time-key needs a --window of time, such as 7d")
 	case u.state != "" && sameFile(u.state, u.output):
 		return usagef("--state and -o are both %s", u.output)
@@ -202,7 +203,7 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 		return err
 	}
 	u.config.Hash = u.set.Hash()
-	u.occur = occurrences{set: u.set, times: u.timeKey != "", canFill: u.onFull.value == "stop"}
+	u.occur = occurrences{set: u.set, times: u.timeKey != "", canFill: u.onFull.Value == "stop"}
 
 	u.sink = a.env.Stdout
 	if u.output != "" {
@@ -260,15 +261,15 @@ func (u *uniqRun) newSet(hash bloom.Hash) (bloom.Set, error) {
 		return nil, usagef("-n 0: a filter needs room for at least one line")
 	case u.exact:
 		return bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: hash})
-	case u.window.isSet():
+	case u.window.IsSet():
 		if capacity == 0 {
 			capacity = defaultCapacity
-			if u.window.lines != 0 {
-				capacity = min(capacity, u.window.lines)
+			if u.window.Lines != 0 {
+				capacity = min(capacity, u.window.Lines)
 			}
 		}
 		return bloom.NewWindow(bloom.WindowConfig{
-			Span: u.window.time, SpanKeys: u.window.lines, Capacity: capacity, ErrorRate: rate,
+			Span: u.window.Time, SpanKeys: u.window.Lines, Capacity: capacity, ErrorRate: rate,
 			NoRefresh: u.noRefresh, NoClock: u.timeKey != "", Hash: hash,
 		})
 	}
@@ -406,7 +407,7 @@ func (u *uniqRun) end(err error) error {
 	if errors.Is(err, bloom.ErrFull) {
 		st := u.set.Stats()
 		why := "; --on-full grow goes on"
-		if u.onFull.value != "stop" {
+		if u.onFull.Value != "stop" {
 			why = fmt.Sprintf(" (%v)", err)
 		}
 		err = &exitError{ExitLimit, fmt.Errorf("stopped: the filter is full, with %s lines in %s%s",

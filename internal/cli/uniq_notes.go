@@ -33,7 +33,7 @@ func (u *uniqRun) note() {
 		u.noteAdaptive(set)
 	case *bloom.Scalable:
 		c := set.Config()
-		if u.onFull.value == "grow" && !u.notes.grows && set.Added() > c.Capacity {
+		if u.onFull.Value == "grow" && !u.notes.grows && set.Added() > c.Capacity {
 			u.notes.grows = true
 			u.app.say(u.cmd, "note: the filter has taken the %s distinct lines that it was made for, and %s",
 				humanize.Comma(int64(c.Capacity)), growing(c.Capacity, c.ErrorRate, c.Growth))
@@ -47,7 +47,7 @@ func (u *uniqRun) note() {
 func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	n := set.Added()
 	lines := humanize.Comma(int64(n))
-	grows := u.onFull.value == "grow"
+	grows := u.onFull.Value == "grow"
 	switch {
 	case set.Switched() && !u.notes.switched:
 		u.notes.switched, u.notes.grows = true, true
@@ -56,7 +56,7 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 		switch {
 		case grows:
 			what = fmt.Sprintf("with probability %.2g at most, and %s", rate, growing(n, rate, bloom.DefaultGrowth))
-		case u.onFull.value == "stop":
+		case u.onFull.Value == "stop":
 			what = fmt.Sprintf("with probability %.2g at most, within -m", rate)
 		}
 		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines; from now on a filter drops a line wrongly %s", &u.memory, lines, what)
@@ -73,7 +73,7 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 
 // noteFull warns when a filter of the given capacity that does not grow is past it.
 func (u *uniqRun) noteFull(capacity, added uint64) {
-	if u.notes.full || u.onFull.value != "warn" || capacity == 0 || added <= capacity {
+	if u.notes.full || u.onFull.Value != "warn" || capacity == 0 || added <= capacity {
 		return
 	}
 	u.notes.full = true

@@ -6,6 +6,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"seen/bloom"
+	"seen/internal/cli/flagvalue"
 	"seen/sizing"
 )
 
@@ -14,16 +15,16 @@ import (
 func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (bloom.Set, error) {
 	changed := u.cmd.Flags().Changed
 	memory := uint64(u.memory)
-	if !changed("capacity") && !changed("error-rate") && u.onFull.value != "rotate" {
+	if !changed("capacity") && !changed("error-rate") && u.onFull.Value != "rotate" {
 		return bloom.NewAdaptive(bloom.AdaptiveConfig{ErrorRate: rate, MaxBytes: memory, Hash: hash})
 	}
 	first := arrays{of: 1, parts: 1}
-	if u.onFull.value == "rotate" {
+	if u.onFull.Value == "rotate" {
 		first = arrays{of: 8, parts: 7}
 	}
 	var err error
 	switch {
-	case capacity == 0 && (changed("memory") || u.onFull.value != "grow"):
+	case capacity == 0 && (changed("memory") || u.onFull.Value != "grow"):
 		capacity, err = first.capacityWithin(memory, rate)
 	case capacity == 0:
 		capacity = defaultCapacity
@@ -33,7 +34,7 @@ func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (blo
 	if err != nil {
 		return nil, err
 	}
-	if u.onFull.value == "rotate" {
+	if u.onFull.Value == "rotate" {
 		return bloom.NewWindow(bloom.WindowConfig{SpanKeys: capacity, CountNew: true, Generations: int(first.of), ErrorRate: rate, Hash: hash})
 	}
 	return bloom.NewScalable(bloom.ScalableConfig{Capacity: capacity, ErrorRate: rate, Hash: hash})
@@ -60,8 +61,8 @@ func (a arrays) capacityWithin(memory uint64, rate float64) (uint64, error) {
 // limits are those of this run.
 func (u *uniqRun) limit() error {
 	var most uint64
-	overfill := u.onFull.value == "warn"
-	if u.onFull.value == "stop" || overfill {
+	overfill := u.onFull.Value == "warn"
+	if u.onFull.Value == "stop" || overfill {
 		most = uint64(u.memory)
 	}
 	switch set := u.set.(type) {
@@ -78,8 +79,8 @@ func (u *uniqRun) limit() error {
 		set.SetLimit(most, overfill)
 		u.notes.grows = set.Added() > set.Config().Capacity // it was said when it began
 	default:
-		if u.cmd.Flags().Changed("on-full") && u.onFull.value != "rotate" {
-			return fmt.Errorf("--on-full %s is not for a %s filter", u.onFull.value, describeSet(u.set))
+		if u.cmd.Flags().Changed("on-full") && u.onFull.Value != "rotate" {
+			return fmt.Errorf("--on-full %s is not for a %s filter", u.onFull.Value, describeSet(u.set))
 		}
 	}
 	return nil
@@ -129,14 +130,14 @@ func (u *uniqRun) checkState() error {
 		return differ("hash", bloom.Hash{Seed: u.hashing.seed}, u.set.Hash())
 	case u.hashing.secret != "" && u.set.Hash().Algorithm != bloom.SipHash:
 		return differ("hash", "a secret", u.set.Hash())
-	case u.window.isSet() && (!isWindow || w.Config().Span != u.window.time || w.Config().SpanKeys != u.window.lines):
+	case u.window.IsSet() && (!isWindow || w.Config().Span != u.window.Time || w.Config().SpanKeys != u.window.Lines):
 		return differ("type", "window "+u.window.String(), describeSet(u.set))
 	case isWindow && w.Config().NoClock != (u.timeKey != ""):
 		return differ("time", map[bool]string{true: "--time-key", false: "the clock"}[u.timeKey != ""],
 			map[bool]string{true: "--time-key", false: "the clock"}[w.Config().NoClock])
 	case isWindow && changed("no-refresh") && w.Config().NoRefresh != u.noRefresh:
 		return differ("--no-refresh", u.noRefresh, w.Config().NoRefresh)
-	case u.onFull.value == "rotate" && !(isWindow && w.Config().CountNew):
+	case u.onFull.Value == "rotate" && !(isWindow && w.Config().CountNew):
 		return differ("type", "--on-full rotate", describeSet(u.set))
 	case u.exact && !st.Exact:
 		return differ("type", "--exact", describeSet(u.set))
@@ -187,7 +188,7 @@ func describeCapacity(s bloom.Set) string {
 
 func describeSet(s bloom.Set) string {
 	if w, ok := s.(*bloom.Window); ok {
-		return fmt.Sprintf("window %v", &spanValue{w.Config().Span, w.Config().SpanKeys})
+		return fmt.Sprintf("window %v", &flagvalue.Span{Time: w.Config().Span, Lines: w.Config().SpanKeys})
 	}
 	return s.Stats().Type
 }

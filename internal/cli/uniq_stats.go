@@ -41,7 +41,7 @@ type uniqReport struct {
 
 // report prints the statistics, if they were asked for.
 func (u *uniqRun) report() error {
-	if u.stats.value == "" {
+	if u.stats.Value == "" {
 		return nil
 	}
 	c := u.config.Counters
@@ -64,7 +64,7 @@ func (u *uniqRun) report() error {
 		r.ExpectedWrong = st.ExpectedCollisions
 	}
 	r.WrongBound = poissonBound(r.ExpectedWrong)
-	if u.stats.value == "json" {
+	if u.stats.Value == "json" {
 		b, err := json.Marshal(r)
 		if err != nil {
 			return err
