@@ -185,7 +185,7 @@ func (a *Adaptive) makeFilter() bool {
 		a.err = err
 		return false
 	}
-	first := &f.newest().Blocked
+	first := &f.newest().Filter
 	for hs := range a.set.batches(true) {
 		first.AddHashes(nil, hs)
 	}

@@ -37,7 +37,7 @@ func BenchmarkAddHashes(b *testing.B) {
 		name string
 		new  func() bloom.Set
 	}{
-		{"sized", func() bloom.Set { return must(bloom.NewBlocked(bloom.Config{Capacity: 5_000_000, ErrorRate: p})) }},
+		{"sized", func() bloom.Set { return must(bloom.New(bloom.Config{Capacity: 5_000_000, ErrorRate: p})) }},
 		{"exact", func() bloom.Set { return must(bloom.NewAdaptive(bloom.AdaptiveConfig{})) }},
 		{"switching", func() bloom.Set {
 			return must(bloom.NewAdaptive(bloom.AdaptiveConfig{MaxBytes: 32 << 20, ErrorRate: p}))

@@ -59,7 +59,7 @@ const cascadeGrowth = 2
 type Cascade struct {
 	keyed
 	config CascadeConfig
-	levels []*Filter // not bound
+	levels []*Classic // not bound
 	added  uint64
 }
 
@@ -80,7 +80,7 @@ func NewCascade(c CascadeConfig) (*Cascade, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.levels = append(f.levels, &Filter{a})
+		f.levels = append(f.levels, &Classic{a})
 	}
 	f.bind(c.Hash, c.Hash.KeyID(), f)
 	return f, nil
@@ -162,7 +162,7 @@ func (f *Cascade) HasHashes(found []bool, hs []uint64) int { return hasEach(f, f
 // Added returns the number of calls of Add that returned true.
 func (f *Cascade) Added() uint64 { return f.added }
 
-// Union adds every key of g to f, as [Filter.Union] does.
+// Union adds every key of g to f, as [Classic.Union] does.
 func (f *Cascade) Union(g *Cascade) error {
 	if err := f.checkHash(&g.lookup); err != nil {
 		return err
@@ -217,7 +217,7 @@ func (f *Cascade) Equal(g *Cascade) bool {
 func (f *Cascade) Clone() *Cascade {
 	c := &Cascade{config: f.config, added: f.added}
 	for _, l := range f.levels {
-		c.levels = append(c.levels, &Filter{l.clone()})
+		c.levels = append(c.levels, &Classic{l.clone()})
 	}
 	c.bind(f.hash, f.keyID, c)
 	c.tag = f.tag
@@ -280,7 +280,7 @@ func (l *loader) cascade() (View, error) {
 		if n := f.capacityOf(i); a.capacity != n {
 			return nil, l.bad("part %d is for %d keys instead of %d", i, a.capacity, n)
 		}
-		f.levels = append(f.levels, &Filter{a})
+		f.levels = append(f.levels, &Classic{a})
 	}
 	f.bind(l.hash, l.keyID, f)
 	return f, nil

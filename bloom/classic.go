@@ -8,33 +8,33 @@ import (
 	"seen/sizing"
 )
 
-// Filter is the classic Bloom filter: k probes anywhere in an array of m bits.
+// Classic is the classic Bloom filter: k probes anywhere in an array of m bits.
 // It needs the least memory of the filters that can be added to and merged, and
-// costs up to k cache misses per key; [Blocked] costs at most three and is the
+// costs up to k cache misses per key; [Filter] costs at most three and is the
 // better choice nearly always.
 //
-// The zero value is not usable; make one with [New] or read one. Any number of
+// The zero value is not usable; make one with [NewClassic] or read one. Any number of
 // goroutines may ask at the same time, as long as none adds; see [Shared] for
-// adding concurrently. A Filter must not be copied.
-type Filter struct{ array }
+// adding concurrently. A Classic must not be copied.
+type Classic struct{ array }
 
-// New returns an empty classic filter.
-func New(c Config) (*Filter, error) {
+// NewClassic returns an empty classic filter.
+func NewClassic(c Config) (*Classic, error) {
 	a, err := newArray(c, sizing.Classic)
 	if err != nil {
 		return nil, err
 	}
-	return asFilter(a, c.Hash, c.Hash.KeyID()), nil
+	return asClassic(a, c.Hash, c.Hash.KeyID()), nil
 }
 
-func asFilter(a array, h Hash, keyID uint64) *Filter {
-	f := &Filter{a}
+func asClassic(a array, h Hash, keyID uint64) *Classic {
+	f := &Classic{a}
 	f.bind(h, keyID, f)
 	return f
 }
 
 // AddHash is Add for a key whose hash is h.
-func (f *Filter) AddHash(h uint64) bool {
+func (f *Classic) AddHash(h uint64) bool {
 	zero := uint64(0)
 	x := h
 	for range f.params.K {
@@ -51,7 +51,7 @@ func (f *Filter) AddHash(h uint64) bool {
 }
 
 // HasHash is Has for a key whose hash is h.
-func (f *Filter) HasHash(h uint64) bool {
+func (f *Classic) HasHash(h uint64) bool {
 	x := h
 	for range f.params.K {
 		i := position(x, f.params.M)
@@ -66,52 +66,52 @@ func (f *Filter) HasHash(h uint64) bool {
 }
 
 // AddHashes is AddKeys for hashes.
-func (f *Filter) AddHashes(added []bool, hs []uint64) int { return addEach(f, added, hs) }
+func (f *Classic) AddHashes(added []bool, hs []uint64) int { return addEach(f, added, hs) }
 
 // HasHashes is HasKeys for hashes.
-func (f *Filter) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
+func (f *Classic) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
 
 // Union adds every key of g to f, by ORing the bits: afterwards f is the filter
 // that would have come from adding both filters' keys, and its error rate that of
 // their union's cardinality. It fails with [ErrIncompatible] and leaves f as it
 // is if parameters or hashes differ. Added becomes an estimate.
-func (f *Filter) Union(g *Filter) error { return f.union(&g.array) }
+func (f *Classic) Union(g *Classic) error { return f.union(&g.array) }
 
 // LossyAnd keeps in f the bits that g has too. Keys that were added to both stay;
 // but the result is not the filter of the intersection: it says yes to more keys
 // than such a filter would, at worst to all that both said yes to by error.
-func (f *Filter) LossyAnd(g *Filter) error { return f.lossyAnd(&g.array) }
+func (f *Classic) LossyAnd(g *Classic) error { return f.lossyAnd(&g.array) }
 
 // Equal reports whether f and g have the same parameters, hash and bits.
-func (f *Filter) Equal(g *Filter) bool { return f.equal(&g.array) }
+func (f *Classic) Equal(g *Classic) bool { return f.equal(&g.array) }
 
 // Clone returns a copy that shares nothing with f.
-func (f *Filter) Clone() *Filter { return asFilter(f.clone(), f.hash, f.keyID) }
+func (f *Classic) Clone() *Classic { return asClassic(f.clone(), f.hash, f.keyID) }
 
 // Stats describes the filter; it reads the whole array.
-func (f *Filter) Stats() Stats { return f.stats("classic") }
+func (f *Classic) Stats() Stats { return f.stats("classic") }
 
-func (f *Filter) encode() (*frame.Header, [][]byte, error) {
+func (f *Classic) encode() (*frame.Header, [][]byte, error) {
 	return f.encodeArray(frame.TypeFilter, frame.KindClassic)
 }
 
 // AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Filter) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
+func (f *Classic) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
 
 // MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Filter) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
+func (f *Classic) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
 
 // UnmarshalBinary replaces f by the classic filter that b holds, or leaves f as
 // it is and returns an error. See [Decode] about secrets.
-func (f *Filter) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
+func (f *Classic) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Filter) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
+func (f *Classic) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
 // ReadFrom replaces f by the classic filter that r holds, to r's end.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
+func (f *Classic) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Filter) replace(g *Filter) {
+func (f *Classic) replace(g *Classic) {
 	f.array = g.array
 	f.bind(g.hash, g.keyID, f)
 }

@@ -167,9 +167,9 @@ func FromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part i
 func (l *loader) load() (View, error) {
 	switch l.h.Type {
 	case frame.TypeFilter:
-		return loadArray(l, sizing.Classic, asFilter)
+		return loadArray(l, sizing.Classic, asClassic)
 	case frame.TypeBlocked:
-		return loadArray(l, sizing.Blocked, asBlocked)
+		return loadArray(l, sizing.Blocked, asFilter)
 	case frame.TypePartitioned:
 		return loadArray(l, sizing.Partitioned, asPartitioned)
 	case frame.TypeCounting:

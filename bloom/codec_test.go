@@ -18,13 +18,13 @@ import (
 // Each type reads its own encoding only, and says what it was given.
 func TestUnmarshalForeignType(t *testing.T) {
 	config := bloom.Config{Capacity: 100, ErrorRate: 0.1}
-	classic, blocked := must(bloom.New(config)), must(bloom.NewBlocked(config))
+	classic, blocked := must(bloom.NewClassic(config)), must(bloom.New(config))
 	b := must(blocked.MarshalBinary())
 	for name, err := range map[string]error{
 		"UnmarshalBinary": classic.UnmarshalBinary(b),
 		"ReadFrom":        second(classic.ReadFrom(bytes.NewReader(b))),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "hold a *bloom.Blocked, not a *bloom.Filter; use Decode or Read") {
+		if err == nil || !strings.Contains(err.Error(), "hold a *bloom.Filter, not a *bloom.Classic; use Decode or Read") {
 			t.Errorf("%s of a blocked filter into a classic one: %v", name, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestSecrets(t *testing.T) {
 	secret, other := [16]byte{1, 2, 3}, [16]byte{9}
 	hash := bloom.SecretHash(secret)
 	config := bloom.Config{Capacity: 100, ErrorRate: 1e-6, Hash: hash}
-	f := must(bloom.NewBlocked(config))
+	f := must(bloom.New(config))
 	f.AddString("key")
 	b := must(f.MarshalBinary())
 	if bytes.Contains(b, secret[:3]) {
@@ -68,7 +68,7 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := v.(*bloom.Blocked); !g.Equal(f) || !g.HasString("key") || g.HasString("another") || g.Hash() != hash {
+	if g := v.(*bloom.Filter); !g.Equal(f) || !g.HasString("key") || g.HasString("another") || g.Hash() != hash {
 		t.Error("with its secret the filter is read as another")
 	}
 
@@ -90,7 +90,7 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := v.(*bloom.Blocked)
+	g := v.(*bloom.Filter)
 	if !g.HasHash(hash.SumString("key")) || g.Stats() != f.Stats() || g.HasString("key") {
 		t.Error("a filter read for inspection answers otherwise")
 	}
@@ -100,12 +100,12 @@ func TestSecrets(t *testing.T) {
 	if !bytes.Equal(must(g.MarshalBinary()), b) {
 		t.Error("a filter read for inspection is not written as it was")
 	}
-	if err := must(bloom.NewBlocked(config)).UnmarshalBinary(b); err != nil {
+	if err := must(bloom.New(config)).UnmarshalBinary(b); err != nil {
 		t.Errorf("UnmarshalBinary into a filter with the secret: %v", err)
 	}
 	config.Hash = bloom.Hash{}
 	var wrong *bloom.SecretError
-	if err := must(bloom.NewBlocked(config)).UnmarshalBinary(b); !errors.As(err, &wrong) {
+	if err := must(bloom.New(config)).UnmarshalBinary(b); !errors.As(err, &wrong) {
 		t.Errorf("UnmarshalBinary into a filter without a secret: %v", err)
 	}
 }
@@ -116,7 +116,7 @@ func TestBitsBeyondTheLast(t *testing.T) {
 		f    bloom.View
 		want string
 	}{
-		{must(bloom.New(bloom.Config{Params: sizing.Params{M: 100, K: 3}})), "bits set beyond its last, number 99"},
+		{must(bloom.NewClassic(bloom.Config{Params: sizing.Params{M: 100, K: 3}})), "bits set beyond its last, number 99"},
 		{must(bloom.NewPartitioned(bloom.Config{Params: sizing.Params{M: 99, K: 3}})), "beyond its last, number 98"},
 		{must(bloom.NewCounting(bloom.Config{Params: sizing.Params{M: 17, K: 3, CounterBits: 4}})), "beyond its last, number 67"},
 		{must(bloom.NewCascade(bloom.CascadeConfig{Capacity: 1, ErrorRate: 0.3})), "part 0 has bits set beyond its last"},
@@ -141,7 +141,7 @@ func TestImpossibleHeaders(t *testing.T) {
 	byTime := must(bloom.NewWindow(bloom.WindowConfig{Span: time.Hour, Capacity: 20, ErrorRate: 0.1, Clock: newClock().now}))
 	byKeys := must(bloom.NewWindow(bloom.WindowConfig{SpanKeys: 20, Generations: 3, ErrorRate: 0.1}))
 	cascade := must(bloom.NewCascade(bloom.CascadeConfig{Capacity: 20, ErrorRate: 0.1}))
-	classic := must(bloom.New(bloom.Config{Capacity: 20, ErrorRate: 0.1}))
+	classic := must(bloom.NewClassic(bloom.Config{Capacity: 20, ErrorRate: 0.1}))
 	for _, s := range []bloom.Set{scalable, byTime, byKeys, cascade} {
 		s.AddHashes(nil, filtertest.RandomHashes(1, 50))
 	}
@@ -207,8 +207,8 @@ func TestImpossibleHeaders(t *testing.T) {
 func TestAccessesAreAnnounced(t *testing.T) {
 	config := bloom.Config{Capacity: 1000, ErrorRate: 1e-5}
 	views := []bloom.Set{
+		must(bloom.NewClassic(config)),
 		must(bloom.New(config)),
-		must(bloom.NewBlocked(config)),
 		must(bloom.NewPartitioned(config)),
 		must(bloom.NewCounting(config)),
 		must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 100, ErrorRate: 1e-5})),

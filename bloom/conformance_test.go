@@ -17,12 +17,12 @@ func must[F any](f F, err error) F {
 
 func TestFilter(t *testing.T) {
 	for _, p := range []float64{0.1, 0.01, 1e-3} {
-		filtertest.Run(t, filtertest.Suite[*bloom.Filter]{
-			New: func(testing.TB) *bloom.Filter {
-				return must(bloom.New(bloom.Config{Capacity: 5000, ErrorRate: p}))
+		filtertest.Run(t, filtertest.Suite[*bloom.Classic]{
+			New: func(testing.TB) *bloom.Classic {
+				return must(bloom.NewClassic(bloom.Config{Capacity: 5000, ErrorRate: p}))
 			},
-			Unlike: func(testing.TB) *bloom.Filter {
-				return must(bloom.New(bloom.Config{Capacity: 5000, ErrorRate: p, Hash: bloom.Hash{Seed: 1}}))
+			Unlike: func(testing.TB) *bloom.Classic {
+				return must(bloom.NewClassic(bloom.Config{Capacity: 5000, ErrorRate: p, Hash: bloom.Hash{Seed: 1}}))
 			},
 			Capacity: 5000, ErrorRate: p,
 		})
@@ -32,12 +32,12 @@ func TestFilter(t *testing.T) {
 func TestBlocked(t *testing.T) {
 	// One rate for each number of lines, and for few and all lanes.
 	for _, p := range []float64{0.1, 0.01, 1e-4, 1e-5} {
-		filtertest.Run(t, filtertest.Suite[*bloom.Blocked]{
-			New: func(testing.TB) *bloom.Blocked {
-				return must(bloom.NewBlocked(bloom.Config{Capacity: 5000, ErrorRate: p}))
+		filtertest.Run(t, filtertest.Suite[*bloom.Filter]{
+			New: func(testing.TB) *bloom.Filter {
+				return must(bloom.New(bloom.Config{Capacity: 5000, ErrorRate: p}))
 			},
-			Unlike: func(testing.TB) *bloom.Blocked {
-				return must(bloom.NewBlocked(bloom.Config{Capacity: 9000, ErrorRate: p}))
+			Unlike: func(testing.TB) *bloom.Filter {
+				return must(bloom.New(bloom.Config{Capacity: 9000, ErrorRate: p}))
 			},
 			Capacity: 5000, ErrorRate: p,
 		})

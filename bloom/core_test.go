@@ -28,15 +28,15 @@ type flatCase[F flat[F]] struct {
 }
 
 var (
-	classicCase     = flatCase[*bloom.Filter]{bloom.New, sizing.Classic, sizing.Params{M: 10_007, K: 3}}
-	blockedCase     = flatCase[*bloom.Blocked]{bloom.NewBlocked, sizing.Blocked, sizing.Params{M: 2 * 17 * 512, K: 6, Lines: 2, Lanes: 3}}
+	classicCase     = flatCase[*bloom.Classic]{bloom.NewClassic, sizing.Classic, sizing.Params{M: 10_007, K: 3}}
+	blockedCase     = flatCase[*bloom.Filter]{bloom.New, sizing.Blocked, sizing.Params{M: 2 * 17 * 512, K: 6, Lines: 2, Lanes: 3}}
 	partitionedCase = flatCase[*bloom.Partitioned]{bloom.NewPartitioned, sizing.Partitioned, sizing.Params{M: 3 * 3001, K: 3}}
 	countingCase    = flatCase[*bloom.Counting]{bloom.NewCounting, sizing.Counting, sizing.Params{M: 10_007, K: 3, CounterBits: 8}}
 )
 
 func TestLossyAnd(t *testing.T) {
-	t.Run("Filter", classicCase.lossyAnd)
-	t.Run("Blocked", blockedCase.lossyAnd)
+	t.Run("Classic", classicCase.lossyAnd)
+	t.Run("Filter", blockedCase.lossyAnd)
 	t.Run("Partitioned", partitionedCase.lossyAnd)
 	t.Run("Counting", countingCase.lossyAnd)
 }
@@ -79,8 +79,8 @@ func (c flatCase[F]) lossyAnd(t *testing.T) {
 }
 
 func TestExplicitParameters(t *testing.T) {
-	t.Run("Filter", classicCase.explicit)
-	t.Run("Blocked", blockedCase.explicit)
+	t.Run("Classic", classicCase.explicit)
+	t.Run("Filter", blockedCase.explicit)
 	t.Run("Partitioned", partitionedCase.explicit)
 	t.Run("Counting", countingCase.explicit)
 }
@@ -149,13 +149,13 @@ func TestConfigErrors(t *testing.T) {
 		{config{Params: sizing.Params{M: 100, K: 3}, ErrorRate: 1}, "error rate 1 is outside [0, 1)"},
 		{config{Params: sizing.Params{M: 100, K: 3}, ErrorRate: math.NaN()}, "error rate NaN is outside [0, 1)"},
 	} {
-		f, err := bloom.New(c.config)
+		f, err := bloom.NewClassic(c.config)
 		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("New(%+v): error %v, want one about %q", c.config, err, c.want)
+			t.Errorf("NewClassic(%+v): error %v, want one about %q", c.config, err, c.want)
 		}
 	}
-	if _, err := bloom.NewBlocked(config{Params: sizing.Params{M: 1000, K: 2, Lines: 1, Lanes: 2}}); err == nil || !strings.Contains(err.Error(), "multiple of 512") {
-		t.Errorf("NewBlocked with half a line: %v", err)
+	if _, err := bloom.New(config{Params: sizing.Params{M: 1000, K: 2, Lines: 1, Lanes: 2}}); err == nil || !strings.Contains(err.Error(), "multiple of 512") {
+		t.Errorf("New with half a line: %v", err)
 	}
 	if _, err := bloom.NewPartitioned(config{Params: sizing.Params{M: 1000, K: 3}}); err == nil || !strings.Contains(err.Error(), "multiple of K") {
 		t.Errorf("NewPartitioned with unequal slices: %v", err)
@@ -168,7 +168,7 @@ func TestConfigErrors(t *testing.T) {
 // Set operations refuse filters that are unlike, and say in which way.
 func TestIncompatibleNamesTheDifference(t *testing.T) {
 	config := bloom.Config{Capacity: 100, ErrorRate: 0.1}
-	f := must(bloom.New(config))
+	f := must(bloom.NewClassic(config))
 	secret := func(b byte) bloom.Hash { return bloom.SecretHash([16]byte{b}) }
 	for _, c := range []struct {
 		config bloom.Config
@@ -179,12 +179,12 @@ func TestIncompatibleNamesTheDifference(t *testing.T) {
 		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Hash: bloom.Hash{Seed: 7}}, "key hashes differ: xxh3, seed 0 and xxh3, seed 7"},
 		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Hash: secret(1)}, "key hashes differ: xxh3, seed 0 and siphash with key id "},
 	} {
-		if err := f.Union(must(bloom.New(c.config))); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), c.want) {
+		if err := f.Union(must(bloom.NewClassic(c.config))); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Union: error %v, want one about %q", err, c.want)
 		}
 	}
-	lines := func(lines, lanes int) *bloom.Blocked {
-		return must(bloom.NewBlocked(bloom.Config{Params: sizing.Params{M: 512 * 6, K: lines * lanes, Lines: lines, Lanes: lanes}}))
+	lines := func(lines, lanes int) *bloom.Filter {
+		return must(bloom.New(bloom.Config{Params: sizing.Params{M: 512 * 6, K: lines * lanes, Lines: lines, Lanes: lanes}}))
 	}
 	if err := lines(2, 3).Union(lines(3, 2)); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "lines per key differ: 2 and 3") {
 		t.Errorf("Union of other layouts: %v", err)
@@ -194,9 +194,9 @@ func TestIncompatibleNamesTheDifference(t *testing.T) {
 		t.Errorf("Union of other counters: %v", err)
 	}
 	config.Hash = secret(1)
-	a := must(bloom.New(config))
+	a := must(bloom.NewClassic(config))
 	config.Hash = secret(2)
-	b := must(bloom.New(config))
+	b := must(bloom.NewClassic(config))
 	if err := a.Union(b); !errors.Is(err, bloom.ErrIncompatible) || strings.Count(err.Error(), "key id") != 2 {
 		t.Errorf("Union of filters with two secrets: %v", err)
 	}
@@ -208,7 +208,7 @@ func TestIncompatibleNamesTheDifference(t *testing.T) {
 // Answers of the wrong length are a mistake of the caller, as an index out of
 // range is.
 func TestWrongLengthPanics(t *testing.T) {
-	f := must(bloom.NewBlocked(bloom.Config{Capacity: 100, ErrorRate: 0.1}))
+	f := must(bloom.New(bloom.Config{Capacity: 100, ErrorRate: 0.1}))
 	s := must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 100, ErrorRate: 0.1}))
 	for name, call := range map[string]func(){
 		"AddHashes":    func() { f.AddHashes(make([]bool, 3), make([]uint64, 2)) },

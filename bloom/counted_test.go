@@ -29,7 +29,7 @@ func TestCounted(t *testing.T) {
 			var f bloom.Set
 			var err error
 			if c.shape == sizing.Classic {
-				f, err = bloom.New(bloom.Config{Params: p})
+				f, err = bloom.NewClassic(bloom.Config{Params: p})
 			} else {
 				f, err = bloom.NewPartitioned(bloom.Config{Params: p})
 			}
@@ -70,18 +70,18 @@ func TestCountedInLayers(t *testing.T) {
 		random := rand.New(rand.NewPCG(2, uint64(len(c.capacities))))
 		sum, squares := 0.0, 0.0
 		for range trials {
-			var filters []*bloom.Blocked
+			var filters []*bloom.Filter
 			var layers []sizing.Params
 			shares := make([]uint64, len(c.capacities))
 			came, counted := 0, uint64(0)
 			for layer, capacity := range c.capacities {
-				f, err := bloom.NewBlocked(bloom.Config{Capacity: capacity, ErrorRate: c.rate})
+				f, err := bloom.New(bloom.Config{Capacity: capacity, ErrorRate: c.rate})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for filters, layers = append(filters, f), append(layers, f.Stats().Params); shares[layer] < capacity; came++ {
 					h := random.Uint64()
-					if !slices.ContainsFunc(filters, func(f *bloom.Blocked) bool { return f.HasHash(h) }) {
+					if !slices.ContainsFunc(filters, func(f *bloom.Filter) bool { return f.HasHash(h) }) {
 						f.AddHash(h)
 						shares[layer]++
 						counted++

@@ -31,10 +31,10 @@ func asSet[F bloom.Set](f F, err error) (bloom.Set, error) { return f, err }
 
 var coveredTypes = []coveredType{
 	{"classic", func(n uint64, p float64) (bloom.Set, error) {
-		return asSet(bloom.New(bloom.Config{Capacity: n, ErrorRate: p}))
+		return asSet(bloom.NewClassic(bloom.Config{Capacity: n, ErrorRate: p}))
 	}, arrayLoads, 1},
 	{"blocked", func(n uint64, p float64) (bloom.Set, error) {
-		return asSet(bloom.NewBlocked(bloom.Config{Capacity: n, ErrorRate: p}))
+		return asSet(bloom.New(bloom.Config{Capacity: n, ErrorRate: p}))
 	}, arrayLoads, 1},
 	{"partitioned", func(n uint64, p float64) (bloom.Set, error) {
 		return asSet(bloom.NewPartitioned(bloom.Config{Capacity: n, ErrorRate: p}))

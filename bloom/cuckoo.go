@@ -14,7 +14,7 @@ import (
 // Cuckoo is a cuckoo filter (Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo
 // Filter: Practically Better Than Bloom", 2014): a table of buckets for fingerprints
 // of one byte, of which each key has a choice of two. Keys can be removed again, and
-// added several times and counted; where that is not needed, a [Blocked] errs less in
+// added several times and counted; where that is not needed, a [Filter] errs less in
 // the same memory.
 //
 // The error rate does not depend on a wish: an absent key is found with a probability

@@ -576,8 +576,8 @@ func TestCuckooSecret(t *testing.T) {
 	}
 }
 
-func newBlocked() *bloom.Blocked {
-	return must(bloom.NewBlocked(bloom.Config{Capacity: 10, ErrorRate: 0.1}))
+func newBlocked() *bloom.Filter {
+	return must(bloom.New(bloom.Config{Capacity: 10, ErrorRate: 0.1}))
 }
 
 // TestCuckooLarge: tables on pages of their own, and batches.

@@ -3,7 +3,7 @@
 // programs that embed a filter; files are package bloomfile's, formulas package
 // sizing's.
 //
-//	f, err := bloom.NewBlocked(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
+//	f, err := bloom.New(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
 //	...
 //	if f.Add(key) {
 //		// seen for the first time
@@ -11,14 +11,14 @@
 //
 // # Which filter
 //
-//   - [Blocked]: the one to use unless something below is needed. One to three
+//   - [Filter]: the one to use unless something below is needed. One to three
 //     cache misses per key.
-//   - [Filter]: the classic filter, for the least memory.
+//   - [Classic]: the classic filter, for the least memory.
 //   - [Partitioned]: the textbook's k separate slices.
 //   - [Counting]: keys can be removed.
 //   - [Cuckoo]: keys can be removed, and added several times and counted, while
 //     others ask.
-//   - [Shared]: Blocked for many goroutines that add at the same time.
+//   - [Shared]: a Filter for many goroutines that add at the same time.
 //   - [Scalable]: the number of keys is not known; it grows and keeps its rate.
 //   - [Cascade]: the textbook's answer to an unknown number of keys.
 //   - [Adaptive]: exact while it is small, a Scalable when it is not.

@@ -9,7 +9,7 @@ func TestSoakErrorRates(t *testing.T) {
 	var types []gridType
 	for _, g := range gridTypes() {
 		switch g.name {
-		case "Filter", "Blocked", "Scalable":
+		case "Classic", "Filter", "Scalable":
 			types = append(types, g)
 		}
 	}

@@ -25,11 +25,11 @@ type gridType struct {
 
 func gridTypes() []gridType {
 	return []gridType{
+		{"Classic", func(n uint64, p float64) (bloom.Set, error) {
+			return bloom.NewClassic(bloom.Config{Capacity: n, ErrorRate: p})
+		}, nil},
 		{"Filter", func(n uint64, p float64) (bloom.Set, error) {
 			return bloom.New(bloom.Config{Capacity: n, ErrorRate: p})
-		}, nil},
-		{"Blocked", func(n uint64, p float64) (bloom.Set, error) {
-			return bloom.NewBlocked(bloom.Config{Capacity: n, ErrorRate: p})
 		}, nil},
 		{"Partitioned", func(n uint64, p float64) (bloom.Set, error) {
 			return bloom.NewPartitioned(bloom.Config{Capacity: n, ErrorRate: p})

@@ -19,8 +19,8 @@ func check(err error) {
 	}
 }
 
-func ExampleBlocked() {
-	f, err := bloom.NewBlocked(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
+func ExampleFilter() {
+	f, err := bloom.New(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
 	check(err)
 	for _, word := range []string{"apple", "pear", "apple"} {
 		if f.AddString(word) {
@@ -36,8 +36,8 @@ func ExampleBlocked() {
 
 // Many keys at once are faster than one after another, since the cache misses of
 // some of them overlap.
-func ExampleBlocked_batch() {
-	f, err := bloom.NewBlocked(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
+func ExampleFilter_batch() {
+	f, err := bloom.New(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
 	check(err)
 	keys := [][]byte{[]byte("a"), []byte("b"), []byte("a")}
 	added := make([]bool, len(keys))
@@ -51,17 +51,17 @@ func ExampleBlocked_batch() {
 // The same hash asks several filters.
 func ExampleHash() {
 	var hash bloom.Hash // XXH3 with seed 0, the default
-	today, err := bloom.NewBlocked(bloom.Config{Capacity: 1000, ErrorRate: 0.01, Hash: hash})
+	today, err := bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 0.01, Hash: hash})
 	check(err)
-	ever, err := bloom.NewBlocked(bloom.Config{Capacity: 1_000_000, ErrorRate: 0.01, Hash: hash})
+	ever, err := bloom.New(bloom.Config{Capacity: 1_000_000, ErrorRate: 0.01, Hash: hash})
 	check(err)
 	h := hash.SumString("visitor 1")
 	fmt.Println(today.AddHash(h), ever.AddHash(h), ever.AddHash(h))
 	// Output: true true false
 }
 
-func ExampleFilter() {
-	f, err := bloom.New(bloom.Config{Capacity: 10_000, ErrorRate: 0.01})
+func ExampleClassic() {
+	f, err := bloom.NewClassic(bloom.Config{Capacity: 10_000, ErrorRate: 0.01})
 	check(err)
 	f.Add([]byte("key"))
 	p := f.Params()
@@ -73,11 +73,11 @@ func ExampleFilter() {
 }
 
 // Filters that were filled apart, with equal parameters, can be united.
-func ExampleFilter_Union() {
+func ExampleClassic_Union() {
 	config := bloom.Config{Params: sizing.Params{M: 4096, K: 5}, Hash: bloom.Hash{Seed: 2024}}
-	a, err := bloom.New(config)
+	a, err := bloom.NewClassic(config)
 	check(err)
-	b, err := bloom.New(config)
+	b, err := bloom.NewClassic(config)
 	check(err)
 	a.AddString("from a")
 	b.AddString("from b")
@@ -85,7 +85,7 @@ func ExampleFilter_Union() {
 	fmt.Println(a.HasString("from a"), a.HasString("from b"))
 
 	config.Hash.Seed = 7
-	c, err := bloom.New(config)
+	c, err := bloom.NewClassic(config)
 	check(err)
 	err = a.Union(c)
 	fmt.Println(errors.Is(err, bloom.ErrIncompatible))
@@ -96,8 +96,8 @@ func ExampleFilter_Union() {
 	// filters are not alike: key hashes differ: xxh3, seed 2024 and xxh3, seed 7
 }
 
-func ExampleFilter_WriteTo() {
-	f, err := bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 0.01})
+func ExampleClassic_WriteTo() {
+	f, err := bloom.NewClassic(bloom.Config{Capacity: 1000, ErrorRate: 0.01})
 	check(err)
 	f.AddString("kept")
 	var file bytes.Buffer
@@ -106,7 +106,7 @@ func ExampleFilter_WriteTo() {
 
 	g, err := bloom.Read(&file, bloom.LoadOptions{})
 	check(err)
-	fmt.Println(g.Stats().Type, g.(*bloom.Filter).HasString("kept"))
+	fmt.Println(g.Stats().Type, g.(*bloom.Classic).HasString("kept"))
 	// Output: classic true
 }
 

@@ -9,7 +9,7 @@ import (
 	"seen/sizing"
 )
 
-// Blocked is a Bloom filter whose probes stand together in one, two or three
+// Filter is a Bloom filter whose probes stand together in one, two or three
 // lines of 512 bits, as many as the error rate needs: a key costs at most that
 // many cache misses, all independent of each other, and its memory stays within
 // 10 % of the classic optimum for error rates from 0.1 to 1e-6. It is the filter
@@ -17,36 +17,36 @@ import (
 //
 // The layout is described in docs/FORMAT.md and in [sizing.Params].
 //
-// The zero value is not usable; make one with [NewBlocked] or read one. Any
+// The zero value is not usable; make one with [New] or read one. Any
 // number of goroutines may ask at the same time, as long as none adds; [Shared]
-// is the same filter for concurrent adding. A Blocked must not be copied.
-type Blocked struct {
+// is the same filter for concurrent adding. A Filter must not be copied.
+type Filter struct {
 	array
 	layout kernel.Layout
 	single kernel.Prepared // the array, for single calls
 }
 
-// NewBlocked returns an empty blocked filter.
-func NewBlocked(c Config) (*Blocked, error) {
+// New returns an empty blocked filter.
+func New(c Config) (*Filter, error) {
 	a, err := newArray(c, sizing.Blocked)
 	if err != nil {
 		return nil, err
 	}
-	return asBlocked(a, c.Hash, c.Hash.KeyID()), nil
+	return asFilter(a, c.Hash, c.Hash.KeyID()), nil
 }
 
-func asBlocked(a array, h Hash, keyID uint64) *Blocked {
+func asFilter(a array, h Hash, keyID uint64) *Filter {
 	f := unboundWith(a, h)
 	f.bind(h, keyID, f)
 	return f
 }
 
 // unbound returns the filter in a, for calls with hashes only.
-func unbound(a array) *Blocked { return unboundWith(a, Hash{}) }
+func unbound(a array) *Filter { return unboundWith(a, Hash{}) }
 
-func unboundWith(a array, h Hash) *Blocked {
+func unboundWith(a array, h Hash) *Filter {
 	layout := kernel.Layout{RegionLines: a.params.RegionLines(), Lines: a.params.Lines, Lanes: a.params.Lanes}
-	f := &Blocked{array: a, layout: layout, single: layout.Prepare(a.words, h)}
+	f := &Filter{array: a, layout: layout, single: layout.Prepare(a.words, h)}
 	if a.touch != nil {
 		f.single = kernel.Via(&announced{layout, a.touch, layout.Prepare(a.words, h)}, h)
 	}
@@ -81,11 +81,11 @@ func announce(l kernel.Layout, touch func(off, n uint64), h uint64) {
 }
 
 // touchLines announces an access to the lines of h.
-func (f *Blocked) touchLines(h uint64) { announce(f.layout, f.touch, h) }
+func (f *Filter) touchLines(h uint64) { announce(f.layout, f.touch, h) }
 
 // Release returns the memory of the filter to the system at once, rather than when
 // the filter is collected. The filter must not be used any more: calls panic.
-func (f *Blocked) Release() {
+func (f *Filter) Release() {
 	f.single = kernel.Prepared{}
 	f.array.Release()
 }
@@ -97,7 +97,7 @@ func (f *Blocked) Release() {
 // Add adds key and reports whether it was certainly not there before: a false
 // means that it was, or that the filter takes it for seen, with the filter's
 // error rate. It does not allocate and does not keep key.
-func (f *Blocked) Add(key []byte) (isNew bool) {
+func (f *Filter) Add(key []byte) (isNew bool) {
 	if isNew = f.single.AddKey(key); isNew {
 		f.added++
 	}
@@ -105,7 +105,7 @@ func (f *Blocked) Add(key []byte) (isNew bool) {
 }
 
 // AddString is Add for a string, without a copy.
-func (f *Blocked) AddString(key string) (isNew bool) {
+func (f *Filter) AddString(key string) (isNew bool) {
 	if isNew = f.single.AddString(key); isNew {
 		f.added++
 	}
@@ -113,7 +113,7 @@ func (f *Blocked) AddString(key string) (isNew bool) {
 }
 
 // AddHash is Add for a key whose hash is h.
-func (f *Blocked) AddHash(h uint64) (isNew bool) {
+func (f *Filter) AddHash(h uint64) (isNew bool) {
 	if isNew = f.single.AddHash(h); isNew {
 		f.added++
 	}
@@ -122,16 +122,16 @@ func (f *Blocked) AddHash(h uint64) (isNew bool) {
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
 // the filter's error rate. It does not allocate.
-func (f *Blocked) Has(key []byte) bool { return f.single.HasKey(key) }
+func (f *Filter) Has(key []byte) bool { return f.single.HasKey(key) }
 
 // HasString is Has for a string, without a copy.
-func (f *Blocked) HasString(key string) bool { return f.single.HasString(key) }
+func (f *Filter) HasString(key string) bool { return f.single.HasString(key) }
 
 // HasHash is Has for a key whose hash is h.
-func (f *Blocked) HasHash(h uint64) bool { return f.single.HasHash(h) }
+func (f *Filter) HasHash(h uint64) bool { return f.single.HasHash(h) }
 
 // AddHashes is AddKeys for hashes.
-func (f *Blocked) AddHashes(added []bool, hs []uint64) int {
+func (f *Filter) AddHashes(added []bool, hs []uint64) int {
 	checkAnswers(added, len(hs))
 	if f.touch != nil {
 		for _, h := range hs {
@@ -145,7 +145,7 @@ func (f *Blocked) AddHashes(added []bool, hs []uint64) int {
 }
 
 // HasHashes is HasKeys for hashes.
-func (f *Blocked) HasHashes(found []bool, hs []uint64) int {
+func (f *Filter) HasHashes(found []bool, hs []uint64) int {
 	checkAnswers(found, len(hs))
 	if f.touch != nil {
 		for _, h := range hs {
@@ -159,12 +159,12 @@ func (f *Blocked) HasHashes(found []bool, hs []uint64) int {
 
 // whole reports whether keys need not be hashed apart from the probes: it is the
 // default hash, and accesses are not announced.
-func (f *Blocked) whole() bool { return f.touch == nil && f.hash == Hash{} }
+func (f *Filter) whole() bool { return f.touch == nil && f.hash == Hash{} }
 
 // AddKeys does Add for each key in order, stores the answers in added unless it
 // is nil, and returns the number of keys that were new; of two equal keys in one
 // call only the first is. It panics if added is neither nil nor as long as keys.
-func (f *Blocked) AddKeys(added []bool, keys [][]byte) int {
+func (f *Filter) AddKeys(added []bool, keys [][]byte) int {
 	if !f.whole() {
 		return f.keyed.AddKeys(added, keys)
 	}
@@ -176,7 +176,7 @@ func (f *Blocked) AddKeys(added []bool, keys [][]byte) int {
 }
 
 // AddStrings is AddKeys for strings.
-func (f *Blocked) AddStrings(added []bool, keys []string) int {
+func (f *Filter) AddStrings(added []bool, keys []string) int {
 	if !f.whole() {
 		return f.keyed.AddStrings(added, keys)
 	}
@@ -191,7 +191,7 @@ func (f *Blocked) AddStrings(added []bool, keys []string) int {
 // and returns the number of keys that may have been added. It panics if found is
 // neither nil nor as long as keys. For filters larger than the caches it is
 // several times faster than single calls, since cache misses overlap.
-func (f *Blocked) HasKeys(found []bool, keys [][]byte) int {
+func (f *Filter) HasKeys(found []bool, keys [][]byte) int {
 	if !f.whole() {
 		return f.keyed.HasKeys(found, keys)
 	}
@@ -202,7 +202,7 @@ func (f *Blocked) HasKeys(found []bool, keys [][]byte) int {
 }
 
 // HasStrings is HasKeys for strings.
-func (f *Blocked) HasStrings(found []bool, keys []string) int {
+func (f *Filter) HasStrings(found []bool, keys []string) int {
 	if !f.whole() {
 		return f.keyed.HasStrings(found, keys)
 	}
@@ -212,42 +212,42 @@ func (f *Blocked) HasStrings(found []bool, keys []string) int {
 	return n
 }
 
-// Union adds every key of g to f, as [Filter.Union] does.
-func (f *Blocked) Union(g *Blocked) error { return f.union(&g.array) }
+// Union adds every key of g to f, as [Classic.Union] does.
+func (f *Filter) Union(g *Filter) error { return f.union(&g.array) }
 
-// LossyAnd keeps in f the bits that g has too; see [Filter.LossyAnd].
-func (f *Blocked) LossyAnd(g *Blocked) error { return f.lossyAnd(&g.array) }
+// LossyAnd keeps in f the bits that g has too; see [Classic.LossyAnd].
+func (f *Filter) LossyAnd(g *Filter) error { return f.lossyAnd(&g.array) }
 
 // Equal reports whether f and g have the same parameters, hash and bits.
-func (f *Blocked) Equal(g *Blocked) bool { return f.equal(&g.array) }
+func (f *Filter) Equal(g *Filter) bool { return f.equal(&g.array) }
 
 // Clone returns a copy that shares nothing with f.
-func (f *Blocked) Clone() *Blocked { return asBlocked(f.clone(), f.hash, f.keyID) }
+func (f *Filter) Clone() *Filter { return asFilter(f.clone(), f.hash, f.keyID) }
 
 // Stats describes the filter; it reads the whole array.
-func (f *Blocked) Stats() Stats { return f.stats("blocked") }
+func (f *Filter) Stats() Stats { return f.stats("blocked") }
 
-func (f *Blocked) encode() (*frame.Header, [][]byte, error) {
+func (f *Filter) encode() (*frame.Header, [][]byte, error) {
 	return f.encodeArray(frame.TypeBlocked, frame.KindBlocked)
 }
 
 // AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Blocked) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
+func (f *Filter) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
 
 // MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Blocked) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
+func (f *Filter) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
 
 // UnmarshalBinary replaces f by the blocked filter that b holds, or leaves f as
 // it is and returns an error. See [Decode] about secrets.
-func (f *Blocked) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
+func (f *Filter) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Blocked) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
+func (f *Filter) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
 // ReadFrom replaces f by the blocked filter that r holds, to r's end.
-func (f *Blocked) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Blocked) replace(g *Blocked) {
+func (f *Filter) replace(g *Filter) {
 	f.array, f.layout, f.single = g.array, g.layout, g.single
 	f.bind(g.hash, g.keyID, f)
 }

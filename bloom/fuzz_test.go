@@ -25,9 +25,9 @@ func encodings(t testing.TB) (all [][]byte) {
 	shortBudget := bloom.AdaptiveConfig{MaxBytes: 4096, ErrorRate: 0.1}
 	secret := bloom.SecretHash([16]byte{1})
 	views := []bloom.View{
+		must(bloom.NewClassic(c)),
+		must(bloom.NewClassic(bloom.Config{Capacity: 40, ErrorRate: 0.1, Hash: secret})),
 		must(bloom.New(c)),
-		must(bloom.New(bloom.Config{Capacity: 40, ErrorRate: 0.1, Hash: secret})),
-		must(bloom.NewBlocked(c)),
 		must(bloom.NewPartitioned(c)),
 		must(bloom.NewCounting(c)),
 		must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 10, ErrorRate: 0.1})),
@@ -242,7 +242,7 @@ func TestDecodeIntoOtherTypes(t *testing.T) {
 	for _, b := range encodings(t) {
 		taken := 0
 		for _, f := range []encoding.BinaryUnmarshaler{
-			new(bloom.Filter), new(bloom.Blocked), new(bloom.Partitioned), new(bloom.Counting), new(bloom.Scalable),
+			new(bloom.Classic), new(bloom.Filter), new(bloom.Partitioned), new(bloom.Counting), new(bloom.Scalable),
 			new(bloom.Window), new(bloom.Cascade), new(bloom.Adaptive), new(bloom.Static), new(bloom.Cuckoo),
 		} {
 			if f.UnmarshalBinary(b) == nil {

@@ -9,7 +9,7 @@ import (
 	"seen/internal/filtertest"
 )
 
-// Batches of the filters that ask several arrays, beside a Blocked that is large
+// Batches of the filters that ask several arrays, beside a Filter that is large
 // enough from the start.
 func BenchmarkGrowing(b *testing.B) {
 	const p = 1e-3
@@ -17,8 +17,8 @@ func BenchmarkGrowing(b *testing.B) {
 		hs := filtertest.RandomHashes(1, n)
 		absent := filtertest.RandomHashes(2, n)
 		for name, f := range map[string]func() bloom.Set{
-			"Blocked": func() bloom.Set {
-				return must(bloom.NewBlocked(bloom.Config{Capacity: uint64(n), ErrorRate: p}))
+			"Filter": func() bloom.Set {
+				return must(bloom.New(bloom.Config{Capacity: uint64(n), ErrorRate: p}))
 			},
 			"Scalable": func() bloom.Set { // four layers
 				return must(bloom.NewScalable(bloom.ScalableConfig{Capacity: uint64(n) / 12, ErrorRate: p}))

@@ -57,7 +57,7 @@ func reached(layers []*layer, of []Stats) []sizing.Layer {
 		}
 		for j, older := range layers[:i] {
 			if older.index < l.index {
-				k.Uneven += rates[j].unevenness(&older.Blocked, &l.Blocked)
+				k.Uneven += rates[j].unevenness(&older.Filter, &l.Filter)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ type lineRates struct{ mean, between, within float64 }
 // The mean over all sets of L lanes is the elementary symmetric polynomial of degree L of
 // the eight ratios, over the number of sets. Lines are equally likely, and regions
 // independent.
-func (f *Blocked) rateNow() lineRates {
+func (f *Filter) rateNow() lineRates {
 	words := f.all()
 	region := int(f.params.RegionLines()) * kernel.LineWords
 	// Several lines are for rates at which the variance does not matter.
@@ -128,7 +128,7 @@ func ratesOfLines(words []uint64, lanes int, variances bool) (r lineRates) {
 // unevenness returns the relative variance, over the bits of a later array, of the share
 // of its keys that older let through, whose chances r are. A key has the same bits in the
 // lanes of each array.
-func (r *lineRates) unevenness(older, later *Blocked) float64 {
+func (r *lineRates) unevenness(older, later *Filter) float64 {
 	both := 1.0 // that a lane of the later array is one in the older as well
 	if older.params.Lanes != later.params.Lanes {
 		both = float64(older.params.Lanes) / kernel.LineWords

@@ -24,32 +24,32 @@ func TestMemoryOutlivesItsUse(t *testing.T) {
 	}()
 	hs := filtertest.RandomHashes(1, 5000)
 	c := bloom.Config{Capacity: 2_000_000, ErrorRate: 0.01} // 2.4 MB, outside the heap
-	b, err := must(bloom.NewBlocked(c)).MarshalBinary()
+	b, err := must(bloom.New(c)).MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 15 {
-		must(bloom.New(c)).AddHashes(nil, hs)
+		must(bloom.NewClassic(c)).AddHashes(nil, hs)
 		must(bloom.NewPartitioned(c)).AddHashes(nil, hs)
 		must(bloom.NewCounting(c)).AddHashes(nil, hs)
-		must(bloom.NewBlocked(c)).AddHashes(nil, hs)
-		must(bloom.NewBlocked(c)).HasHashes(nil, hs)
-		must(bloom.NewBlocked(c)).AddHash(hs[0])
-		must(bloom.NewBlocked(c)).Add([]byte("a key of some length"))
-		must(bloom.NewBlocked(c)).HasString("a key of some length")
-		must(bloom.NewBlocked(c)).Has(make([]byte, 300))
-		must(bloom.NewBlocked(c)).AddKeys(nil, [][]byte{make([]byte, 10), make([]byte, 300)})
+		must(bloom.New(c)).AddHashes(nil, hs)
+		must(bloom.New(c)).HasHashes(nil, hs)
+		must(bloom.New(c)).AddHash(hs[0])
+		must(bloom.New(c)).Add([]byte("a key of some length"))
+		must(bloom.New(c)).HasString("a key of some length")
+		must(bloom.New(c)).Has(make([]byte, 300))
+		must(bloom.New(c)).AddKeys(nil, [][]byte{make([]byte, 10), make([]byte, 300)})
 		must(bloom.NewShared(c)).AddHashes(nil, hs)
 		must(bloom.NewShared(c)).AddHash(hs[0])
 		must(bloom.NewShared(c)).HasHash(hs[0])
 		must(bloom.NewCounting(c)).RemoveHash(hs[0])
 		must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 2_000_000, ErrorRate: 0.01})).AddHashes(nil, hs)
-		must(bloom.NewBlocked(c)).Clone().Stats()
-		must(must(bloom.NewBlocked(c)).MarshalBinary())
-		if err := must(bloom.NewBlocked(c)).Union(must(bloom.NewBlocked(c))); err != nil {
+		must(bloom.New(c)).Clone().Stats()
+		must(must(bloom.New(c)).MarshalBinary())
+		if err := must(bloom.New(c)).Union(must(bloom.New(c))); err != nil {
 			t.Fatal(err)
 		}
-		if !must(bloom.NewBlocked(c)).Equal(must(bloom.NewBlocked(c))) {
+		if !must(bloom.New(c)).Equal(must(bloom.New(c))) {
 			t.Fatal("two empty filters differ")
 		}
 		must(bloom.Decode(b, bloom.LoadOptions{})).HasHashes(nil, hs)
@@ -59,7 +59,7 @@ func TestMemoryOutlivesItsUse(t *testing.T) {
 func TestRelease(t *testing.T) {
 	before := pages.Live()
 	c := bloom.Config{Capacity: 2_000_000, ErrorRate: 0.01}
-	f := must(bloom.NewBlocked(c))
+	f := must(bloom.New(c))
 	s := must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 2_000_000, ErrorRate: 0.01}))
 	for i := range uint64(3) { // grows a layer
 		s.AddHashes(nil, filtertest.RandomHashes(i, 1_000_000))
@@ -83,7 +83,7 @@ func TestRelease(t *testing.T) {
 
 func TestTooLargeForMemory(t *testing.T) {
 	for _, capacity := range []uint64{1e14, 1e16} {
-		f, err := bloom.NewBlocked(bloom.Config{Capacity: capacity, ErrorRate: 0.01})
+		f, err := bloom.New(bloom.Config{Capacity: capacity, ErrorRate: 0.01})
 		if err == nil {
 			f.Release()
 			t.Fatalf("a filter for %d keys was made", capacity)

@@ -74,10 +74,10 @@ func (f *Partitioned) AddHashes(added []bool, hs []uint64) int { return addEach(
 // HasHashes is HasKeys for hashes.
 func (f *Partitioned) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
 
-// Union adds every key of g to f, as [Filter.Union] does.
+// Union adds every key of g to f, as [Classic.Union] does.
 func (f *Partitioned) Union(g *Partitioned) error { return f.union(&g.array) }
 
-// LossyAnd keeps in f the bits that g has too; see [Filter.LossyAnd].
+// LossyAnd keeps in f the bits that g has too; see [Classic.LossyAnd].
 func (f *Partitioned) LossyAnd(g *Partitioned) error { return f.lossyAnd(&g.array) }
 
 // Equal reports whether f and g have the same parameters, hash and bits.

@@ -71,7 +71,7 @@ func (p *pending) startMissed(answers []bool, hs []uint64) {
 // A filter that is one of many has few of the keys that it is asked about, and the
 // first line of a key is nearly always enough to tell. So the other lines are asked
 // about only where it does not, which saves most of the reads from memory.
-func (p *pending) ask(f *Blocked) {
+func (p *pending) ask(f *Filter) {
 	hs, hit := p.hs[:p.n], p.hit[:p.n]
 	if f.layout.Lines > 1 && f.touch == nil {
 		likely := f.hasFirst(hit, hs)
@@ -89,7 +89,7 @@ func (p *pending) ask(f *Blocked) {
 }
 
 // askLikely is ask about those that are hit; the others are not there.
-func (p *pending) askLikely(f *Blocked) {
+func (p *pending) askLikely(f *Filter) {
 	n := 0
 	for i, hit := range p.hit[:p.n] {
 		k := n & (keyBatch - 1)
@@ -107,7 +107,7 @@ func (p *pending) askLikely(f *Blocked) {
 
 // hasFirst is HasHashes for the first lines of the keys only: true is possible, false
 // certain. Access to f must not be announced.
-func (f *Blocked) hasFirst(possible []bool, hs []uint64) int {
+func (f *Filter) hasFirst(possible []bool, hs []uint64) int {
 	n := f.firstLines().HasBatch(f.words, possible, hs)
 	runtime.KeepAlive(f)
 	return n
@@ -115,7 +115,7 @@ func (f *Blocked) hasFirst(possible []bool, hs []uint64) int {
 
 // firstLines returns the layout of the first region, which is all of an array with
 // one line for each key.
-func (f *Blocked) firstLines() kernel.Layout {
+func (f *Filter) firstLines() kernel.Layout {
 	return kernel.Layout{RegionLines: f.layout.RegionLines, Lines: 1, Lanes: f.layout.Lanes}
 }
 
@@ -133,7 +133,7 @@ func (p *pending) settle() {
 
 // add adds the first m of those that are left to f, answers which were new, and
 // returns their number; the others are left.
-func (p *pending) add(f *Blocked, m int) int {
+func (p *pending) add(f *Filter, m int) int {
 	m = min(m, p.n)
 	count := f.AddHashes(p.hit[:m], p.hs[:m])
 	p.answer(m)

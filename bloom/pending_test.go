@@ -16,7 +16,7 @@ func TestPendingAsk(t *testing.T) {
 	for lines := 1; lines <= 3; lines++ {
 		for _, lanes := range []int{1, 8} { // nearly every first line has one lane
 			p := sizing.Params{Shape: sizing.Blocked, M: uint64(40 * 512 * lines), Lines: lines, Lanes: lanes, K: lines * lanes}
-			f, err := NewBlocked(Config{Params: p})
+			f, err := New(Config{Params: p})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestPendingAsk(t *testing.T) {
 }
 
 // checkAsk asks f about n hashes, of which about so many tenths are in keys.
-func checkAsk(t *testing.T, r *rand.Rand, f *Blocked, keys []uint64, n, present int) {
+func checkAsk(t *testing.T, r *rand.Rand, f *Filter, keys []uint64, n, present int) {
 	hs, answers := make([]uint64, n), make([]bool, n)
 	var left []uint64
 	want := make([]bool, n)

@@ -38,7 +38,7 @@ const DefaultGrowth = 1.4
 const maxGrowth = 16
 
 // Scalable is a filter for a number of keys that is not known beforehand. It is
-// a series of layers, each a [Blocked] of greater capacity than the one before: a
+// a series of layers, each a [Filter] of greater capacity than the one before: a
 // key is added to the newest and looked for in all.
 //
 // Errors of the layers add up, so layer i, counted from 0, is made for the error
@@ -48,7 +48,7 @@ const maxGrowth = 16
 // rates that 64-bit hashes cannot deliver.
 //
 // A question costs about as many cache misses as there are layers, and those of a
-// Blocked where one has the key. The memory, relative to a Blocked of the right
+// Filter where one has the key. The memory, relative to a Filter of the right
 // size, is least when the newest layer is full and greatest when it has just begun.
 // Up to a thousand times the first capacity it is at most 1.5 and 2.6 times that for
 // an error rate of 1e-6, and 1.6 on average; 2.3, 3.3 and 2.3 for 0.01; and 3.7, 5.2
@@ -71,10 +71,10 @@ type Scalable struct {
 	full   error         // why there is no further layer, once that is known
 }
 
-// layer is one array of a growing filter. Its Blocked is not bound to a hash: it
+// layer is one array of a growing filter. Its Filter is not bound to a hash: it
 // is asked by hashes only.
 type layer struct {
-	Blocked
+	Filter
 	index int // decides its share of the error rate
 	// first asks about the first line of a key only, where that can be told apart: it
 	// is nearly always enough to know that a layer does not have a key.
@@ -147,7 +147,7 @@ func emptyScalable(c ScalableConfig) (*Scalable, error) {
 }
 
 func asLayer(a array, index int) *layer {
-	l := &layer{Blocked: *unbound(a), index: index}
+	l := &layer{Filter: *unbound(a), index: index}
 	l.first = l.single
 	if a.touch == nil {
 		l.first = l.firstLines().Prepare(a.words, Hash{})
@@ -158,7 +158,7 @@ func asLayer(a array, index int) *layer {
 // Release returns the memory of the layer to the system.
 func (l *layer) Release() {
 	l.first = kernel.Prepared{}
-	l.Blocked.Release()
+	l.Filter.Release()
 }
 
 // has is HasHash, made for the case that the layer does not have the key.
@@ -352,16 +352,16 @@ func (s *Scalable) addBatches(added []bool, hs []uint64) (count, n int, err erro
 func (s *Scalable) addPending(p *pending) (count, n int, err error) {
 	n = p.n
 	for _, l := range s.layers[:len(s.layers)-1] {
-		p.ask(&l.Blocked)
+		p.ask(&l.Filter)
 	}
 	for p.n > 0 {
 		if room := s.room(); room > 0 {
-			count += p.add(&s.newest().Blocked, int(min(room, keyBatch)))
+			count += p.add(&s.newest().Filter, int(min(room, keyBatch)))
 			continue
 		}
 		// The newest layer has become full within the batch, and is from now on
 		// an older one. There is a next one only if a key is left that needs it.
-		p.ask(&s.newest().Blocked)
+		p.ask(&s.newest().Filter)
 		if p.n == 0 {
 			break
 		}
@@ -384,7 +384,7 @@ func (s *Scalable) HasHashes(found []bool, hs []uint64) int {
 // askPending asks all layers about a batch, and settles those that one of them has.
 func (s *Scalable) askPending(p *pending) {
 	for i := len(s.layers) - 1; i >= 0 && p.n > 0; i-- {
-		p.ask(&s.layers[i].Blocked)
+		p.ask(&s.layers[i].Filter)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // TestScalableMemory holds what the documentation says about the memory of a
-// filter that grows to a thousand times its first capacity, relative to a Blocked of
+// filter that grows to a thousand times its first capacity, relative to a Filter of
 // the right size for each number of keys: when a layer is full, when one has just
 // begun, and on average over all orders of magnitude.
 func TestScalableMemory(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"seen/sizing"
 )
 
-// Shared is a [Blocked] filter that any number of goroutines may add to and ask
+// Shared is a [Filter] filter that any number of goroutines may add to and ask
 // at the same time, without a lock of their own.
 //
 // What Add tells is exact: of several goroutines that add the same unseen key at
@@ -22,12 +22,12 @@ import (
 // The calls that concern the whole filter say how they go together with others.
 // UnmarshalBinary and ReadFrom must not run at the same time as any other.
 //
-// In files a Shared is a Blocked: Decode and Read return that, [NewSharedFrom] and
-// [Shared.Blocked] convert. The zero value is not usable; make one with
+// In files a Shared is a Filter: Decode and Read return that, [NewSharedFrom] and
+// [Shared.Filter] convert. The zero value is not usable; make one with
 // [NewShared]. A Shared must not be copied.
 type Shared struct {
 	keyed
-	f      *Blocked
+	f      *Filter
 	single kernel.Prepared // the array of f, for single calls at the same time
 	quick  kernel.Guarded  // the same with the locks, for additions that need not wait
 	locks  *lineLocks
@@ -35,7 +35,7 @@ type Shared struct {
 
 // NewShared returns an empty filter.
 func NewShared(c Config) (*Shared, error) {
-	f, err := NewBlocked(c)
+	f, err := New(c)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +44,13 @@ func NewShared(c Config) (*Shared, error) {
 
 // NewSharedFrom makes a Shared of f. It takes the memory of f over, not a copy of
 // it: f must not be used afterwards.
-func NewSharedFrom(f *Blocked) *Shared {
+func NewSharedFrom(f *Filter) *Shared {
 	s := new(Shared)
 	s.replace(f)
 	return s
 }
 
-func (s *Shared) replace(f *Blocked) {
+func (s *Shared) replace(f *Filter) {
 	s.f = f
 	s.single = f.layout.PrepareAtomic(f.words, f.hash)
 	if f.touch != nil {
@@ -223,7 +223,7 @@ func (s *Shared) addAbsent(added []bool, hs []uint64, few bool) (count int) {
 
 // still calls do while no key is being added, and with the count of those that
 // were.
-func (s *Shared) still(do func(f *Blocked)) {
+func (s *Shared) still(do func(f *Filter)) {
 	s.locks.lockAll()
 	defer s.locks.unlockAll()
 	s.f.added = s.locks.count()
@@ -233,8 +233,8 @@ func (s *Shared) still(do func(f *Blocked)) {
 }
 
 // change is still for a do that changes the count.
-func (s *Shared) change(do func(f *Blocked)) {
-	s.still(func(f *Blocked) {
+func (s *Shared) change(do func(f *Filter)) {
+	s.still(func(f *Filter) {
 		do(f)
 		s.locks.setCount(f.added)
 	})
@@ -261,13 +261,13 @@ func (s *Shared) Added() uint64 { return s.locks.count() }
 // that came after its count was taken, so that to add these once more from the log
 // does not count them.
 func (s *Shared) SetAdded(n uint64) {
-	s.change(func(f *Blocked) { f.added = n })
+	s.change(func(f *Filter) { f.added = n })
 }
 
 // Clear forgets all keys. Keys that others add meanwhile are added before or
 // after; Has may find a key that is being forgotten.
 func (s *Shared) Clear() {
-	s.change(func(f *Blocked) {
+	s.change(func(f *Filter) {
 		for i := range f.all() {
 			kernel.Release(&f.words[i], 0) // others read
 		}
@@ -275,15 +275,15 @@ func (s *Shared) Clear() {
 	})
 }
 
-// Union adds every key of g to s, as [Filter.Union] does. Others may add to s and
+// Union adds every key of g to s, as [Classic.Union] does. Others may add to s and
 // to g meanwhile; the keys whose addition to g has ended before are in the union.
 func (s *Shared) Union(g *Shared) error {
 	if err := s.f.checkAlike(&g.f.array); err != nil {
 		return err
 	}
 	var capacity uint64 // not within the other still: two unions could wait for each other
-	g.still(func(f *Blocked) { capacity = f.capacity })
-	s.change(func(f *Blocked) {
+	g.still(func(f *Filter) { capacity = f.capacity })
+	s.change(func(f *Filter) {
 		theirs := g.f.all()
 		for i := range f.all() {
 			atomic.OrUint64(&f.words[i], atomic.LoadUint64(&theirs[i]))
@@ -302,7 +302,7 @@ func (s *Shared) Equal(g *Shared) bool {
 		return false
 	}
 	equal := true
-	s.still(func(f *Blocked) {
+	s.still(func(f *Filter) {
 		theirs := g.f.all()
 		for i, w := range f.all() {
 			equal = equal && w == atomic.LoadUint64(&theirs[i])
@@ -313,20 +313,20 @@ func (s *Shared) Equal(g *Shared) bool {
 }
 
 // Clone returns a copy that shares nothing with s. Adding waits for it to be made.
-func (s *Shared) Clone() *Shared { return NewSharedFrom(s.Blocked()) }
+func (s *Shared) Clone() *Shared { return NewSharedFrom(s.Filter()) }
 
-// Blocked returns a copy as a filter of that type, with the keys that were added
+// Filter returns a copy as a filter of that type, with the keys that were added
 // up to one moment. Adding waits for it to be made.
-func (s *Shared) Blocked() *Blocked {
-	var c *Blocked
-	s.still(func(f *Blocked) { c = f.Clone() })
+func (s *Shared) Filter() *Filter {
+	var c *Filter
+	s.still(func(f *Filter) { c = f.Clone() })
 	return c
 }
 
 // Stats describes the filter; it reads the whole array, and adding waits for it.
 func (s *Shared) Stats() Stats {
 	var st Stats
-	s.still(func(f *Blocked) { st = f.Stats() })
+	s.still(func(f *Filter) { st = f.Stats() })
 	st.Type = "shared"
 	return st
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkSharedAdd adds new keys from one and two goroutines, in batches, one
-// hash at a time and one key at a time, beside a Blocked.
+// hash at a time and one key at a time, beside a Filter.
 func BenchmarkSharedAdd(b *testing.B) {
 	for _, n := range []int{100_000, 10_000_000} {
 		hs := filtertest.RandomHashes(1, n)
@@ -20,7 +20,7 @@ func BenchmarkSharedAdd(b *testing.B) {
 		}
 		for _, p := range []float64{0.01, 1e-4, 1e-9} { // one to three lines
 			c := bloom.Config{Capacity: uint64(n), ErrorRate: p}
-			shared, blocked := must(bloom.NewShared(c)), must(bloom.NewBlocked(c))
+			shared, blocked := must(bloom.NewShared(c)), must(bloom.New(c))
 			for _, use := range []struct {
 				name  string
 				clear func()

@@ -8,14 +8,14 @@ import (
 	"seen/internal/frame"
 )
 
-// AppendBinary appends the filter, as a Blocked, in the format of docs/FORMAT.md to
+// AppendBinary appends the filter, as a Filter, in the format of docs/FORMAT.md to
 // b. Adding waits for it.
 func (s *Shared) AppendBinary(b []byte) (out []byte, err error) {
-	s.still(func(f *Blocked) { out, err = f.AppendBinary(b) })
+	s.still(func(f *Filter) { out, err = f.AppendBinary(b) })
 	return out, err
 }
 
-// MarshalBinary returns the filter, as a Blocked, in the format of docs/FORMAT.md.
+// MarshalBinary returns the filter, as a Filter, in the format of docs/FORMAT.md.
 // Adding waits for it.
 func (s *Shared) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
@@ -27,7 +27,7 @@ func (s *Shared) UnmarshalBinary(b []byte) error { return decodeInto(s, b) }
 // WriteTo writes what AppendBinary appends, with little memory of its own. Adding
 // waits until w has taken all of it; see [Shared.WriteSnapshot].
 func (s *Shared) WriteTo(w io.Writer) (n int64, err error) {
-	s.still(func(f *Blocked) { n, err = f.WriteTo(w) })
+	s.still(func(f *Filter) { n, err = f.WriteTo(w) })
 	return n, err
 }
 
@@ -35,7 +35,7 @@ func (s *Shared) WriteTo(w io.Writer) (n int64, err error) {
 // run at the same time as any other call.
 func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 
-// WriteSnapshot writes the filter to w, as a Blocked, while others go on adding: it
+// WriteSnapshot writes the filter to w, as a Filter, while others go on adding: it
 // is WriteTo for a filter in use and a slow w. It needs 64 KiB of memory, and four
 // bytes for each 64 KiB that it writes.
 //
@@ -46,7 +46,7 @@ func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 // meanwhile some may be in.
 func (s *Shared) WriteSnapshot(w io.Writer) (int64, error) {
 	var h *frame.Header
-	s.still(func(f *Blocked) {
+	s.still(func(f *Filter) {
 		h = f.header(frame.TypeBlocked, f.capacity, f.rate)
 		h.Parts = []frame.Part{f.partHeader(frame.KindBlocked)}
 	})

@@ -88,9 +88,9 @@ func TestSharedTellsOneCaller(t *testing.T) {
 					if s.Added() != total {
 						t.Fatalf("Added is %d, but %d callers were told new", s.Added(), total)
 					}
-					alone := must(bloom.NewBlocked(bloom.Config{Params: p}))
+					alone := must(bloom.New(bloom.Config{Params: p}))
 					alone.AddHashes(nil, hs)
-					if !s.Blocked().Equal(alone) {
+					if !s.Filter().Equal(alone) {
 						t.Fatal("the bits differ from those that one goroutine sets")
 					}
 				}
@@ -136,7 +136,7 @@ func addByAll(t *testing.T, s *bloom.Shared, hs []uint64) []atomic.Int32 {
 // covered reports whether the other keys have all bits of key i, so that it may be
 // taken for seen.
 func covered(p sizing.Params, hs []uint64, i int) bool {
-	f := must(bloom.NewBlocked(bloom.Config{Params: p}))
+	f := must(bloom.New(bloom.Config{Params: p}))
 	f.AddHashes(nil, hs[:i])
 	f.AddHashes(nil, hs[i+1:])
 	return f.HasHash(hs[i])
@@ -243,7 +243,7 @@ type history struct {
 // filter has.
 func sequential(p sizing.Params, hs []uint64) (has [][]bool) {
 	for set := range 1 << len(hs) {
-		f := must(bloom.NewBlocked(bloom.Config{Params: p}))
+		f := must(bloom.New(bloom.Config{Params: p}))
 		for i, h := range hs {
 			if set>>i&1 != 0 {
 				f.AddHash(h)
@@ -462,7 +462,7 @@ func TestSharedWriteSnapshot(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				f := v.(*bloom.Blocked)
+				f := v.(*bloom.Filter)
 				if f.HasHashes(nil, hs[:before]) != int(before) {
 					t.Errorf("keys that were added before the snapshot are not in it")
 				}
@@ -532,8 +532,8 @@ func TestSharedSetAdded(t *testing.T) {
 	s.AddHashes(nil, hs[:200])
 	s.AddHash(hs[200])
 	s.SetAdded(50)
-	if s.Added() != 50 || s.Stats().Added != 50 || s.Blocked().Added() != 50 {
-		t.Errorf("after SetAdded(50) Added is %d, in Stats %d, in a copy %d", s.Added(), s.Stats().Added, s.Blocked().Added())
+	if s.Added() != 50 || s.Stats().Added != 50 || s.Filter().Added() != 50 {
+		t.Errorf("after SetAdded(50) Added is %d, in Stats %d, in a copy %d", s.Added(), s.Stats().Added, s.Filter().Added())
 	}
 	if n := s.HasHashes(nil, hs); n != 201 {
 		t.Errorf("SetAdded changes the keys: %d of 201 are there", n)
@@ -549,25 +549,25 @@ func TestSharedSetAdded(t *testing.T) {
 }
 
 func TestSharedFromBlocked(t *testing.T) {
-	f := must(bloom.NewBlocked(bloom.Config{Capacity: 1000, ErrorRate: 1e-4, Hash: bloom.Hash{Seed: 5}}))
+	f := must(bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 1e-4, Hash: bloom.Hash{Seed: 5}}))
 	hs := filtertest.RandomHashes(1, 600)
 	f.AddHashes(nil, hs[:300])
 	was := f.Clone()
 	s := bloom.NewSharedFrom(f)
-	if s.Hash() != was.Hash() || s.Params() != was.Params() || s.Added() != was.Added() || !s.Blocked().Equal(was) {
-		t.Error("a Shared made of a Blocked is another filter")
+	if s.Hash() != was.Hash() || s.Params() != was.Params() || s.Added() != was.Added() || !s.Filter().Equal(was) {
+		t.Error("a Shared made of a Filter is another filter")
 	}
 	s.AddHashes(nil, hs)
 	was.AddHashes(nil, hs)
-	if b := s.Blocked(); !b.Equal(was) || b.Added() != was.Added() {
-		t.Error("a Shared and a Blocked with the same keys differ")
+	if b := s.Filter(); !b.Equal(was) || b.Added() != was.Added() {
+		t.Error("a Shared and a Filter with the same keys differ")
 	} else if b.Clear(); s.HasHashes(nil, hs) != len(hs) {
-		t.Error("Blocked shares memory with its Shared")
+		t.Error("Filter shares memory with its Shared")
 	}
 	if a, b := must(s.MarshalBinary()), must(was.MarshalBinary()); !bytes.Equal(a, b) {
-		t.Error("a Shared is not written as a Blocked")
+		t.Error("a Shared is not written as a Filter")
 	}
-	if err := s.UnmarshalBinary(must(must(bloom.New(bloom.Config{Capacity: 1, ErrorRate: 0.1})).MarshalBinary())); err == nil {
+	if err := s.UnmarshalBinary(must(must(bloom.NewClassic(bloom.Config{Capacity: 1, ErrorRate: 0.1})).MarshalBinary())); err == nil {
 		t.Error("a Shared takes a classic filter")
 	}
 	if err := s.Union(must(bloom.NewShared(bloom.Config{Capacity: 1000, ErrorRate: 1e-4}))); !errors.Is(err, bloom.ErrIncompatible) {

@@ -48,8 +48,8 @@ var snapshots = []struct {
 	each   int // keys added at each write
 	make   func() (Set, error)
 }{
-	{"blocked", 50_000, 300, func() (Set, error) { return NewBlocked(Config{Capacity: 200_000, ErrorRate: 1e-6}) }},
-	{"classic", 50_000, 300, func() (Set, error) { return New(Config{Capacity: 200_000, ErrorRate: 1e-6}) }},
+	{"blocked", 50_000, 300, func() (Set, error) { return New(Config{Capacity: 200_000, ErrorRate: 1e-6}) }},
+	{"classic", 50_000, 300, func() (Set, error) { return NewClassic(Config{Capacity: 200_000, ErrorRate: 1e-6}) }},
 	{"partitioned", 50_000, 300, func() (Set, error) { return NewPartitioned(Config{Capacity: 200_000, ErrorRate: 1e-6}) }},
 	{"counting", 20_000, 300, func() (Set, error) { return NewCounting(Config{Capacity: 100_000, ErrorRate: 1e-6}) }},
 	{"scalable, growing", 90_000, 5000, func() (Set, error) { return NewScalable(ScalableConfig{Capacity: 50_000, ErrorRate: 1e-6}) }},

@@ -18,7 +18,7 @@ import (
 // costs up to three cache misses, independent of each other.
 //
 // There is no Add, since a slot depends on all keys at once, and no Union: two such
-// arrays cannot be combined without the keys. Keep the keys, or a [Blocked].
+// arrays cannot be combined without the keys. Keep the keys, or a [Filter].
 //
 // The zero value is not usable; make one with [NewStatic] or a [StaticBuilder], or
 // read one. Any number of goroutines may ask at the same time. A Static must not

@@ -46,13 +46,13 @@ type TraceProbe struct {
 // packages are an error.
 func TraceOf(v View, h uint64) (all []Trace, err error) {
 	switch f := v.(type) {
-	case *Filter:
+	case *Classic:
 		all = []Trace{f.trace(h)}
 	case *Partitioned:
 		all = []Trace{f.trace(h)}
 	case *Counting:
 		all = []Trace{f.trace(h)}
-	case *Blocked:
+	case *Filter:
 		all = []Trace{f.trace(h)}
 	case *Shared:
 		all = []Trace{f.f.trace(h)}
@@ -105,7 +105,7 @@ func (t *Trace) add(p TraceProbe) {
 	t.Found = t.Found && p.Set
 }
 
-func (f *Filter) trace(h uint64) Trace {
+func (f *Classic) trace(h uint64) Trace {
 	t := f.begin("classic")
 	for range f.params.K {
 		t.probe(&f.array, position(h, f.params.M))
@@ -135,7 +135,7 @@ func (f *Counting) trace(h uint64) Trace {
 	return t
 }
 
-func (f *Blocked) trace(h uint64) Trace {
+func (f *Filter) trace(h uint64) Trace {
 	t := f.begin("blocked")
 	for region := range uint64(f.layout.Lines) {
 		from := region*f.layout.RegionLines*kernel.LineWords + f.layout.Offset(h)
@@ -151,7 +151,7 @@ func (f *Blocked) trace(h uint64) Trace {
 
 func (s *Scalable) traces(h uint64) (all []Trace) {
 	for _, l := range s.layers {
-		all = append(all, l.Blocked.trace(h))
+		all = append(all, l.Filter.trace(h))
 	}
 	return all
 }

@@ -17,9 +17,9 @@ var traceHash bloom.Hash // that of the filters here
 func traced(t *testing.T, n int) map[string]bloom.View {
 	config := bloom.Config{Capacity: uint64(n), ErrorRate: 0.02}
 	sets := map[string]bloom.Set{
-		"classic": must(bloom.New(config)), "blocked": must(bloom.NewBlocked(config)), "partitioned": must(bloom.NewPartitioned(config)),
+		"classic": must(bloom.NewClassic(config)), "blocked": must(bloom.New(config)), "partitioned": must(bloom.NewPartitioned(config)),
 		"counting": must(bloom.NewCounting(config)), "shared": must(bloom.NewShared(config)),
-		"blocked of 3 lines": must(bloom.NewBlocked(bloom.Config{Params: sizing.Params{Shape: sizing.Blocked, M: 3 * 512 * 50, Lines: 3, Lanes: 2, K: 6}})),
+		"blocked of 3 lines": must(bloom.New(bloom.Config{Params: sizing.Params{Shape: sizing.Blocked, M: 3 * 512 * 50, Lines: 3, Lanes: 2, K: 6}})),
 		"scalable":           must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.02})),
 		"cascade":            must(bloom.NewCascade(bloom.CascadeConfig{Capacity: uint64(n) / 8, ErrorRate: 0.1})),
 		"window":             must(bloom.NewWindow(bloom.WindowConfig{Capacity: uint64(n), ErrorRate: 0.02, Span: time.Hour})),
@@ -93,7 +93,7 @@ func TestTrace(t *testing.T) {
 // Of a key that was added alone, all probes are set and nothing else is.
 func TestTraceOfOneKey(t *testing.T) {
 	for name, f := range map[string]bloom.Set{
-		"classic": must(bloom.New(bloom.Config{Capacity: 100, ErrorRate: 0.01})), "blocked": must(bloom.NewBlocked(bloom.Config{Capacity: 100, ErrorRate: 1e-4})),
+		"classic": must(bloom.NewClassic(bloom.Config{Capacity: 100, ErrorRate: 0.01})), "blocked": must(bloom.New(bloom.Config{Capacity: 100, ErrorRate: 1e-4})),
 		"partitioned": must(bloom.NewPartitioned(bloom.Config{Capacity: 100, ErrorRate: 0.01})), "counting": must(bloom.NewCounting(bloom.Config{Capacity: 100, ErrorRate: 0.01})),
 	} {
 		h := traceHash.Sum([]byte("key"))

@@ -225,7 +225,7 @@ func TestWindowCountNew(t *testing.T) {
 		}
 		bytes = max(bytes, st.Bytes)
 	}
-	if limit := 8 * must(bloom.NewBlocked(bloom.Config{Capacity: 100, ErrorRate: 1e-9 / 8 / 2})).Params().Bytes(); bytes > limit {
+	if limit := 8 * must(bloom.New(bloom.Config{Capacity: 100, ErrorRate: 1e-9 / 8 / 2})).Params().Bytes(); bytes > limit {
 		t.Errorf("%d bytes for 8 generations of 100 keys, more than %d", bytes, limit)
 	}
 	// Without refreshing, repetitions do not count at all.

@@ -383,7 +383,7 @@ func TestRebuildOfWhatNeedsNone(t *testing.T) {
 
 // TestRepairOfFullFilter has no estimate to put in.
 func TestRepairOfFullFilter(t *testing.T) {
-	s, err := bloom.New(bloom.Config{Params: sizing.Params{Shape: sizing.Classic, M: 64, K: 1}})
+	s, err := bloom.NewClassic(bloom.Config{Params: sizing.Params{Shape: sizing.Classic, M: 64, K: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "visited.seen")
 
-	f, err := bloom.NewBlocked(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
+	f, err := bloom.New(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func ExampleFile_Add() {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "visited.seen")
-	f, err := bloom.NewBlocked(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
+	f, err := bloom.New(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
 	if err != nil {
 		log.Fatal(err)
 	}

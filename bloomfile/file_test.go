@@ -32,9 +32,9 @@ func hashes(seed uint64, n int) []uint64 {
 
 // filled makes a blocked filter of several chunks, half full, and a random one in
 // hundred of its answers wrong, so that answers tell filters apart.
-func filled(t testing.TB, h bloom.Hash) *bloom.Blocked {
+func filled(t testing.TB, h bloom.Hash) *bloom.Filter {
 	t.Helper()
-	f, err := bloom.NewBlocked(bloom.Config{Capacity: 300_000, ErrorRate: 0.01, Hash: h})
+	f, err := bloom.New(bloom.Config{Capacity: 300_000, ErrorRate: 0.01, Hash: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func TestMappedAnswersAreThoseOfTheFilter(t *testing.T) {
 	c := bloom.Config{Capacity: 20_000, ErrorRate: 0.01, Hash: bloom.Hash{Seed: 9}}
 	filters := map[string]bloom.Set{}
 	for name, make := range map[string]func(bloom.Config) (bloom.Set, error){
-		"classic":     func(c bloom.Config) (bloom.Set, error) { return bloom.New(c) },
-		"blocked":     func(c bloom.Config) (bloom.Set, error) { return bloom.NewBlocked(c) },
+		"classic":     func(c bloom.Config) (bloom.Set, error) { return bloom.NewClassic(c) },
+		"blocked":     func(c bloom.Config) (bloom.Set, error) { return bloom.New(c) },
 		"partitioned": func(c bloom.Config) (bloom.Set, error) { return bloom.NewPartitioned(c) },
 		"counting":    func(c bloom.Config) (bloom.Set, error) { return bloom.NewCounting(c) },
 	} {
@@ -370,7 +370,7 @@ func TestReadFromPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.(*bloom.Blocked).Equal(s) {
+	if !v.(*bloom.Filter).Equal(s) {
 		t.Error("another filter came out of the pipe")
 	}
 }

@@ -31,12 +31,12 @@ func exampleText(t *testing.T) (want []string) {
 	}
 	want = append(want, fmt.Sprintf("is %016x.", secret.KeyID()))
 
-	classic, err := bloom.New(bloom.Config{Params: classicExample})
+	classic, err := bloom.NewClassic(bloom.Config{Params: classicExample})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want = append(want, "bits "+bitsOf(t, classic))
-	blocked, err := bloom.NewBlocked(bloom.Config{Params: blockedExample})
+	blocked, err := bloom.New(bloom.Config{Params: blockedExample})
 	if err != nil {
 		t.Fatal(err)
 	}

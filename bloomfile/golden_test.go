@@ -55,19 +55,19 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 	tight.ErrorRate = 1e-6
 	tiny.Capacity = 20 // overfull: most answers are wrong
 	{
-		f, err := bloom.New(c)
+		f, err := bloom.NewClassic(c)
 		put("classic", f, err)
-		f, err = bloom.New(seeded)
+		f, err = bloom.NewClassic(seeded)
 		put("classic-seeded", f, err)
-		f, err = bloom.New(secret)
+		f, err = bloom.NewClassic(secret)
 		put("classic-secret", f, err)
 	}
 	{
-		f, err := bloom.NewBlocked(c)
+		f, err := bloom.New(c)
 		put("blocked", f, err)
-		f, err = bloom.NewBlocked(tight)
+		f, err = bloom.New(tight)
 		put("blocked-tight", f, err)
-		f, err = bloom.NewBlocked(tiny)
+		f, err = bloom.New(tiny)
 		put("blocked-overfull", f, err)
 	}
 	{

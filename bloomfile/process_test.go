@@ -57,7 +57,7 @@ func addForever(path, from string) error {
 // TestKilledProcess kills a process in the middle of its work again and again.
 // Whatever it has acknowledged is there, and the file is sound.
 func TestKilledProcess(t *testing.T) {
-	s, err := bloom.NewBlocked(bloom.Config{Capacity: 500_000, ErrorRate: 0.001})
+	s, err := bloom.New(bloom.Config{Capacity: 500_000, ErrorRate: 0.001})
 	if err != nil {
 		t.Fatal(err)
 	}

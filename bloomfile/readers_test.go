@@ -154,14 +154,14 @@ func readersOnRandomKeysHashed(t *testing.T, all map[string]reader, hash bloom.H
 	c := bloom.Config{Capacity: 200_000, ErrorRate: 0.02, Hash: hash}
 	var sets []bloom.Set
 	for _, make := range []func() (bloom.Set, error){
-		func() (bloom.Set, error) { return bloom.New(c) },
+		func() (bloom.Set, error) { return bloom.NewClassic(c) },
 		func() (bloom.Set, error) { return bloom.NewPartitioned(c) },
 		func() (bloom.Set, error) { return bloom.NewCounting(c) },
 		func() (bloom.Set, error) {
 			return bloom.NewScalable(bloom.ScalableConfig{Capacity: 20_000, ErrorRate: 0.2, Hash: c.Hash})
 		},
 		func() (bloom.Set, error) {
-			f, err := bloom.NewBlocked(c)
+			f, err := bloom.New(c)
 			if err != nil {
 				return nil, err
 			}
@@ -170,7 +170,7 @@ func readersOnRandomKeysHashed(t *testing.T, all map[string]reader, hash bloom.H
 			for lanes := 1; lanes <= 8; lanes++ {
 				lines := lanes%3 + 1
 				p.Lines, p.Lanes, p.K, p.M = lines, lanes, lines*lanes, uint64(lines)*300*512
-				g, err := bloom.NewBlocked(bloom.Config{Params: p, Hash: c.Hash})
+				g, err := bloom.New(bloom.Config{Params: p, Hash: c.Hash})
 				if err != nil {
 					return nil, err
 				}

@@ -104,7 +104,7 @@ func TestCheckFindsDamageOfEveryRegion(t *testing.T) {
 	s := filled(t, bloom.Hash{})
 	b, _ := s.AppendBinary(nil)
 	tableAt := int64(len(b)) - 4 - int64(len(b)-4096)/65536*4
-	padding, err := bloom.New(bloom.Config{Capacity: 100, ErrorRate: 0.01})
+	padding, err := bloom.NewClassic(bloom.Config{Capacity: 100, ErrorRate: 0.01})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,9 +22,9 @@ func empty(t testing.TB, name string, n uint64) bloom.Set {
 	var err error
 	switch name {
 	case "classic":
-		s, err = bloom.New(c)
+		s, err = bloom.NewClassic(c)
 	case "blocked":
-		s, err = bloom.NewBlocked(c)
+		s, err = bloom.New(c)
 	case "partitioned":
 		s, err = bloom.NewPartitioned(c)
 	case "counting":

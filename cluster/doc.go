@@ -11,7 +11,7 @@
 // # How it lies in the engine
 //
 // A filter is cut into slices, each a string value under a key of its own: a header
-// and then lines of 512 bits, as in a [bloom.Blocked]. All bits of a key lie in one
+// and then lines of 512 bits, as in a [bloom.Filter]. All bits of a key lie in one
 // slice, so that one BITFIELD sets them and returns what they were: that decides, at
 // once, whether the key was new. Asking takes the lines with GETRANGE; adding asks
 // first and writes for absent keys only, or where nearly all keys are new writes at

@@ -51,7 +51,7 @@ func trues(bs []bool) int {
 	return n
 }
 
-// The answers are those of a bloom.Blocked per slice: the same layout, the same
+// The answers are those of a bloom.Filter per slice: the same layout, the same
 // bits, so a model made of them must agree on every answer, false positives
 // included.
 func TestModel(t *testing.T) {

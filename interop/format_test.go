@@ -326,7 +326,7 @@ func TestRedisUnion(t *testing.T) {
 	if _, err := Open(dump.Bytes(), Spec{}); err != nil {
 		t.Error(err)
 	}
-	for _, other := range []Reader{build(200), must(bloom.New(bloom.Config{Capacity: 10, ErrorRate: 0.1}))} {
+	for _, other := range []Reader{build(200), must(bloom.NewClassic(bloom.Config{Capacity: 10, ErrorRate: 0.1}))} {
 		if err := a.(Merger).Union(other); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Error(err)
 		}

@@ -51,7 +51,7 @@ func buildable(t *testing.T, capacity uint64, errorRate float64) map[string]Fore
 // TestUnionUnlike unites filters of all systems with those of all others, and with one of
 // package bloom. The error is for users, who do not know the types of this package.
 func TestUnionUnlike(t *testing.T) {
-	own, err := bloom.NewBlocked(bloom.Config{Capacity: 10, ErrorRate: 0.01})
+	own, err := bloom.New(bloom.Config{Capacity: 10, ErrorRate: 0.01})
 	if err != nil {
 		t.Fatal(err)
 	}

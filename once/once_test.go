@@ -22,7 +22,7 @@ func filters(t *testing.T) map[string]Filter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	classic, err := bloom.New(bloom.Config{Capacity: 10_000, ErrorRate: 1e-6})
+	classic, err := bloom.NewClassic(bloom.Config{Capacity: 10_000, ErrorRate: 1e-6})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 //
 //	go run -C bench ./filters                        100 thousand and 10 million keys
 //	go run -C bench ./filters -n 100000000 -keys random16
-//	go run -C bench ./filters -rows 'Blocked|parquet' -turns 15
+//	go run -C bench ./filters -rows 'Filter|parquet' -turns 15
 //
 // Every row is filled with n keys, in which it is timed, and is then asked for
 // keys that are there (Has+), keys that are not (Has-), and both in random order

@@ -10,8 +10,8 @@ import (
 func ours() []row {
 	const module = "seen"
 	return []row{
-		{"Blocked", module, func(n int, rate float64) (filter, error) {
-			f, err := newBlocked(n, rate)
+		{"Filter", module, func(n int, rate float64) (filter, error) {
+			f, err := newFilter(n, rate)
 			if err != nil {
 				return filter{}, err
 			}
@@ -33,9 +33,9 @@ func ours() []row {
 				bits: func() uint64 { return f.Stats().Bits },
 			}, nil
 		}},
-		{"Blocked, batch", module, batch(newBlocked)},
-		{"Blocked, hashes", module, func(n int, rate float64) (filter, error) {
-			f, err := newBlocked(n, rate)
+		{"Filter, batch", module, batch(newFilter)},
+		{"Filter, hashes", module, func(n int, rate float64) (filter, error) {
+			f, err := newFilter(n, rate)
 			if err != nil {
 				return filter{}, err
 			}
@@ -57,8 +57,8 @@ func ours() []row {
 				bits: func() uint64 { return f.Stats().Bits },
 			}, nil
 		}},
-		{"Blocked, batch, hashes", module, func(n int, rate float64) (filter, error) {
-			f, err := newBlocked(n, rate)
+		{"Filter, batch, hashes", module, func(n int, rate float64) (filter, error) {
+			f, err := newFilter(n, rate)
 			if err != nil {
 				return filter{}, err
 			}
@@ -84,7 +84,7 @@ func ours() []row {
 		{"Shared, batch", module, batch(newShared)},
 		{"Scalable", module, single(newScalable)},
 		{"Scalable, batch", module, batch(newScalable)},
-		{"Filter", module, single(newFilter)},
+		{"Classic", module, single(newClassic)},
 		{"Static", module, static(false)},
 		{"Static, batch", module, static(true)},
 	}
@@ -119,16 +119,16 @@ type set interface {
 	Stats() bloom.Stats
 }
 
-func newBlocked(n int, rate float64) (*bloom.Blocked, error) {
-	return bloom.NewBlocked(bloom.Config{Capacity: uint64(n), ErrorRate: rate})
+func newFilter(n int, rate float64) (*bloom.Filter, error) {
+	return bloom.New(bloom.Config{Capacity: uint64(n), ErrorRate: rate})
 }
 
 func newShared(n int, rate float64) (*bloom.Shared, error) {
 	return bloom.NewShared(bloom.Config{Capacity: uint64(n), ErrorRate: rate})
 }
 
-func newFilter(n int, rate float64) (*bloom.Filter, error) {
-	return bloom.New(bloom.Config{Capacity: uint64(n), ErrorRate: rate})
+func newClassic(n int, rate float64) (*bloom.Classic, error) {
+	return bloom.NewClassic(bloom.Config{Capacity: uint64(n), ErrorRate: rate})
 }
 
 // newScalable does not know n: it begins with a hundredth of it.

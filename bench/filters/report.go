@@ -57,13 +57,13 @@ func printTable(out io.Writer, o options, k keyKind, n int, results []result) {
 		switch r.row.name {
 		case reference:
 			p = r.mixed
-		case "Blocked":
+		case "Filter":
 			blocked = r.mixed
 		}
 	}
 	fmt.Fprintf(out, "\n%d keys, %s, asked error rate %g; ns per key, medians of %d turns; P is %s\n\n", n, k.name, o.rate, o.turns, reference)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "filter\tbits/key\tmeasured p\tAdd\tHas+\tHas-\tmixed\tof P\tof Blocked\tmixed x2\t\n")
+	fmt.Fprint(w, "filter\tbits/key\tmeasured p\tAdd\tHas+\tHas-\tmixed\tof P\tof Filter\tmixed x2\t\n")
 	for _, r := range results {
 		if r.failed != nil {
 			fmt.Fprintf(w, "%s\tfailed: %v\t\n", r.row.name, r.failed)

@@ -30,7 +30,7 @@ const reference = "parquet-go + xxh3"
 func rows(only *regexp.Regexp) []row {
 	var all []row
 	for _, r := range append(ours(), peers()...) {
-		if r.name == reference || r.name == "Blocked" || only.MatchString(r.name) {
+		if r.name == reference || r.name == "Filter" || only.MatchString(r.name) {
 			all = append(all, r)
 		}
 	}

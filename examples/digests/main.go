@@ -144,7 +144,7 @@ type cache struct {
 // neighbour is another cache and what it said it holds.
 type neighbour struct {
 	url    string
-	digest *bloom.Filter // nil before the first one
+	digest *bloom.Classic // nil before the first one
 }
 
 func newCache(capacity int, rate float64) *cache {
@@ -174,7 +174,7 @@ func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // digest makes a filter of what is held now.
 func (c *cache) digest() ([]byte, error) {
-	f, err := bloom.New(bloom.Config{Capacity: uint64(c.capacity), ErrorRate: c.rate})
+	f, err := bloom.NewClassic(bloom.Config{Capacity: uint64(c.capacity), ErrorRate: c.rate})
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (c *cache) fetchDigests() error {
 		if err != nil {
 			return err
 		}
-		f := new(bloom.Filter)
+		f := new(bloom.Classic)
 		if err := f.UnmarshalBinary(b); err != nil {
 			return err
 		}

@@ -88,12 +88,12 @@ func demonstrate(bad, asked int, rate float64, stdout io.Writer) error {
 // list is the exact list and the filter made of it.
 type list struct {
 	urls    map[string]bool
-	filter  *bloom.Blocked
+	filter  *bloom.Filter
 	lookups atomic.Int64
 }
 
 func newList(bad int, rate float64) (*list, error) {
-	f, err := bloom.NewBlocked(bloom.Config{Capacity: uint64(max(bad, 1)), ErrorRate: rate})
+	f, err := bloom.New(bloom.Config{Capacity: uint64(max(bad, 1)), ErrorRate: rate})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (l *list) handler() http.Handler {
 // checker is what runs on the user's machine.
 type checker struct {
 	service string
-	filter  *bloom.Blocked
+	filter  *bloom.Filter
 	size    int
 }
 
@@ -151,7 +151,7 @@ func newChecker(service string) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{service: service, filter: new(bloom.Blocked), size: len(b)}
+	c := &checker{service: service, filter: new(bloom.Filter), size: len(b)}
 	return c, c.filter.UnmarshalBinary(b)
 }
 

@@ -132,9 +132,9 @@ func (b *buildFlags) newFilter(n uint64, hash bloom.Hash) (bloom.Set, error) {
 	}
 	switch b.kind.Value {
 	case "blocked":
-		return bloom.NewBlocked(c)
-	case "classic":
 		return bloom.New(c)
+	case "classic":
+		return bloom.NewClassic(c)
 	case "partitioned":
 		return bloom.NewPartitioned(c)
 	case "counting":

@@ -44,8 +44,8 @@ func TestCompareAgainstTruth(t *testing.T) {
 	}
 	config := bloom.Config{Capacity: 100_000, ErrorRate: 1e-3}
 	made := map[string]func() (bloom.Set, error){
-		"blocked":     func() (bloom.Set, error) { return bloom.NewBlocked(config) },
-		"classic":     func() (bloom.Set, error) { return bloom.New(config) },
+		"blocked":     func() (bloom.Set, error) { return bloom.New(config) },
+		"classic":     func() (bloom.Set, error) { return bloom.NewClassic(config) },
 		"partitioned": func() (bloom.Set, error) { return bloom.NewPartitioned(config) },
 		"counting":    func() (bloom.Set, error) { return bloom.NewCounting(config) },
 		"scalable": func() (bloom.Set, error) {
@@ -105,7 +105,7 @@ func TestCompareCorrectsForErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	exact.AddHashes(nil, hs[:40_000])
-	coarse, err := bloom.New(bloom.Config{Capacity: 30_000, ErrorRate: 0.2})
+	coarse, err := bloom.NewClassic(bloom.Config{Capacity: 30_000, ErrorRate: 0.2})
 	if err != nil {
 		t.Fatal(err)
 	}

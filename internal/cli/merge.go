@@ -212,9 +212,9 @@ func (s *fileSet) unite(other *fileSet) error {
 // unite adds all keys of b to a, which is of the same type.
 func unite(a, b bloom.View) error {
 	switch a := a.(type) {
-	case *bloom.Filter:
+	case *bloom.Classic:
 		return uniteAs(a, b)
-	case *bloom.Blocked:
+	case *bloom.Filter:
 		return uniteAs(a, b)
 	case *bloom.Partitioned:
 		return uniteAs(a, b)

@@ -179,7 +179,7 @@ func filterFiles(t *testing.T) map[string][]byte {
 	if len(files) < 50 {
 		t.Fatalf("%d files of other systems", len(files))
 	}
-	own, err := bloom.NewBlocked(bloom.Config{Capacity: 300, ErrorRate: 0.03})
+	own, err := bloom.New(bloom.Config{Capacity: 300, ErrorRate: 0.03})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -379,7 +379,7 @@ func exactRow(w Wish) []Row {
 
 // constructors are the Go functions that make the types of one array.
 var constructors = map[string]string{
-	"blocked": "NewBlocked", "classic": "New", "partitioned": "NewPartitioned", "counting": "NewCounting",
+	"blocked": "New", "classic": "NewClassic", "partitioned": "NewPartitioned", "counting": "NewCounting",
 }
 
 // redisMost and redisRate are the limits of BF.RESERVE.

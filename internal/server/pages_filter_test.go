@@ -85,7 +85,7 @@ func TestVisitorChanges(t *testing.T) {
 				}
 			case "file":
 				f, err := bloom.Decode(b.Bytes(), bloom.LoadOptions{Secret: s.store.Hash().Secret})
-				if err != nil || !f.(*bloom.Blocked).HasString("b") || f.(*bloom.Blocked).HasString("absent") {
+				if err != nil || !f.(*bloom.Filter).HasString("b") || f.(*bloom.Filter).HasString("absent") {
 					t.Errorf("the file: %v", err)
 				}
 			}

@@ -152,11 +152,11 @@ func (t toy) filter(m uint64) (bloom.Set, error) {
 	case "partitioned":
 		return bloom.NewPartitioned(c)
 	case "blocked":
-		return bloom.NewBlocked(c)
+		return bloom.New(c)
 	case "counting":
 		return bloom.NewCounting(c)
 	}
-	return bloom.New(c)
+	return bloom.NewClassic(c)
 }
 
 // bit is a bit, or counter, of the picture.

@@ -39,7 +39,7 @@ type cascadeLevel struct {
 	Words      []string
 	Bits, Ones uint64
 	Wrong      []string // words of the other set that it takes for its own
-	filter     *bloom.Filter
+	filter     *bloom.Classic
 }
 
 // cascadeStep is what a level says of a word.
@@ -79,7 +79,7 @@ func newCascade(in, out []string, ask string) (*cascade, error) {
 // would err on the same words.
 func newCascadeLevel(number int, of string, words []string) (*cascadeLevel, error) {
 	m := uint64(max(8, cascadeBits*len(words)))
-	f, err := bloom.New(bloom.Config{Params: sizing.Params{Shape: sizing.Classic, M: m, K: cascadeProbes}, Hash: bloom.Hash{Seed: uint64(number)}})
+	f, err := bloom.NewClassic(bloom.Config{Params: sizing.Params{Shape: sizing.Classic, M: m, K: cascadeProbes}, Hash: bloom.Hash{Seed: uint64(number)}})
 	if err != nil {
 		return nil, err
 	}
