@@ -44,6 +44,7 @@ var arrows = []arrow{
 		"time": "a protocol has no clock",
 	}},
 	{level: 0, pkg: "internal/fair"},
+	{level: 0, pkg: "internal/recipe"},
 	{level: 0, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
 
@@ -77,9 +78,9 @@ var arrows = []arrow{
 	}},
 	{level: 3, pkg: "bloomfile", modules: []string{"golang.org/x/sys"}},
 
-	// The recipes of others are those of interop.
 	{level: 4, pkg: "cluster", modules: []string{"github.com/redis/rueidis"}, not: map[string]string{
-		"os": "a filter of a fleet lies in its engines; files are the business of bloomfile",
+		"os":      "a filter of a fleet is in its engines; files are the business of bloomfile",
+		"interop": "a fleet shares two recipes with other programs, which internal/recipe has; it needs no reader of files",
 	}},
 
 	{level: 5, pkg: "once"},

@@ -19,6 +19,7 @@
 //
 //	internal/keyhash   the one hash that is taken of each key
 //	internal/pages     large arrays outside the Go heap
+//	internal/recipe    which bits of Redis strings the filters of crawlers use
 //	internal/kernel    the probes of a filter's words
 //	internal/vfs       the few file operations in use, and files that fail on purpose
 //	internal/frame     the bytes of the file format, docs/FORMAT.md

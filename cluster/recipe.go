@@ -9,16 +9,15 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"seen/interop"
+	"seen/internal/recipe"
 )
 
 // The recipes of crawlers that OpenRecipe knows.
 const (
 	// RecipeMD5 is seven polynomial hashes over the MD5 of a key, in the strings
-	// NAME0, NAME1 and so on ([interop.MD5Recipe]).
+	// NAME0, NAME1 and so on.
 	RecipeMD5 = "md5"
-	// RecipeScrapy is polynomial hashes over the key itself, in the string NAME
-	// ([interop.ScrapyRecipe]).
+	// RecipeScrapy is polynomial hashes over the key itself, in the string NAME.
 	RecipeScrapy = "scrapy"
 )
 
@@ -75,32 +74,32 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 	bits := c.Bits
 	switch c.Recipe {
 	case RecipeMD5, "":
-		recipe := interop.MD5Recipe{Blocks: c.Blocks, Bits: c.Bits}
-		if err := recipe.Check(); err != nil {
+		r := recipe.MD5{Blocks: c.Blocks, Bits: c.Bits}
+		if err := r.Check(); err != nil {
 			return nil, err
 		}
 		if c.Hashes != 0 {
 			return nil, fmt.Errorf("%d hashes in the recipe %s, which always has seven", c.Hashes, RecipeMD5)
 		}
-		f.positions = recipe.Positions
+		f.positions = r.Positions
 		for i := range max(c.Blocks, 1) {
 			f.strings = append(f.strings, name+strconv.Itoa(i))
 		}
 		if bits == 0 {
-			bits = interop.MD5RecipeBits
+			bits = recipe.MD5Bits
 		}
 	case RecipeScrapy:
-		recipe := interop.ScrapyRecipe{Bits: c.Bits, Hashes: c.Hashes}
-		if err := recipe.Check(); err != nil {
+		r := recipe.Scrapy{Bits: c.Bits, Hashes: c.Hashes}
+		if err := r.Check(); err != nil {
 			return nil, err
 		}
 		if c.Blocks != 0 {
 			return nil, fmt.Errorf("%d blocks in the recipe %s, which has one string", c.Blocks, RecipeScrapy)
 		}
-		f.positions = recipe.Positions
+		f.positions = r.Positions
 		f.strings = []string{name}
 		if bits == 0 {
-			bits = interop.ScrapyRecipeBits
+			bits = recipe.ScrapyBits
 		}
 	default:
 		return nil, fmt.Errorf("there is no recipe %q; %s and %s are known", c.Recipe, RecipeMD5, RecipeScrapy)

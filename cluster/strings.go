@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"seen/interop"
+	"seen/internal/recipe"
 )
 
 // Engine is a client of Redis or Valkey, as all of this package takes it.
@@ -48,7 +48,7 @@ func AppendString(ctx context.Context, client Engine, b []byte, key string) ([]b
 // given name, which it keeps in a hash beside the string: the fields size and
 // hashIterations. If they are not there the error is [ErrNotFound].
 func RedissonSize(ctx context.Context, client Engine, name string) (m, k uint64, err error) {
-	key := interop.RedissonConfigKey(name)
+	key := recipe.RedissonConfigKey(name)
 	values, err := client.Do(ctx, client.B().Hmget().Key(key).Field("size", "hashIterations").Build()).ToArray()
 	if err != nil {
 		return 0, 0, explain(key, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"seen/internal/filtertest"
+	"seen/internal/recipe"
 )
 
 // coverageCase is a filter to fill: n keys at an error rate, and loads times as many.
@@ -182,9 +183,9 @@ func TestBitParts(t *testing.T) {
 // The parts of a recipe are all bits, and a key chooses no more of them than it has probes,
 // whatever the parameters.
 func TestRecipeParts(t *testing.T) {
-	for _, r := range []RedisRecipe{
-		MD5Recipe{}, MD5Recipe{Bits: 3}, MD5Recipe{Bits: 12, Blocks: 256}, MD5Recipe{Bits: 17, Blocks: 100}, MD5Recipe{Bits: 32},
-		ScrapyRecipe{}, ScrapyRecipe{Bits: 3}, ScrapyRecipe{Bits: 14, Hashes: 1}, ScrapyRecipe{Bits: 21, Hashes: 40}, ScrapyRecipe{Bits: 32}, ScrapyRecipe{Bits: 32, Hashes: 256},
+	for _, r := range []recipe.Recipe{
+		recipe.MD5{}, recipe.MD5{Bits: 3}, recipe.MD5{Bits: 12, Blocks: 256}, recipe.MD5{Bits: 17, Blocks: 100}, recipe.MD5{Bits: 32},
+		recipe.Scrapy{}, recipe.Scrapy{Bits: 3}, recipe.Scrapy{Bits: 14, Hashes: 1}, recipe.Scrapy{Bits: 21, Hashes: 40}, recipe.Scrapy{Bits: 32}, recipe.Scrapy{Bits: 32, Hashes: 256},
 	} {
 		s, err := recipeOf(r)
 		if err != nil {

@@ -1,6 +1,10 @@
 package interop
 
-import "testing"
+import (
+	"testing"
+
+	"seen/internal/recipe"
+)
 
 // TestPlainNoCopy parses what is as long as filters may be, and asks it: neither takes
 // memory.
@@ -19,7 +23,7 @@ func TestPlainNoCopy(t *testing.T) {
 		return foreign(ParseRedisson(b, Redisson{Size: 8 * size, Iterations: 7}))
 	}, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
-		return foreign(ParseRedisRecipe(b, ScrapyRecipe{}))
+		return foreign(ParseRedisRecipe(b, recipe.Scrapy{}))
 	}, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) { return foreign(ParseJavaBitSet(b, JavaBitSet{8 * size})) }, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"seen/internal/recipe"
 )
 
 // stringParams are the parameters of formats of which a filter may be a string of Redis
@@ -104,7 +106,7 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	for _, key := range keys {
 		values[key] = nil
 	}
-	config := RedissonConfigKey(name)
+	config := recipe.RedissonConfigKey(name)
 	if s.Name == redissonFormat.name && s.Params["m"] == "" && s.Params["k"] == "" {
 		values[config] = nil
 	}

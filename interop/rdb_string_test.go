@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"seen/internal/recipe"
 	"seen/internal/redistest"
 )
 
@@ -47,9 +48,9 @@ func openAs(t *testing.T, b []byte, spec string) Foreign {
 // bits, has it save them, and opens what it saved.
 func TestStringsInRDB(t *testing.T) {
 	redisson := readGolden(t, goldenCase{dir: "redisson-bloom-string"})
-	recipe := readVector(t, "recipe-py-redis-md5-2p10")
-	made := must(NewRedisRecipe(MD5Recipe{Blocks: 2, Bits: 10}))
-	adds(t, made, recipe.keys)
+	crawler := readVector(t, "recipe-py-redis-md5-2p10")
+	made := must(NewRedisRecipe(recipe.MD5{Blocks: 2, Bits: 10}))
+	adds(t, made, crawler.keys)
 	content := written(t, made)
 	for _, c := range []struct {
 		filter      Foreign
@@ -62,7 +63,7 @@ func TestStringsInRDB(t *testing.T) {
 			map[string][]byte{"my filter,1": redisson.filter}, func(f Foreign) { redisson.compare(t, "saved", f) },
 		}, {
 			made, "rdb:key=crawl,db=2", "redis-recipe:type=md5,bits=10,blocks=2,rdb=crawl",
-			map[string][]byte{"crawl0": content[:128], "crawl1": content[128:]}, func(f Foreign) { recipe.compareForeign(t, "saved", f.Has) },
+			map[string][]byte{"crawl0": content[:128], "crawl1": content[128:]}, func(f Foreign) { crawler.compareForeign(t, "saved", f.Has) },
 		},
 	} {
 		dir := t.TempDir()

@@ -5,20 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-)
 
-// RedisRecipe is a recipe for filters in strings of Redis: an [MD5Recipe] or a
-// [ScrapyRecipe].
-type RedisRecipe interface {
-	// Check returns an error for parameters that no such filter has.
-	Check() error
-	// Positions appends the bits of a key, and returns the string in which they lie.
-	Positions(dst []uint64, key []byte) (block int, offsets []uint64)
-}
+	"seen/internal/recipe"
+)
 
 // NewRedisRecipe returns an empty filter. It takes the memory of all strings at their
 // full length.
-func NewRedisRecipe(r RedisRecipe) (*Bitmap, error) {
+func NewRedisRecipe(r recipe.Recipe) (*Bitmap, error) {
 	s, err := recipeOf(r)
 	if err != nil {
 		return nil, err
@@ -29,7 +22,7 @@ func NewRedisRecipe(r RedisRecipe) (*Bitmap, error) {
 // ParseRedisRecipe returns the filter whose string in Redis is b, and to which it
 // refers. Where a recipe has several strings, b is all of them in the order of their
 // numbers, each but the last filled up with zeros to its full length.
-func ParseRedisRecipe(b []byte, r RedisRecipe) (*Bitmap, error) {
+func ParseRedisRecipe(b []byte, r recipe.Recipe) (*Bitmap, error) {
 	s, err := recipeOf(r)
 	if err != nil {
 		return nil, err
@@ -39,24 +32,24 @@ func ParseRedisRecipe(b []byte, r RedisRecipe) (*Bitmap, error) {
 
 // recipeBitmap is the strings of a recipe, one behind the other.
 type recipeBitmap struct {
-	recipe RedisRecipe
+	recipe recipe.Recipe
 	kind   string // as the parameter type has it
 	bits   int    // of an offset
 	blocks int
 	k      int
 }
 
-func recipeOf(r RedisRecipe) (s recipeBitmap, err error) {
+func recipeOf(r recipe.Recipe) (s recipeBitmap, err error) {
 	switch r := r.(type) {
-	case MD5Recipe:
+	case recipe.MD5:
 		// Filled in, so that equal recipes are equal values.
-		r.Bits, r.Blocks = cmp.Or(r.Bits, MD5RecipeBits), cmp.Or(r.Blocks, 1)
-		s = recipeBitmap{r, "md5", r.Bits, r.Blocks, len(md5RecipeSeeds)}
-	case ScrapyRecipe:
-		r.Bits, r.Hashes = cmp.Or(r.Bits, ScrapyRecipeBits), cmp.Or(r.Hashes, scrapyRecipeHashes)
+		r.Bits, r.Blocks = cmp.Or(r.Bits, recipe.MD5Bits), cmp.Or(r.Blocks, 1)
+		s = recipeBitmap{r, "md5", r.Bits, r.Blocks, len(r.Multipliers())}
+	case recipe.Scrapy:
+		r.Bits, r.Hashes = cmp.Or(r.Bits, recipe.ScrapyBits), cmp.Or(r.Hashes, recipe.ScrapyHashes)
 		s = recipeBitmap{r, "scrapy", r.Bits, 1, r.Hashes}
 	default:
-		return s, errors.New("redis-recipe: give an MD5Recipe or a ScrapyRecipe")
+		return s, errors.New("redis-recipe: there is no such recipe")
 	}
 	return s, s.recipe.Check()
 }
@@ -147,15 +140,15 @@ var redisRecipeFormat = format{
 }
 
 // redisRecipeOf reads the parameters.
-func redisRecipeOf(s Spec) (RedisRecipe, error) {
-	bits, err := s.number("bits", 3, maxRecipeBits)
+func redisRecipeOf(s Spec) (recipe.Recipe, error) {
+	bits, err := s.number("bits", 3, recipe.MaxBits)
 	if err != nil {
 		return nil, err
 	}
 	if s.Params["type"] == "scrapy" {
-		hashes, err := s.number("hashes", 1, maxRecipeHashes)
-		return ScrapyRecipe{Bits: int(bits), Hashes: int(hashes)}, err
+		hashes, err := s.number("hashes", 1, recipe.MaxHashes)
+		return recipe.Scrapy{Bits: int(bits), Hashes: int(hashes)}, err
 	}
 	blocks, err := s.number("blocks", 1, 256)
-	return MD5Recipe{Blocks: int(blocks), Bits: int(bits)}, err
+	return recipe.MD5{Blocks: int(blocks), Bits: int(bits)}, err
 }

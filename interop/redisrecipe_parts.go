@@ -65,18 +65,6 @@ func (s recipeBitmap) parts() []bitPart {
 	return p
 }
 
-// multipliers returns those of the hashes.
-func (s recipeBitmap) multipliers() []uint64 {
-	m := make([]uint64, s.k)
-	for i := range m {
-		m[i] = uint64(i) + 1
-		if s.kind == "md5" {
-			m[i] = md5RecipeSeeds[i] + 1
-		}
-	}
-	return m
-}
-
 func (s recipeBitmap) calculateParts() []bitPart {
 	low := min(s.bits, recipeLowBits)
 	positions := 1 << low
@@ -86,7 +74,7 @@ func (s recipeBitmap) calculateParts() []bitPart {
 		parts[i] = bitPart{share: 1 / float64(positions), rates: make([]float64, s.k)}
 	}
 	sum := -1 // the hash with multiplier 1
-	for i, multiplier := range s.multipliers() {
+	for i, multiplier := range s.recipe.Multipliers() {
 		total := 0.0
 		rate := func(int) float64 { return 1 }
 		switch v := bits.TrailingZeros64(multiplier); {

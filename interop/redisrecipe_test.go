@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"seen/internal/recipe"
 )
 
 // TestRedisRecipes builds the strings of the original programs from the bits that were
@@ -63,8 +65,8 @@ func TestRedisRecipes(t *testing.T) {
 
 // TestRecipesAsPublished unites filters of one recipe, whose fields are given or 0.
 func TestRecipesAsPublished(t *testing.T) {
-	for _, c := range [][2]RedisRecipe{
-		{MD5Recipe{}, MD5Recipe{Blocks: 1, Bits: 31}}, {MD5Recipe{Bits: 10}, MD5Recipe{Blocks: 1, Bits: 10}}, {ScrapyRecipe{}, ScrapyRecipe{Bits: 30, Hashes: 6}},
+	for _, c := range [][2]recipe.Recipe{
+		{recipe.MD5{}, recipe.MD5{Blocks: 1, Bits: 31}}, {recipe.MD5{Bits: 10}, recipe.MD5{Blocks: 1, Bits: 10}}, {recipe.Scrapy{}, recipe.Scrapy{Bits: 30, Hashes: 6}},
 	} {
 		a, b := must(NewRedisRecipe(c[0])), must(NewRedisRecipe(c[1]))
 		adds(t, b, [][]byte{[]byte("key")})
@@ -72,7 +74,7 @@ func TestRecipesAsPublished(t *testing.T) {
 			t.Errorf("%+v and %+v: %v", c[0], c[1], err)
 		}
 	}
-	if _, err := NewRedisRecipe(MD5Recipe{Blocks: -1}); err == nil {
+	if _, err := NewRedisRecipe(recipe.MD5{Blocks: -1}); err == nil {
 		t.Error("-1 blocks")
 	}
 }

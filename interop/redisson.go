@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/minio/highwayhash"
@@ -32,14 +31,6 @@ type Redisson struct {
 	// Bytes says that keys are what a codec has made of values, such as those of
 	// ByteArrayCodec. Otherwise they are text, and others were never added.
 	Bytes bool
-}
-
-// RedissonConfigKey returns the key of the hash beside the string of the filter name.
-func RedissonConfigKey(name string) string {
-	if strings.Contains(name, "{") {
-		return name + ":config"
-	}
-	return "{" + name + "}:config"
 }
 
 // redissonMaxSize is the largest size that Redisson accepts.

@@ -181,7 +181,7 @@ func (o *options) on(ctx context.Context, out io.Writer, title string, servers [
 	for i, r := range all {
 		if r.slow {
 			// Its commands are those of the pipelined row, on its own string.
-			fill := recipe{counting{client, r.trips}, "recipe", uint64(bitsPerKey * float64(2*o.keys))}
+			fill := crawler{counting{client, r.trips}, "recipe", uint64(bitsPerKey * float64(2*o.keys))}
 			r.add = fill.pipeline
 		}
 		feeds[i].seen = uint64(o.keys)

@@ -11,7 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"seen/cluster"
-	"seen/interop"
+	"seen/internal/recipe"
 )
 
 // probes is how many bits a key of the recipe sets. With the best number of bits for
@@ -70,40 +70,40 @@ func rows(ctx context.Context, client rueidis.Client, capacity int) ([]row, erro
 			}
 			return n, err
 		}},
-		{name: "recipe", trips: a.trips, slow: true, add: recipe{a, "recipe", m}.loop},
-		{name: "recipe, pipelined", trips: b.trips, add: recipe{b, "pipelined", m}.pipeline},
+		{name: "recipe", trips: a.trips, slow: true, add: crawler{a, "recipe", m}.loop},
+		{name: "recipe, pipelined", trips: b.trips, add: crawler{b, "pipelined", m}.pipeline},
 		{name: "one string, a script", trips: c.trips, add: scripted{c, rueidis.NewLuaScript(script), "script", m}.add},
 	}, nil
 }
 
-// recipe is the crawler's recipe on one string of m bits: MD5, and a multiplying
+// crawler is the crawler's recipe on one string of m bits: MD5, and a multiplying
 // hash of its digits for each of 7 seeds. The position is cut to the string, which
 // as people copy it has 2^31 bits whatever is put in.
-type recipe struct {
+type crawler struct {
 	client counting
 	key    string
 	m      uint64
 }
 
-func (r recipe) positions(key []byte) (at [probes]string) {
+func (r crawler) positions(key []byte) (at [probes]string) {
 	var offsets [probes]uint64
-	_, all := interop.MD5Recipe{Blocks: 1, Bits: 31}.Positions(offsets[:0], key)
+	_, all := recipe.MD5{Blocks: 1, Bits: 31}.Positions(offsets[:0], key)
 	for i, offset := range all {
 		at[i] = strconv.FormatUint(offset%r.m, 10)
 	}
 	return at
 }
 
-func (r recipe) get(at string) rueidis.Completed {
+func (r crawler) get(at string) rueidis.Completed {
 	return r.client.B().Arbitrary("GETBIT").Keys(r.key).Args(at).ReadOnly()
 }
 
-func (r recipe) set(at string) rueidis.Completed {
+func (r crawler) set(at string) rueidis.Completed {
 	return r.client.B().Arbitrary("SETBIT").Keys(r.key).Args(at, "1").Build()
 }
 
 // loop waits for each command, as the recipe does.
-func (r recipe) loop(ctx context.Context, keys [][]byte) (isNew int, err error) {
+func (r crawler) loop(ctx context.Context, keys [][]byte) (isNew int, err error) {
 	for _, key := range keys {
 		at := r.positions(key)
 		seen := true
@@ -128,7 +128,7 @@ func (r recipe) loop(ctx context.Context, keys [][]byte) (isNew int, err error) 
 }
 
 // pipeline asks for all bits of all keys at once, and then sets those of new keys.
-func (r recipe) pipeline(ctx context.Context, keys [][]byte) (isNew int, err error) {
+func (r crawler) pipeline(ctx context.Context, keys [][]byte) (isNew int, err error) {
 	gets := make([]rueidis.Completed, 0, probes*len(keys))
 	all := make([][probes]string, len(keys))
 	for i, key := range keys {

@@ -1,4 +1,11 @@
-package interop
+// Package recipe knows which bits of Redis strings the filters of crawlers and of
+// Redisson use for a key, and under which keys of Redis those are. It is for package
+// interop, which reads such filters from files, and for package cluster, which shares
+// them with running programs.
+//
+// It calculates positions and keys only, with no bits and no connections. Any number of
+// goroutines may use a value.
+package recipe
 
 import (
 	"cmp"
@@ -8,53 +15,73 @@ import (
 	"unicode/utf8"
 )
 
-// maxRecipeBits is the width of offsets beyond which Redis refuses SETBIT: its
+// Recipe is an [MD5] or a [Scrapy].
+type Recipe interface {
+	// Check returns an error for parameters that no such filter has.
+	Check() error
+	// Positions appends the bits of a key to dst, and returns the number of the string
+	// that they are in.
+	Positions(dst []uint64, key []byte) (block int, offsets []uint64)
+	// Multipliers returns those of the polynomial hashes.
+	Multipliers() []uint64
+}
+
+// MaxBits is the width of offsets beyond which Redis refuses SETBIT: its
 // strings have at most 512 MiB.
-const maxRecipeBits = 32
+const MaxBits = 32
 
 // The widths of offsets as the recipes were published.
 const (
-	MD5RecipeBits    = 31
-	ScrapyRecipeBits = 30
+	MD5Bits    = 31
+	ScrapyBits = 30
 )
 
-// MD5Recipe is the widely copied recipe of crawlers that remember URLs in Redis
+// MD5 is the widely copied recipe of crawlers that remember URLs in Redis
 // strings: seven polynomial hashes over the hexadecimal MD5 of a key, in one of
 // several strings that the MD5 chooses. The strings are called NAME0, NAME1 and so
 // on. The zero value of a field stands for what the recipe has as it was
 // published.
-type MD5Recipe struct {
+type MD5 struct {
 	Blocks int // strings, 1 to 256; 1 as published
 	Bits   int // of an offset, 1 to 32; 31 as published: strings of up to 256 MiB
 }
 
 // Check returns an error for parameters that no such filter has.
-func (r MD5Recipe) Check() error {
+func (r MD5) Check() error {
 	if r.Blocks < 0 || r.Blocks > 256 {
 		return fmt.Errorf("the md5 recipe with %d blocks; two hexadecimal digits choose one of at most 256", r.Blocks)
 	}
-	return checkRecipeBits(r.Bits)
+	return checkBits(r.Bits)
 }
 
-func checkRecipeBits(bits int) error {
-	if bits < 0 || bits > maxRecipeBits {
-		return fmt.Errorf("a recipe with offsets of %d bits; Redis has 1 to %d", bits, maxRecipeBits)
+func checkBits(bits int) error {
+	if bits < 0 || bits > MaxBits {
+		return fmt.Errorf("a recipe with offsets of %d bits; Redis has 1 to %d", bits, MaxBits)
 	}
 	return nil
 }
 
-var md5RecipeSeeds = [...]uint64{5, 7, 11, 13, 31, 37, 61}
+// Multipliers returns those of the seven hashes.
+func (MD5) Multipliers() []uint64 {
+	var all []uint64
+	for _, seed := range md5Seeds {
+		all = append(all, seed+1)
+	}
+	return all
+}
+
+var md5Seeds = [...]uint64{5, 7, 11, 13, 31, 37, 61}
 
 // Positions appends to dst the offsets of the bits of a key, as SETBIT counts
 // them (the most significant bit of a byte first), two of which may be equal, and
 // returns the number of the string in which they lie. Published versions answer
 // for the empty key that it was never seen, without looking.
-func (r MD5Recipe) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
+func (r MD5) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
 	sum := md5.Sum(key)
 	var text [2 * md5.Size]byte
 	hex.Encode(text[:], sum[:])
-	mask := offsetMask(r.Bits, MD5RecipeBits)
-	for _, seed := range md5RecipeSeeds {
+	mask := offsetMask(r.Bits, MD5Bits)
+	for _, seed := range md5Seeds {
 		h := uint64(0)
 		for _, c := range text {
 			h = h*(seed+1) + uint64(c)
@@ -64,30 +91,30 @@ func (r MD5Recipe) Positions(dst []uint64, key []byte) (block int, offsets []uin
 	return int(sum[0]) % max(r.Blocks, 1), dst
 }
 
-// ScrapyRecipe is the recipe with which crawlers on Scrapy and Redis remember
+// Scrapy is the recipe with which crawlers on Scrapy and Redis remember
 // requests: polynomial hashes over the text of the key itself, which there is the
 // SHA-1 fingerprint of the request in hexadecimal digits. The zero value of a
 // field stands for what the recipe has as it was published.
 //
 // The estimated number of keys of such a filter, and its error, are those for keys that
 // are fingerprints.
-type ScrapyRecipe struct {
+type Scrapy struct {
 	Bits   int // of an offset, 1 to 32; 30 as published
 	Hashes int // seeds 0, 1 and so on; 6 as published
 }
 
-// maxRecipeHashes is far above the seven of any recipe seen in use.
-const maxRecipeHashes = 256
+// MaxHashes is far above the seven of any recipe seen in use.
+const MaxHashes = 256
 
-// scrapyRecipeHashes is the number of hashes as it was published.
-const scrapyRecipeHashes = 6
+// ScrapyHashes is the number of hashes as it was published.
+const ScrapyHashes = 6
 
 // Check returns an error for parameters that no such filter has.
-func (r ScrapyRecipe) Check() error {
-	if r.Hashes < 0 || r.Hashes > maxRecipeHashes {
-		return fmt.Errorf("the Scrapy recipe with %d hashes; 1 to %d are supported", r.Hashes, maxRecipeHashes)
+func (r Scrapy) Check() error {
+	if r.Hashes < 0 || r.Hashes > MaxHashes {
+		return fmt.Errorf("the Scrapy recipe with %d hashes; 1 to %d are supported", r.Hashes, MaxHashes)
 	}
-	return checkRecipeBits(r.Bits)
+	return checkBits(r.Bits)
 }
 
 // Positions appends to dst the offsets of the bits of a key, as SETBIT counts
@@ -95,9 +122,9 @@ func (r ScrapyRecipe) Check() error {
 // points of the key, as Python's ord has them; a byte that is not UTF-8 counts as
 // Python's surrogateescape has it, 0xdc00 and the byte. Published versions answer
 // for the empty key that it was never seen, without looking.
-func (r ScrapyRecipe) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
-	hashes := cmp.Or(r.Hashes, scrapyRecipeHashes)
-	mask := offsetMask(r.Bits, ScrapyRecipeBits)
+func (r Scrapy) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
+	hashes := cmp.Or(r.Hashes, ScrapyHashes)
+	mask := offsetMask(r.Bits, ScrapyBits)
 	for seed := range uint64(hashes) {
 		h := uint64(0)
 		for rest := key; len(rest) > 0; {
@@ -111,6 +138,15 @@ func (r ScrapyRecipe) Positions(dst []uint64, key []byte) (block int, offsets []
 		dst = append(dst, h&mask)
 	}
 	return 0, dst
+}
+
+// Multipliers returns those of the hashes.
+func (r Scrapy) Multipliers() []uint64 {
+	all := make([]uint64, cmp.Or(r.Hashes, ScrapyHashes))
+	for i := range all {
+		all[i] = uint64(i) + 1
+	}
+	return all
 }
 
 // offsetMask keeps the low bits of a hash; 0 stands for usual.
