@@ -220,7 +220,7 @@ func (a arrow) forbids(path string, test bool) string {
 	if why := a.not[own]; why != "" && !test {
 		return fmt.Sprintf("%s may not import %s: %s", a.pkg, path, why)
 	}
-	if !ours || own == a.pkg || strings.HasPrefix(own, a.pkg+"/") {
+	if !ours || own == a.pkg {
 		return ""
 	}
 	if slices.Contains(testOnly, own) {
@@ -228,6 +228,9 @@ func (a arrow) forbids(path string, test bool) string {
 			return ""
 		}
 		return fmt.Sprintf("%s may not import %s, which is for tests", a.pkg, path)
+	}
+	if strings.HasPrefix(own, a.pkg+"/") {
+		return ""
 	}
 	to := slices.IndexFunc(arrows, func(a arrow) bool { return a.pkg == own })
 	if to < 0 || arrows[to].level >= a.level {

@@ -127,13 +127,14 @@ var arrows = []arrow{
 
 	// For tests and benchmarks.
 	{level: 0, pkg: "internal/corpus"},
+	{level: 1, pkg: "internal/vfs/memfs"},
 	{level: 1, pkg: "internal/redistest"},
 	{level: 1, pkg: "internal/crashtest"},
 	{level: 3, pkg: "internal/filtertest"},
 }
 
 // testOnly are packages that only tests and benchmarks import.
-var testOnly = []string{"internal/corpus", "internal/crashtest", "internal/filtertest", "internal/redistest"}
+var testOnly = []string{"internal/corpus", "internal/crashtest", "internal/filtertest", "internal/redistest", "internal/vfs/memfs"}
 
 // testModules may be imported by any test.
 var testModules = []string{

@@ -21,7 +21,7 @@
 //	internal/pages     large arrays outside the Go heap
 //	internal/recipe    which bits of Redis strings the filters of crawlers use
 //	internal/kernel    the probes of a filter's words
-//	internal/vfs       the few file operations in use, and files that fail on purpose
+//	internal/vfs       the few file operations in use
 //	internal/frame     the bytes of the file format, docs/FORMAT.md
 //	internal/figure    numbers as people read them
 //	internal/chart     curves, drawn as SVG and PNG
@@ -43,8 +43,9 @@
 // docs/DESIGN.md explains why the parts are what they are, and arch_test.go lists
 // which may import which. Tests and benchmarks use internal/corpus (their inputs),
 // internal/redistest (engines of Redis), internal/filtertest (what every filter must
-// do) and internal/crashtest (what a server must keep when it is killed). Beside the
-// product are bench, which compares seen with other programs, examples, integration,
-// which tests seen within the libraries of others and on disks that lose power, and
-// tools, which check the tree.
+// do), internal/crashtest (what a server must keep when it is killed) and
+// internal/vfs/memfs (files that crash and fail on purpose). Beside the product are
+// bench, which compares seen with other programs, examples, integration, which tests
+// seen within the libraries of others and on disks that lose power, and tools, which
+// check the tree.
 package seen

@@ -13,6 +13,7 @@ import (
 	"seen/bloom"
 	"seen/internal/frame"
 	"seen/internal/vfs"
+	"seen/internal/vfs/memfs"
 	"seen/sizing"
 )
 
@@ -81,7 +82,7 @@ func (s *session) run(fsys vfs.FS) error {
 // steps counts the operations of a session.
 func steps(t *testing.T, damaged bool) int {
 	t.Helper()
-	m := vfs.NewMem()
+	m := memfs.New()
 	m.WriteFile(memPath, crashFile(t, damaged), 0o644)
 	n := 0
 	m.SetFault(func(op, name string) error { n++; return nil })
@@ -128,9 +129,9 @@ func missing(fsys vfs.FS, hs []uint64, damaged bool) error {
 func TestKillLosesNothing(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		for n := range steps(t, damaged) {
-			m := vfs.NewMem()
+			m := memfs.New()
 			m.WriteFile(memPath, crashFile(t, damaged), 0o644)
-			m.SetFault(vfs.FailFrom(n, syscall.EIO))
+			m.SetFault(memfs.FailFrom(n, syscall.EIO))
 			var s session
 			s.run(m)
 			m.Kill()
@@ -152,9 +153,9 @@ func TestKillLosesNothing(t *testing.T) {
 func crashEverywhere(t *testing.T, wrap func(vfs.FS) vfs.FS) (problems []string, refused int) {
 	for n := range steps(t, false) + 1 {
 		for seed := range uint64(6) {
-			m := vfs.NewMem()
+			m := memfs.New()
 			m.WriteFile(memPath, crashFile(t, false), 0o644)
-			m.SetFault(vfs.FailFrom(n, syscall.EIO))
+			m.SetFault(memfs.FailFrom(n, syscall.EIO))
 			var s session
 			s.run(wrap(m))
 			m.Crash(rand.New(rand.NewPCG(seed, uint64(n))))
@@ -221,10 +222,10 @@ func TestCrashTestSeesMissingSync(t *testing.T) {
 // are there afterwards, or the file is refused and Rebuild brings them back.
 func TestFaults(t *testing.T) {
 	for n := range steps(t, false) {
-		m := vfs.NewMem()
+		m := memfs.New()
 		m.WriteFile(memPath, crashFile(t, false), 0o644)
 		failed := ""
-		fault := vfs.FailNth(n, syscall.ENOSPC)
+		fault := memfs.FailNth(n, syscall.ENOSPC)
 		m.SetFault(func(op, name string) error {
 			err := fault(op, name)
 			if err != nil {
@@ -258,7 +259,7 @@ func TestFaults(t *testing.T) {
 // write, so the file takes nothing more and must not be trusted when it is opened.
 func TestFailedSyncIsRemembered(t *testing.T) {
 	for _, op := range []string{"msync", "sync", "truncate"} {
-		m := vfs.NewMem()
+		m := memfs.New()
 		m.WriteFile(memPath, crashFile(t, false), 0o644)
 		f, err := open(m, memPath, Options{Writable: true})
 		if err != nil {
@@ -267,7 +268,7 @@ func TestFailedSyncIsRemembered(t *testing.T) {
 		if _, err := f.AddHash(1); err != nil {
 			t.Fatal(err)
 		}
-		fault := vfs.FailNth(0, syscall.EIO)
+		fault := memfs.FailNth(0, syscall.EIO)
 		m.SetFault(func(o, name string) error {
 			if o != op {
 				return nil
@@ -294,7 +295,7 @@ func TestFailedSyncIsRemembered(t *testing.T) {
 
 // TestRepairEstimatesAdded: the exact count dies with the process.
 func TestRepairEstimatesAdded(t *testing.T) {
-	m := vfs.NewMem()
+	m := memfs.New()
 	m.WriteFile(memPath, crashFile(t, false), 0o644)
 	f, err := open(m, memPath, Options{Writable: true})
 	if err != nil {
@@ -332,7 +333,7 @@ func TestRepairRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := vfs.NewMem()
+	m := memfs.New()
 	id, err := m.BootID()
 	if err != nil {
 		t.Fatal(err)
@@ -374,7 +375,7 @@ func TestRepairRefuses(t *testing.T) {
 // TestRebuildOfWhatNeedsNone: a file without a mark is whole also for one who may not
 // write it.
 func TestRebuildOfWhatNeedsNone(t *testing.T) {
-	m := vfs.NewMem()
+	m := memfs.New()
 	m.WriteFile(memPath, crashFile(t, false), 0o444)
 	if err := rebuild(m, memPath); err != nil {
 		t.Error(err)
@@ -392,7 +393,7 @@ func TestRepairOfFullFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := vfs.NewMem()
+	m := memfs.New()
 	copy(b[frame.StateOffset:], frame.AppendState(nil, frame.State{Mark: frame.MarkDirty}))
 	m.WriteFile(memPath, b, 0o644)
 	if err := repair(m, memPath, true); err != nil {
@@ -409,9 +410,9 @@ func TestRepairOfFullFilter(t *testing.T) {
 func TestReadUnderLockAfterKill(t *testing.T) {
 	repaired := 0
 	for n := range steps(t, false) {
-		m := vfs.NewMem()
+		m := memfs.New()
 		m.WriteFile(memPath, crashFile(t, false), 0o644)
-		m.SetFault(vfs.FailFrom(n, syscall.EIO))
+		m.SetFault(memfs.FailFrom(n, syscall.EIO))
 		var s session
 		s.run(m)
 		m.Kill()

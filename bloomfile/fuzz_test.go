@@ -7,7 +7,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/frame"
-	"seen/internal/vfs"
+	"seen/internal/vfs/memfs"
 )
 
 // FuzzOpen makes frames that package frame finds in order but that no writer of a
@@ -37,7 +37,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		fsys := vfs.NewMem()
+		fsys := memfs.New()
 		id, err := fsys.BootID()
 		if err != nil {
 			t.Fatal(err)

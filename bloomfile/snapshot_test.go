@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"seen/bloom"
-	"seen/internal/vfs"
+	"seen/internal/vfs/memfs"
 )
 
 // TestSnapshotReplacesAsAWhole lets every operation of the file system fail in
@@ -20,7 +20,7 @@ func TestSnapshotReplacesAsAWhole(t *testing.T) {
 	set.AddHash(77)
 	unsettled := errors.New("the output could not be synced")
 	for fault := -1; ; fault++ {
-		fsys := vfs.NewMem()
+		fsys := memfs.New()
 		l, err := lock(fsys, path)
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +30,7 @@ func TestSnapshotReplacesAsAWhole(t *testing.T) {
 		}
 		seen, settled := 0, 0
 		broken := errors.New("broken")
-		fail := vfs.FailNth(max(fault, 0), broken)
+		fail := memfs.FailNth(max(fault, 0), broken)
 		fsys.SetFault(func(op, name string) error {
 			if op == "rename" && settled == 0 {
 				t.Error("replaced before it was settled")
@@ -79,7 +79,7 @@ func TestSnapshotReplacesAsAWhole(t *testing.T) {
 
 // TestSnapshotStopsWithContext leaves the former file.
 func TestSnapshotStopsWithContext(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := memfs.New()
 	l, err := lock(fsys, "/state")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package vfs
+package vfs_test
 
 import (
 	"errors"
@@ -14,6 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"seen/internal/vfs"
+	"seen/internal/vfs/memfs"
 )
 
 func put(text string) func(io.Writer) error {
@@ -54,7 +57,7 @@ func TestWriteAtomicKeepsMode(t *testing.T) {
 			}
 		}
 		text := fmt.Sprint("version ", i)
-		if err := WriteAtomic(OS, path, put(text)); err != nil {
+		if err := vfs.WriteAtomic(vfs.OS, path, put(text)); err != nil {
 			t.Fatal(err)
 		}
 		if got := mustRead(t, path); got != text {
@@ -104,7 +107,7 @@ func TestWriteAtomicFollowsLinks(t *testing.T) {
 	}
 	// The first write goes through links whose target does not exist yet.
 	for _, name := range []string{"sub/link2", "link", "absolute"} {
-		if err := WriteAtomic(OS, filepath.Join(dir, name), put(name)); err != nil {
+		if err := vfs.WriteAtomic(vfs.OS, filepath.Join(dir, name), put(name)); err != nil {
 			t.Fatal(err)
 		}
 		if got := mustRead(t, real); got != name {
@@ -114,7 +117,7 @@ func TestWriteAtomicFollowsLinks(t *testing.T) {
 			t.Errorf("%s is no link any more: %v", name, err)
 		}
 	}
-	if err := WriteAtomic(OS, filepath.Join(dir, "loop"), put("x")); err == nil {
+	if err := vfs.WriteAtomic(vfs.OS, filepath.Join(dir, "loop"), put("x")); err == nil {
 		t.Error("a link to itself was written")
 	}
 }
@@ -126,18 +129,18 @@ func TestWriteAtomicRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir, fifo} {
-		err := WriteAtomic(OS, path, put("x"))
+		err := vfs.WriteAtomic(vfs.OS, path, put("x"))
 		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := WriteAtomic(OS, filepath.Join(dir, "missing", "f"), put("x")); !errors.Is(err, fs.ErrNotExist) {
+	if err := vfs.WriteAtomic(vfs.OS, filepath.Join(dir, "missing", "f"), put("x")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("in a missing folder: %v", err)
 	}
 	// In memory, because root may write what is read-only.
-	m := NewMem()
+	m := memfs.New()
 	m.WriteFile("/d/f", []byte("former"), 0o444)
-	if err := WriteAtomic(m, "/d/f", put("x")); !errors.Is(err, fs.ErrPermission) {
+	if err := vfs.WriteAtomic(m, "/d/f", put("x")); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("read-only: %v", err)
 	}
 	if got, _ := m.ReadFile("/d/f"); string(got) != "former" {
@@ -147,11 +150,11 @@ func TestWriteAtomicRefuses(t *testing.T) {
 
 func TestFailedWriteLeavesFormerFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	if err := WriteAtomic(OS, path, put("former")); err != nil {
+	if err := vfs.WriteAtomic(vfs.OS, path, put("former")); err != nil {
 		t.Fatal(err)
 	}
 	fails := errors.New("no more data")
-	err := WriteAtomic(OS, path, func(w io.Writer) error {
+	err := vfs.WriteAtomic(vfs.OS, path, func(w io.Writer) error {
 		io.WriteString(w, "half of the n")
 		return fails
 	})
@@ -160,9 +163,9 @@ func TestFailedWriteLeavesFormerFile(t *testing.T) {
 	}
 	func() {
 		defer func() { recover() }()
-		WriteAtomic(OS, path, func(io.Writer) error { panic("bug") })
+		vfs.WriteAtomic(vfs.OS, path, func(io.Writer) error { panic("bug") })
 	}()
-	r, err := Replace(OS, path, Shared)
+	r, err := vfs.Replace(vfs.OS, path, vfs.Shared)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,28 +183,28 @@ func TestFailedWriteLeavesFormerFile(t *testing.T) {
 
 const former, latter = "former contents", "latter contents, which are longer, so that a mixture would show"
 
-// operations counts those of one WriteAtomic over a former file.
+// operations counts those of one vfs.WriteAtomic over a former file.
 func operations(t *testing.T) int {
 	t.Helper()
-	m := NewMem()
+	m := memfs.New()
 	m.WriteFile("/d/f", []byte(former), 0o644)
 	n := 0
 	m.SetFault(func(op, name string) error { n++; return nil })
-	if err := WriteAtomic(m, "/d/f", put(latter)); err != nil {
+	if err := vfs.WriteAtomic(m, "/d/f", put(latter)); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-// crashEverywhere stops the machine at each operation of a WriteAtomic in many
+// crashEverywhere stops the machine at each operation of a vfs.WriteAtomic in many
 // ways and returns what it finds wrong. wrap may break the file system.
-func crashEverywhere(t *testing.T, wrap func(FS) FS) (problems []string) {
+func crashEverywhere(t *testing.T, wrap func(vfs.FS) vfs.FS) (problems []string) {
 	for n := range operations(t) + 1 {
 		for seed := range uint64(60) {
-			m := NewMem()
+			m := memfs.New()
 			m.WriteFile("/d/f", []byte(former), 0o644)
-			m.SetFault(FailFrom(n, syscall.EIO))
-			err := WriteAtomic(wrap(m), "/d/f", put(latter))
+			m.SetFault(memfs.FailFrom(n, syscall.EIO))
+			err := vfs.WriteAtomic(wrap(m), "/d/f", put(latter))
 			m.Crash(rand.New(rand.NewPCG(seed, uint64(n))))
 			got, readErr := m.ReadFile("/d/f")
 			switch {
@@ -213,7 +216,7 @@ func crashEverywhere(t *testing.T, wrap func(FS) FS) (problems []string) {
 				problems = append(problems, fmt.Sprintf("crash after success: %q", got))
 			}
 			// The next writer works and clears what was left.
-			if err := WriteAtomic(m, "/d/f", put("next")); err != nil {
+			if err := vfs.WriteAtomic(m, "/d/f", put("next")); err != nil {
 				t.Fatalf("after a crash at operation %d: %v", n, err)
 			}
 			if names := m.Names(); !slices.Equal(names, []string{"/d/f"}) {
@@ -225,24 +228,24 @@ func crashEverywhere(t *testing.T, wrap func(FS) FS) (problems []string) {
 }
 
 func TestCrashLeavesOneOfTwoFiles(t *testing.T) {
-	if p := crashEverywhere(t, func(f FS) FS { return f }); len(p) > 0 {
+	if p := crashEverywhere(t, func(f vfs.FS) vfs.FS { return f }); len(p) > 0 {
 		t.Errorf("%d problems; first: %s", len(p), p[0])
 	}
 }
 
 // noSync and noSyncDir are the file system without one of the two syncs.
-type noSync struct{ FS }
+type noSync struct{ vfs.FS }
 
-type noSyncFile struct{ File }
+type noSyncFile struct{ vfs.File }
 
-func (f noSync) CreateTemp(name string, perm fs.FileMode) (File, error) {
+func (f noSync) CreateTemp(name string, perm fs.FileMode) (vfs.File, error) {
 	t, err := f.FS.CreateTemp(name, perm)
 	return noSyncFile{t}, err
 }
 
 func (noSyncFile) Sync() error { return nil }
 
-type noSyncDir struct{ FS }
+type noSyncDir struct{ vfs.FS }
 
 func (noSyncDir) SyncDir(string) error { return nil }
 
@@ -250,11 +253,11 @@ func (noSyncDir) SyncDir(string) error { return nil }
 // fail if either sync were dropped.
 func TestCrashTestSeesMissingSyncs(t *testing.T) {
 	for name, c := range map[string]struct {
-		wrap func(FS) FS
+		wrap func(vfs.FS) vfs.FS
 		want string
 	}{
-		"file":   {func(f FS) FS { return noSync{f} }, "torn"},
-		"folder": {func(f FS) FS { return noSyncDir{f} }, "crash after success"},
+		"file":   {func(f vfs.FS) vfs.FS { return noSync{f} }, "torn"},
+		"folder": {func(f vfs.FS) vfs.FS { return noSyncDir{f} }, "crash after success"},
 	} {
 		p := crashEverywhere(t, c.wrap)
 		if !slices.ContainsFunc(p, func(s string) bool { return strings.Contains(s, c.want) }) {
@@ -265,10 +268,10 @@ func TestCrashTestSeesMissingSyncs(t *testing.T) {
 
 func TestFaultLeavesOneOfTwoFiles(t *testing.T) {
 	for n := range operations(t) {
-		m := NewMem()
+		m := memfs.New()
 		m.WriteFile("/d/f", []byte(former), 0o640)
 		failed := ""
-		fault := FailNth(n, syscall.ENOSPC)
+		fault := memfs.FailNth(n, syscall.ENOSPC)
 		m.SetFault(func(op, name string) error {
 			err := fault(op, name)
 			if err != nil {
@@ -276,7 +279,7 @@ func TestFaultLeavesOneOfTwoFiles(t *testing.T) {
 			}
 			return err
 		})
-		err := WriteAtomic(m, "/d/f", put(latter))
+		err := vfs.WriteAtomic(m, "/d/f", put(latter))
 		m.SetFault(nil)
 		got, _ := m.ReadFile("/d/f")
 		info, _ := m.Stat("/d/f")

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package vfs
+package vfs_test
 
 import (
 	"bufio"
@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"seen/internal/vfs"
 )
 
 // TestMain lets the test binary play the other process.
@@ -28,11 +30,11 @@ func TestMain(m *testing.M) {
 // hold takes the lock of path and a temporary file for it, says so, and waits to
 // be killed.
 func hold(path string) {
-	if _, err := Lock(OS, path); err != nil {
+	if _, err := vfs.Lock(vfs.OS, path); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	temp, err := OS.CreateTemp(path, Shared)
+	temp, err := vfs.OS.CreateTemp(path, vfs.Shared)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -77,13 +79,13 @@ func TestLockExcludes(t *testing.T) {
 	if err := os.Symlink("f", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Lock(OS, path)
+	l, err := vfs.Lock(vfs.OS, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Lock(OS, filepath.Join(dir, "link"))
-	var locked *LockedError
-	if !errors.As(err, &locked) || !errors.Is(err, ErrLocked) || locked.PID != os.Getpid() || locked.Path != path+".lock" {
+	_, err = vfs.Lock(vfs.OS, filepath.Join(dir, "link"))
+	var locked *vfs.LockedError
+	if !errors.As(err, &locked) || !errors.Is(err, vfs.ErrLocked) || locked.PID != os.Getpid() || locked.Path != path+".lock" {
 		t.Errorf("second lock, through a link: %v", err)
 	}
 	if want := fmt.Sprintf("locked by process %d (%s.lock); wait until it has ended", os.Getpid(), path); err == nil || err.Error() != want {
@@ -95,7 +97,7 @@ func TestLockExcludes(t *testing.T) {
 	if names := folder(t, dir); len(names) != 1 {
 		t.Errorf("left after the release: %v", names)
 	}
-	l, err = Lock(OS, path)
+	l, err = vfs.Lock(vfs.OS, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,25 +108,25 @@ func TestKilledProcessLeavesNoLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	pid, temp, kill := other(t, path)
 	defer kill()
-	_, err := Lock(OS, path)
-	var locked *LockedError
+	_, err := vfs.Lock(vfs.OS, path)
+	var locked *vfs.LockedError
 	if !errors.As(err, &locked) || locked.PID != pid {
 		t.Errorf("lock held by process %d: %v", pid, err)
 	}
 	// Its temporary file is in use, so this writer takes another.
-	if err := WriteAtomic(OS, path, put("x")); err != nil {
+	if err := vfs.WriteAtomic(vfs.OS, path, put("x")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(temp); err != nil {
 		t.Errorf("temporary file of a living process: %v", err)
 	}
 	kill()
-	l, err := Lock(OS, path)
+	l, err := vfs.Lock(vfs.OS, path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := WriteAtomic(OS, path, put("y")); err != nil {
+	if err := vfs.WriteAtomic(vfs.OS, path, put("y")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(temp); !errors.Is(err, fs.ErrNotExist) {
@@ -141,8 +143,8 @@ func TestLockRace(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 2000 {
-				l, err := Lock(OS, path)
-				if errors.Is(err, ErrLocked) {
+				l, err := vfs.Lock(vfs.OS, path)
+				if errors.Is(err, vfs.ErrLocked) {
 					continue
 				}
 				if err != nil {
@@ -175,7 +177,7 @@ func TestWritersAtOnce(t *testing.T) {
 		wg.Go(func() {
 			text := strings.Repeat(fmt.Sprint(i), 10000)
 			for range 50 {
-				if err := WriteAtomic(OS, path, put(text)); err != nil {
+				if err := vfs.WriteAtomic(vfs.OS, path, put(text)); err != nil {
 					t.Error(err)
 				}
 				got, err := os.ReadFile(path)
@@ -205,7 +207,7 @@ func TestOrphansOfOtherKindsStay(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".f.seen-tmp1"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteAtomic(OS, path, put("x")); err != nil {
+	if err := vfs.WriteAtomic(vfs.OS, path, put("x")); err != nil {
 		t.Fatal(err)
 	}
 	if got := mustRead(t, victim); got != "mine" {
@@ -214,11 +216,11 @@ func TestOrphansOfOtherKindsStay(t *testing.T) {
 }
 
 func TestBootID(t *testing.T) {
-	a, err := OS.BootID()
+	a, err := vfs.OS.BootID()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := OS.BootID(); a != b || a == [16]byte{} {
+	if b, _ := vfs.OS.BootID(); a != b || a == [16]byte{} {
 		t.Errorf("boot ids %x and %x", a, b)
 	}
 }

@@ -3,8 +3,9 @@
 // and folders. All code that must survive a crash goes through its FS interface,
 // so that tests can crash and fail it after every operation.
 //
-// It is no general file system layer: what only reads a stream uses package os.
-// OS is the real one. Mem, for tests, forgets at a crash what was not synced.
+// It is not a general file system layer: code that only reads a stream uses package
+// os. OS is the real file system; package memfs, for tests, forgets at a crash what
+// was not synced.
 //
 // An FS is safe for concurrent use; a File is as safe as *os.File.
 package vfs

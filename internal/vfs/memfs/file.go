@@ -1,4 +1,4 @@
-package vfs
+package memfs
 
 import (
 	"bytes"
@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"seen/internal/vfs"
 )
 
-// memFile is an open file of a Mem. Reads and writes go on from one offset, as
+// file is an open file of an FS. Reads and writes go on from one offset, as
 // in package os.
-type memFile struct {
-	m    *Mem
+type file struct {
+	m    *FS
 	name string
 	node *inode
 	life int
@@ -24,7 +26,7 @@ type memFile struct {
 
 // begin locks the file system and checks that f is usable. The caller unlocks in
 // any case.
-func (f *memFile) begin(op string) error {
+func (f *file) begin(op string) error {
 	err := f.m.begin(op, f.name)
 	switch {
 	case f.life != f.m.life:
@@ -35,9 +37,9 @@ func (f *memFile) begin(op string) error {
 	return err
 }
 
-func (f *memFile) Name() string { return f.name }
+func (f *file) Name() string { return f.name }
 
-func (f *memFile) Read(p []byte) (int, error) {
+func (f *file) Read(p []byte) (int, error) {
 	n, err := f.ReadAt(p, f.off)
 	f.off += int64(n)
 	if n > 0 && err == io.EOF {
@@ -46,7 +48,7 @@ func (f *memFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	err := f.begin("read")
 	defer f.m.mu.Unlock()
 	if err != nil {
@@ -62,13 +64,13 @@ func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (f *memFile) Write(p []byte) (int, error) {
+func (f *file) Write(p []byte) (int, error) {
 	n, err := f.WriteAt(p, f.off)
 	f.off += int64(n)
 	return n, err
 }
 
-func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+func (f *file) WriteAt(p []byte, off int64) (int, error) {
 	err := f.begin("write")
 	defer f.m.mu.Unlock()
 	if err == ErrCrashed || err == fs.ErrClosed {
@@ -90,16 +92,16 @@ func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
 	return copy(d[off:], p), err
 }
 
-func (f *memFile) Stat() (fs.FileInfo, error) {
+func (f *file) Stat() (fs.FileInfo, error) {
 	err := f.begin("stat")
 	defer f.m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return memInfo{filepath.Base(f.name), int64(len(f.node.data)), f.node.mode}, nil
+	return info{filepath.Base(f.name), int64(len(f.node.data)), f.node.mode}, nil
 }
 
-func (f *memFile) Chmod(mode fs.FileMode) error {
+func (f *file) Chmod(mode fs.FileMode) error {
 	err := f.begin("chmod")
 	defer f.m.mu.Unlock()
 	if err != nil {
@@ -109,7 +111,7 @@ func (f *memFile) Chmod(mode fs.FileMode) error {
 	return nil
 }
 
-func (f *memFile) Truncate(size int64) error {
+func (f *file) Truncate(size int64) error {
 	err := f.begin("truncate")
 	defer f.m.mu.Unlock()
 	if err != nil {
@@ -123,7 +125,7 @@ func (f *memFile) Truncate(size int64) error {
 	return nil
 }
 
-func (f *memFile) Sync() error {
+func (f *file) Sync() error {
 	err := f.begin("sync")
 	defer f.m.mu.Unlock()
 	if err != nil {
@@ -133,7 +135,7 @@ func (f *memFile) Sync() error {
 	return nil
 }
 
-func (f *memFile) Close() error {
+func (f *file) Close() error {
 	err := f.begin("close")
 	defer f.m.mu.Unlock()
 	if err == ErrCrashed || err == fs.ErrClosed {
@@ -149,7 +151,7 @@ func (f *memFile) Close() error {
 
 // Map gives the bytes that processes see. What is stored in them becomes durable
 // by Sync of the mapping or of the file, or by luck.
-func (f *memFile) Map(size int, writable bool) (Mapping, error) {
+func (f *file) Map(size int, writable bool) (vfs.Mapping, error) {
 	err := f.begin("map")
 	defer f.m.mu.Unlock()
 	if err != nil {
@@ -163,7 +165,7 @@ func (f *memFile) Map(size int, writable bool) (Mapping, error) {
 		f.node.data = slices.Grow(f.node.data, mappedGrowth)
 		f.node.mapped = true
 	}
-	return &memMapping{f, f.node.data[:size:size]}, nil
+	return &mapping{f, f.node.data[:size:size]}, nil
 }
 
 // mappedGrowth is by how much a file that was mapped may still grow.
@@ -171,14 +173,14 @@ const mappedGrowth = 64 << 10
 
 var errMappedGrows = errors.New("a mapped file in memory can grow by 64 KiB only")
 
-type memMapping struct {
-	f *memFile
+type mapping struct {
+	f *file
 	b []byte
 }
 
-func (p *memMapping) Bytes() []byte { return p.b }
+func (p *mapping) Bytes() []byte { return p.b }
 
-func (p *memMapping) Sync(off, n int) error {
+func (p *mapping) Sync(off, n int) error {
 	err := p.f.begin("msync")
 	defer p.f.m.mu.Unlock()
 	if err == nil {
@@ -187,17 +189,17 @@ func (p *memMapping) Sync(off, n int) error {
 	return err
 }
 
-func (p *memMapping) Close() error { return nil }
+func (p *mapping) Close() error { return nil }
 
-type memInfo struct {
+type info struct {
 	name string
 	size int64
 	mode fs.FileMode
 }
 
-func (i memInfo) Name() string       { return i.name }
-func (i memInfo) Size() int64        { return i.size }
-func (i memInfo) Mode() fs.FileMode  { return i.mode }
-func (i memInfo) ModTime() time.Time { return time.Time{} }
-func (i memInfo) IsDir() bool        { return i.mode.IsDir() }
-func (i memInfo) Sys() any           { return nil }
+func (i info) Name() string       { return i.name }
+func (i info) Size() int64        { return i.size }
+func (i info) Mode() fs.FileMode  { return i.mode }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) IsDir() bool        { return i.mode.IsDir() }
+func (i info) Sys() any           { return nil }

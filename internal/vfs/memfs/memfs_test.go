@@ -1,4 +1,4 @@
-package vfs
+package memfs
 
 import (
 	"errors"
@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"seen/internal/vfs"
 )
 
 // write makes the file name hold text, as a process does, with no sync.
-func write(t *testing.T, m *Mem, name, text string) File {
+func write(t *testing.T, m *FS, name, text string) vfs.File {
 	t.Helper()
 	f, err := m.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -26,7 +28,7 @@ func write(t *testing.T, m *Mem, name, text string) File {
 }
 
 func TestCrashLosesWhatIsNotSynced(t *testing.T) {
-	m := NewMem()
+	m := New()
 	f := write(t, m, "/d/synced", "abc")
 	f.Sync()
 	m.SyncDir("/d")
@@ -45,14 +47,14 @@ func TestCrashLosesWhatIsNotSynced(t *testing.T) {
 	}
 }
 
-// TestCrashOutcomes checks that everything Mem's doc comment allows happens, and
+// TestCrashOutcomes checks that everything FS's doc comment allows happens, and
 // nothing else.
 func TestCrashOutcomes(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(300) {
-		m := NewMem()
+		m := New()
 		m.WriteFile("/d/old", []byte("old"), 0o644)
-		write(t, m, "/d/new", strings.Repeat("a", memPage)+"b")
+		write(t, m, "/d/new", strings.Repeat("a", page)+"b")
 		if err := m.Rename("/d/new", "/d/old"); err != nil {
 			t.Fatal(err)
 		}
@@ -63,8 +65,8 @@ func TestCrashOutcomes(t *testing.T) {
 			switch s := string(got); {
 			case s == "old" || s == "":
 				outcome += " " + s
-			case len(s) == memPage+1:
-				outcome += " " + strings.ReplaceAll(s[:1]+s[memPage:], "\x00", "0")
+			case len(s) == page+1:
+				outcome += " " + strings.ReplaceAll(s[:1]+s[page:], "\x00", "0")
 			default:
 				t.Fatalf("contents %q", got)
 			}
@@ -88,54 +90,54 @@ func TestCrashOutcomes(t *testing.T) {
 }
 
 func TestMemMapping(t *testing.T) {
-	m := NewMem()
-	m.WriteFile("/d/f", make([]byte, 3*memPage), 0o644)
+	m := New()
+	m.WriteFile("/d/f", make([]byte, 3*page), 0o644)
 	f, err := m.OpenFile("/d/f", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := f.(Mapper).Map(3*memPage, true)
+	p, err := f.(vfs.Mapper).Map(3*page, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		p.Bytes()[i*memPage] = 1
+		p.Bytes()[i*page] = 1
 	}
 	one := make([]byte, 1)
-	if _, err := f.ReadAt(one, 2*memPage); err != nil || one[0] != 1 {
+	if _, err := f.ReadAt(one, 2*page); err != nil || one[0] != 1 {
 		t.Errorf("a store into the mapping reads as %d, %v", one[0], err)
 	}
-	if err := p.Sync(memPage, memPage); err != nil {
+	if err := p.Sync(page, page); err != nil {
 		t.Fatal(err)
 	}
 	// The journal of a changing file grows behind its mapping.
-	if _, err := f.WriteAt([]byte{7}, 3*memPage); err != nil {
+	if _, err := f.WriteAt([]byte{7}, 3*page); err != nil {
 		t.Fatal(err)
 	}
 	p.Bytes()[1] = 9
-	if now, _ := m.ReadFile("/d/f"); now[1] != 9 || len(now) != 3*memPage+1 {
+	if now, _ := m.ReadFile("/d/f"); now[1] != 9 || len(now) != 3*page+1 {
 		t.Error("the mapping has lost its file")
 	}
-	if err := f.Truncate(3 * memPage); err != nil {
+	if err := f.Truncate(3 * page); err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := m.ReadFile("/d/f"); len(now) != 3*memPage {
+	if now, _ := m.ReadFile("/d/f"); len(now) != 3*page {
 		t.Errorf("%d bytes after the truncation", len(now))
 	}
 	m.Crash(nil)
 	got, _ := m.ReadFile("/d/f")
-	if got[0] != 0 || got[memPage] != 1 || got[2*memPage] != 0 {
-		t.Errorf("after the crash: %d %d %d, want 0 1 0", got[0], got[memPage], got[2*memPage])
+	if got[0] != 0 || got[page] != 1 || got[2*page] != 0 {
+		t.Errorf("after the crash: %d %d %d, want 0 1 0", got[0], got[page], got[2*page])
 	}
-	if _, err := f.(Mapper).Map(4*memPage, false); err == nil {
+	if _, err := f.(vfs.Mapper).Map(4*page, false); err == nil {
 		t.Error("mapped more than the file")
 	}
 }
 
 func TestKillLosesNothingWritten(t *testing.T) {
-	m := NewMem()
+	m := New()
 	f := write(t, m, "/d/f", "abc")
-	if _, err := Lock(m, "/d/f"); err != nil {
+	if _, err := vfs.Lock(m, "/d/f"); err != nil {
 		t.Fatal(err)
 	}
 	before, _ := m.BootID()
@@ -146,7 +148,7 @@ func TestKillLosesNothingWritten(t *testing.T) {
 	if after, _ := m.BootID(); before != after {
 		t.Error("the machine has another boot id")
 	}
-	if _, err := Lock(m, "/d/f"); err != nil {
+	if _, err := vfs.Lock(m, "/d/f"); err != nil {
 		t.Errorf("the lock outlived its holder: %v", err)
 	}
 	if err := f.Sync(); !errors.Is(err, ErrCrashed) {
@@ -155,12 +157,12 @@ func TestKillLosesNothingWritten(t *testing.T) {
 }
 
 func TestMemLocksEndWithTheMachine(t *testing.T) {
-	m := NewMem()
-	l, err := Lock(m, "/d/f")
+	m := New()
+	l, err := vfs.Lock(m, "/d/f")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Lock(m, "/d/f"); !errors.Is(err, ErrLocked) {
+	if _, err := vfs.Lock(m, "/d/f"); !errors.Is(err, vfs.ErrLocked) {
 		t.Errorf("second lock: %v", err)
 	}
 	before, _ := m.BootID()
@@ -168,24 +170,24 @@ func TestMemLocksEndWithTheMachine(t *testing.T) {
 	if after, _ := m.BootID(); before == after {
 		t.Error("the boot id survived the crash")
 	}
-	second, err := Lock(m, "/d/f")
+	second, err := vfs.Lock(m, "/d/f")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Close() // of the former life: must not release the lock of this one
-	if _, err := Lock(m, "/d/f"); !errors.Is(err, ErrLocked) {
+	if _, err := vfs.Lock(m, "/d/f"); !errors.Is(err, vfs.ErrLocked) {
 		t.Errorf("lock released by a process that crashed: %v", err)
 	}
 	second.Close()
 }
 
-// TestMemIsAFileSystem compares Mem with what package os does on the same calls.
+// TestMemIsAFileSystem compares FS with what package os does on the same calls.
 func TestMemIsAFileSystem(t *testing.T) {
-	m := NewMem()
+	m := New()
 	dir := t.TempDir()
-	for name, fsys := range map[string]FS{"memory": m, "system": OS} {
+	for name, fsys := range map[string]vfs.FS{"memory": m, "system": vfs.OS} {
 		base := "/d"
-		if fsys == OS {
+		if fsys == vfs.OS {
 			base = dir
 		}
 		path := filepath.Join(base, "f")

@@ -1,4 +1,7 @@
-package vfs
+// Package memfs is a file system in memory, for tests of code that must survive
+// crashes. It forgets at a crash what a real file system may forget, and fails
+// where a test wants it. Programs use vfs.OS. An FS is safe for concurrent use.
+package memfs
 
 import (
 	"bytes"
@@ -13,15 +16,16 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"seen/internal/vfs"
 )
 
-// ErrCrashed is what every operation on a file of a Mem returns that was opened
-// before a Crash or Kill.
+// ErrCrashed is the error of every operation on a file that was opened before a
+// Crash or Kill.
 var ErrCrashed = errors.New("the process that opened this file has ended")
 
-// Mem is a file system in memory that forgets at a crash what a real one may
-// forget, and that fails where a test wants it. Its rules are those POSIX allows,
-// which is less than most systems keep:
+// FS is the file system. Its rules are those POSIX allows, which is less than most
+// systems keep:
 //
 //   - contents are certain to survive a crash after Sync of the file; of later
 //     writes any pages may survive, in any order, with or without the file's new
@@ -30,9 +34,8 @@ var ErrCrashed = errors.New("the process that opened this file has ended")
 //     later ones the first few in each folder may survive, a rename as a whole;
 //   - a name may survive without the contents of its file.
 //
-// Folders need not be created. The zero value is not usable; NewMem makes one.
-// All methods are safe for concurrent use.
-type Mem struct {
+// Folders need not be created. The zero value is not usable; New makes one.
+type FS struct {
 	mu      sync.Mutex
 	names   map[string]*inode // what processes see
 	durable map[string]*inode // what a crash leaves at least
@@ -44,7 +47,7 @@ type Mem struct {
 	fault   func(op, name string) error
 }
 
-var _ FS = (*Mem)(nil)
+var _ vfs.FS = (*FS)(nil)
 
 type inode struct {
 	mode   fs.FileMode
@@ -61,9 +64,9 @@ type dirEntry struct {
 	node *inode // nil: removed
 }
 
-// NewMem returns an empty file system.
-func NewMem() *Mem {
-	return &Mem{
+// New returns an empty file system.
+func New() *FS {
+	return &FS{
 		names:   map[string]*inode{},
 		durable: map[string]*inode{},
 		pending: map[string][]dirOp{},
@@ -77,7 +80,7 @@ func NewMem() *Mem {
 // sync, close, map, msync) and the path. Where f returns an error the operation
 // does nothing and returns it; a write writes about half of its bytes, to the end
 // of a disk sector. f must not use m.
-func (m *Mem) SetFault(f func(op, name string) error) {
+func (m *FS) SetFault(f func(op, name string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fault = f
@@ -109,7 +112,7 @@ func fail(pass, times int, err error) func(op, name string) error {
 
 // Crash loses what a crash of the machine may lose, chosen by rng; all of it if
 // rng is nil. Open files become unusable, locks are released, the fault is unset.
-func (m *Mem) Crash(rng *rand.Rand) {
+func (m *FS) Crash(rng *rand.Rand) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, dir := range slices.Sorted(maps.Keys(m.pending)) {
@@ -133,13 +136,13 @@ func (m *Mem) Crash(rng *rand.Rand) {
 
 // Kill ends all processes: open files become unusable and locks are released.
 // What was written stays, and so does the boot id. The fault is unset.
-func (m *Mem) Kill() {
+func (m *FS) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end()
 }
 
-func (m *Mem) end() {
+func (m *FS) end() {
 	clear(m.locks)
 	m.life++
 	m.fault = nil
@@ -148,8 +151,8 @@ func (m *Mem) end() {
 // What survives a crash or not as a whole: pages, which processes see in memory,
 // and sectors, which a disk writes.
 const (
-	memPage = 4096
-	sector  = 512
+	page   = 4096
+	sector = 512
 )
 
 func (n *inode) crash(rng *rand.Rand) {
@@ -158,9 +161,9 @@ func (n *inode) crash(rng *rand.Rand) {
 		if rng.IntN(2) == 1 {
 			left = append(left[:min(len(left), len(n.data))], make([]byte, max(0, len(n.data)-len(left)))...)
 		}
-		for i := 0; i < min(len(left), len(n.data)); i += memPage {
+		for i := 0; i < min(len(left), len(n.data)); i += page {
 			if rng.IntN(2) == 1 {
-				copy(left[i:min(i+memPage, len(left))], n.data[i:])
+				copy(left[i:min(i+page, len(left))], n.data[i:])
 			}
 		}
 	}
@@ -177,14 +180,14 @@ func (op dirOp) apply(names map[string]*inode) {
 	}
 }
 
-func (m *Mem) change(op dirOp) {
+func (m *FS) change(op dirOp) {
 	op.apply(m.names)
 	dir := filepath.Dir(op[0].name)
 	m.pending[dir] = append(m.pending[dir], op)
 }
 
 // begin locks m and asks the fault. The caller unlocks m in any case.
-func (m *Mem) begin(op, name string) error {
+func (m *FS) begin(op, name string) error {
 	m.mu.Lock()
 	if m.fault != nil {
 		return m.fault(op, name)
@@ -192,8 +195,11 @@ func (m *Mem) begin(op, name string) error {
 	return nil
 }
 
+// maxLinks is how many symbolic links an operation follows, as many as Linux does.
+const maxLinks = 40
+
 // follow returns the name that a chain of symbolic links ends in.
-func (m *Mem) follow(name string) string {
+func (m *FS) follow(name string) string {
 	for range maxLinks {
 		to, ok := m.links[name]
 		if !ok {
@@ -208,21 +214,21 @@ func (m *Mem) follow(name string) string {
 }
 
 // Symlink makes name lead to target.
-func (m *Mem) Symlink(target, name string) {
+func (m *FS) Symlink(target, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.links[name] = target
 }
 
 // Names returns all files, sorted.
-func (m *Mem) Names() []string {
+func (m *FS) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.names))
 }
 
 // ReadFile returns the contents of a file, without a fault.
-func (m *Mem) ReadFile(name string) ([]byte, error) {
+func (m *FS) ReadFile(name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, ok := m.names[m.follow(name)]
@@ -233,7 +239,7 @@ func (m *Mem) ReadFile(name string) ([]byte, error) {
 }
 
 // WriteFile makes a durable file, without a fault.
-func (m *Mem) WriteFile(name string, data []byte, mode fs.FileMode) {
+func (m *FS) WriteFile(name string, data []byte, mode fs.FileMode) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := &inode{mode: mode, data: bytes.Clone(data), synced: bytes.Clone(data)}
@@ -242,7 +248,7 @@ func (m *Mem) WriteFile(name string, data []byte, mode fs.FileMode) {
 
 // OpenFile opens a file. Of the flags it knows O_CREATE, O_EXCL and O_TRUNC; a
 // file without write permission cannot be opened for writing.
-func (m *Mem) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+func (m *FS) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
 	err := m.begin("open", name)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -269,11 +275,11 @@ func (m *Mem) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&os.O_TRUNC != 0 {
 		n.data = nil
 	}
-	return &memFile{m: m, name: name, node: n, life: m.life}, nil
+	return &file{m: m, name: name, node: n, life: m.life}, nil
 }
 
 // CreateTemp creates a temporary file; one that a crash left is removed.
-func (m *Mem) CreateTemp(name string, perm fs.FileMode) (File, error) {
+func (m *FS) CreateTemp(name string, perm fs.FileMode) (vfs.File, error) {
 	err := m.begin("temp", name)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -290,12 +296,12 @@ func (m *Mem) CreateTemp(name string, perm fs.FileMode) (File, error) {
 		n := &inode{mode: perm &^ 0o022} // a usual umask
 		m.change(dirOp{{temp, n}})
 		m.locks[temp] = true
-		return &memFile{m: m, name: temp, node: n, life: m.life, lock: temp}, nil
+		return &file{m: m, name: temp, node: n, life: m.life, lock: temp}, nil
 	}
 }
 
 // Rename renames a file.
-func (m *Mem) Rename(from, to string) error {
+func (m *FS) Rename(from, to string) error {
 	err := m.begin("rename", from)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -311,7 +317,7 @@ func (m *Mem) Rename(from, to string) error {
 }
 
 // Remove removes a file.
-func (m *Mem) Remove(name string) error {
+func (m *FS) Remove(name string) error {
 	err := m.begin("remove", name)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -325,7 +331,7 @@ func (m *Mem) Remove(name string) error {
 }
 
 // Stat describes a file.
-func (m *Mem) Stat(name string) (fs.FileInfo, error) {
+func (m *FS) Stat(name string) (fs.FileInfo, error) {
 	err := m.begin("stat", name)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -336,11 +342,11 @@ func (m *Mem) Stat(name string) (fs.FileInfo, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 	}
-	return memInfo{filepath.Base(name), int64(len(n.data)), n.mode}, nil
+	return info{filepath.Base(name), int64(len(n.data)), n.mode}, nil
 }
 
 // Readlink returns where a link made with Symlink leads.
-func (m *Mem) Readlink(name string) (string, error) {
+func (m *FS) Readlink(name string) (string, error) {
 	err := m.begin("readlink", name)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -354,7 +360,7 @@ func (m *Mem) Readlink(name string) (string, error) {
 }
 
 // SyncDir makes the changes of a folder durable.
-func (m *Mem) SyncDir(dir string) error {
+func (m *FS) SyncDir(dir string) error {
 	err := m.begin("syncdir", dir)
 	defer m.mu.Unlock()
 	if err != nil {
@@ -368,33 +374,33 @@ func (m *Mem) SyncDir(dir string) error {
 }
 
 // BootID differs after each crash.
-func (m *Mem) BootID() ([16]byte, error) {
+func (m *FS) BootID() ([16]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return [16]byte{1, 15: byte(m.boot)}, nil
 }
 
 // Lock takes a lock, which is no file here.
-func (m *Mem) Lock(name string) (io.Closer, error) {
+func (m *FS) Lock(name string) (io.Closer, error) {
 	err := m.begin("lock", name)
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
 	if m.locks[name] {
-		return nil, &LockedError{Path: name}
+		return nil, &vfs.LockedError{Path: name}
 	}
 	m.locks[name] = true
-	return &memLock{m, name, m.life}, nil
+	return &lock{m, name, m.life}, nil
 }
 
-type memLock struct {
-	m    *Mem
+type lock struct {
+	m    *FS
 	name string
 	life int
 }
 
-func (l *memLock) Close() error {
+func (l *lock) Close() error {
 	err := l.m.begin("unlock", l.name)
 	defer l.m.mu.Unlock()
 	if l.life == l.m.life {
