@@ -2,18 +2,12 @@ package server
 
 import (
 	"errors"
-	"math"
 
 	"seen/internal/store"
-	"seen/sizing"
 )
 
 // The commands on several filters, and on all keys of one: what the other server
 // does not have.
-
-// maxIntersected is the largest number of filters that BF.INTERCARD takes: that of
-// the store.
-const maxIntersected = 6
 
 func bfMerge(c *call) {
 	at, err := c.store().MergeBloom(c.work, c.args[1], c.args[2:]...)
@@ -34,98 +28,9 @@ func bfMerge(c *call) {
 	}
 }
 
-// filters returns the filters of the given names that there are. It writes the
-// error and reports false if a name is that of another value. A filter that is named
-// several times counts once.
-func (c *call) filters(names [][]byte) (filters []store.Filter, missing, ok bool) {
-	known := map[store.Filter]bool{}
-	for _, name := range names {
-		switch v := c.store().Get(name).(type) {
-		case nil:
-			c.after(c.store().Absent())
-			missing = true
-		case store.Filter:
-			if known[v] {
-				continue
-			}
-			known[v] = true
-			c.after(v.LSN())
-			filters = append(filters, v)
-		default:
-			c.notThere(v, "")
-			return nil, false, false
-		}
-	}
-	return filters, missing, true
-}
-
-func bfUnionCard(c *call) {
-	filters, _, ok := c.filters(c.args[1:])
-	if !ok {
-		return
-	}
-	c.cardinality(c.unionCard(filters))
-}
-
-// unionCard tells how many keys are in any of the filters.
-func (c *call) unionCard(filters []store.Filter) (sizing.Estimate, error) {
-	switch len(filters) {
-	case 0:
-		return sizing.Estimate{}, nil
-	case 1: // counted, not estimated
-		return sizing.Estimate{Value: float64(filters[0].Info().Added)}, nil
-	}
-	n, at, err := c.store().UnionCardinality(c.work, filters...)
-	c.after(at)
-	return n, err
-}
-
-func bfInterCard(c *call) {
-	filters, missing, ok := c.filters(c.args[1:])
-	switch {
-	case !ok:
-	case len(filters) > maxIntersected:
-		c.out.Error("ERR at most 6 filters can be intersected")
-	case missing: // an absent one has no keys
-		c.out.Int(0)
-	case len(filters) == 1:
-		c.cardinality(c.unionCard(filters))
-	default:
-		n, at, err := c.store().IntersectionCardinality(c.work, filters...)
-		c.after(at)
-		c.cardinality(n, err)
-	}
-}
-
-// cardinality writes an estimate.
-func (c *call) cardinality(n sizing.Estimate, err error) {
-	switch {
-	case errors.Is(err, store.ErrStopped):
-		c.out.Error(storeError(err))
-	case err != nil:
-		c.out.Error(notComparable + err.Error())
-	case !n.Known():
-		c.out.Error("ERR the filter is full: it can no longer tell how many keys it has")
-	default:
-		c.out.Int(int64(math.Round(n.Value)))
-	}
-}
-
-func bfClear(c *call) {
-	for {
-		f, ok := c.bloom(c.args[1], noFilter)
-		if !ok {
-			return
-		}
-		at, err := f.Clear()
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-			return
-		case !errors.Is(err, store.ErrGone):
-			c.out.Error(storeError(err))
-			return
-		}
-	}
+var bfMergeCommand = command{
+	name: "bf.merge", arity: -3, flags: writer | flagHeavy, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
+	complexity: "O(n * m), n filters of m bits",
+	summary:    "Makes a Bloom filter the union of itself and others.",
+	arguments:  arguments("destination source [source ...]"),
 }

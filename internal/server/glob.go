@@ -3,10 +3,6 @@ package server
 import "seen/internal/store"
 
 // maxPattern bounds what a client can have us do for each byte of a name.
-const (
-	maxPattern  = 1 << 10
-	longPattern = "ERR the pattern is longer than 1024 bytes, the limit"
-)
 
 // globMatch reports whether s matches a pattern of Redis: * any bytes, ? one byte,
 // [abc], [a-z] and [^a] one byte of a set, \ the next byte itself. It takes at most

@@ -6,40 +6,6 @@ import (
 	"seen/internal/store"
 )
 
-// scratch is memory that a connection uses again for each command.
-type scratch struct {
-	bools []bool
-	keys  [][]byte
-}
-
-// maxScratch is the number of keys up to which a connection keeps the memory for
-// them when a command has ended.
-const maxScratch = 4096
-
-// answers returns n answers to be filled in. They are valid until the next call.
-func (c *call) answers(n int) []bool {
-	if n > maxScratch {
-		return make([]bool, n)
-	}
-	if cap(c.scratch.bools) < n {
-		c.scratch.bools = make([]bool, min(2*n, maxScratch))
-	}
-	return c.scratch.bools[:n]
-}
-
-// runKeys returns the keys of all commands of a run. They are valid until the next
-// call.
-func (c *call) runKeys(batch []parsed) [][]byte {
-	keys := c.scratch.keys[:0]
-	for _, p := range batch {
-		keys = append(keys, p.args[2:]...)
-	}
-	if cap(keys) <= maxScratch {
-		c.scratch.keys = keys
-	}
-	return keys
-}
-
 // filterSettings returns the settings as they are now.
 func (c *call) filterSettings() filterSettings { return *c.server.filters.Load() }
 

@@ -3,39 +3,7 @@ package server
 import (
 	"fmt"
 	"strings"
-
-	"seen/internal/resp"
-	"seen/internal/store"
 )
-
-// A call is one command being executed. It is valid until its handler returns.
-type call struct {
-	*conn
-	command *command
-	args    [][]byte     // args[0] is the name as it was sent; they are slices of the input
-	out     *resp.Writer // takes exactly one reply
-}
-
-// after has the reply wait until the log is durable up to at.
-func (c *call) after(at store.LSN) { c.lsn = max(c.lsn, at) }
-
-// afterValue has the reply wait for the last change of v or, if it is nil, for what has
-// removed values.
-func (c *call) afterValue(v store.Value) {
-	if v == nil {
-		c.after(c.store().Absent())
-		return
-	}
-	c.after(v.LSN())
-}
-
-// store returns where the values are.
-func (c *call) store() *store.Store { return c.server.store }
-
-// wrongArity replies that there are too few or too many words.
-func (c *call) wrongArity() {
-	c.out.Error("ERR wrong number of arguments for '" + c.command.full + "' command")
-}
 
 // flags say what a command is and where it may run, as COMMAND INFO lists it.
 type flags uint32
@@ -260,5 +228,34 @@ func listSubcommands(c *call) {
 		sub := &parent.subs[i]
 		c.out.Simple(strings.TrimSpace(strings.ToUpper(sub.name) + " " + syntax(sub.arguments)))
 		c.out.Simple("    " + sub.summary)
+	}
+}
+
+const (
+	writer     = flagModule | flagWrite | flagDenyOOM
+	freeWriter = flagModule | flagWrite // of what needs no more memory
+	reader     = flagModule | flagReadonly | flagFast
+	slowReader = flagModule | flagReadonly
+)
+
+// family completes the commands of one family: each has one key, its first word,
+// unless it says otherwise.
+func family(categories []string, commands []command) []command {
+	for i := range commands {
+		cmd := &commands[i]
+		cmd.group, cmd.categories = "module", categories
+		if cmd.first == 0 {
+			cmd.first, cmd.last, cmd.step = 1, 1, 1
+		}
+	}
+	return commands
+}
+
+// firstIsChanged tells the keys of a command that changes the first with the help
+// of the others.
+func firstIsChanged(args [][]byte, key func(at int, a access)) {
+	key(1, reads|writes)
+	for at := 2; at < len(args); at++ {
+		key(at, reads)
 	}
 }

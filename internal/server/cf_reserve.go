@@ -1,26 +1,35 @@
 package server
 
 import (
+	"errors"
+
 	"seen/internal/resp"
 	"seen/internal/store"
 )
 
-// cuckooOptions say how a cuckoo filter is made.
-type cuckooOptions struct {
-	capacity      int64
-	bucketSize    int64
-	maxIterations int64
-	expansion     int64 // 0: the filter does not grow
-	layout        store.Layout
-	noCreate      bool // do not make a filter
+var cfReserveCommand = command{
+	name: "cf.reserve", arity: -3, flags: writer | flagHeavy, handle: cfReserve, since: "1.0.0", complexity: "O(1)",
+	summary:   "Makes an empty cuckoo filter.",
+	arguments: arguments("key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] [LAYOUT seen|redisbloom]"),
 }
 
-func cuckooDefaults(s filterSettings) cuckooOptions {
-	return cuckooOptions{
-		capacity:      s.cfInitialSize,
-		bucketSize:    s.cfBucketSize,
-		maxIterations: s.cfMaxIterations,
-		expansion:     s.cfExpansionFactor,
+func cfReserve(c *call) {
+	o, problem := parseCuckooReserve(c.args, c.filterSettings())
+	if problem != "" {
+		c.out.Error(problem)
+		return
+	}
+	for !c.taken(c.args[1], isCuckoo, itemExists) {
+		_, at, err := c.store().CreateCuckoo(c.args[1], c.cuckooConfig(o))
+		c.after(at)
+		switch {
+		case err == nil:
+			c.out.OK()
+			return
+		case !errors.Is(err, store.ErrExists):
+			c.out.Error(c.cuckooCreation(err))
+			return
+		}
 	}
 }
 
@@ -73,42 +82,4 @@ func parseCuckooReserve(args [][]byte, s filterSettings) (o cuckooOptions, probl
 		o.layout, problem = parseLayout(args[at+1])
 	}
 	return o, problem
-}
-
-// parseCuckooInsert reads
-//
-//	CF.INSERT|CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS key [key ...]
-//
-// and returns the index of the first key to add. Options are told apart by their
-// first letters.
-func parseCuckooInsert(args [][]byte, s filterSettings) (o cuckooOptions, keysAt int, problem string) {
-	o = cuckooDefaults(s)
-	if len(args) < 4 {
-		return o, 0, wrongArity(args)
-	}
-	for at := 2; at < len(args); at++ {
-		switch letter(args[at], 0) {
-		case 'I':
-			if at+1 == len(args) {
-				return o, 0, wrongArity(args)
-			}
-			return o, at + 1, ""
-		case 'N':
-			o.noCreate = true
-		case 'C':
-			if at++; at == len(args) {
-				return o, 0, wrongArity(args)
-			}
-			var ok bool
-			if o.capacity, ok = resp.ParseInt(args[at]); !ok {
-				return o, 0, "Bad capacity"
-			}
-			if !within(o.capacity, 2*o.bucketSize, maxCapacity) {
-				return o, 0, "Capacity must be in the range [cf-bucket-size * 2, 1073741824]"
-			}
-		default:
-			return o, 0, "Unknown argument received"
-		}
-	}
-	return o, 0, wrongArity(args)
 }

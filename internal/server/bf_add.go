@@ -1,0 +1,173 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/store"
+)
+
+const (
+	filterFull  = "ERR non scaling filter is full"
+	notInserted = "ERR problem inserting into filter"
+)
+
+var bfAddCommand = command{
+	name: "bf.add", arity: 3, flags: writer, handle: bfAdd, runs: bloomAdditions, since: "1.0.0",
+	complexity: "O(k * l), k probes in each of l layers",
+	summary:    "Adds an item to a Bloom filter, and makes the filter if it is missing.",
+	arguments:  arguments("key item"),
+}
+
+var bfMAddCommand = command{
+	name: "bf.madd", arity: -3, flags: writer, handle: bfMAdd, runs: bloomAdditions, since: "1.0.0",
+	complexity: "O(n * k * l), n items and k probes in each of l layers",
+	summary:    "Adds items to a Bloom filter, and makes the filter if it is missing.",
+	arguments:  arguments("key item [item ...]"),
+}
+
+func bfAdd(c *call) {
+	answers, problem := c.addToBloom(c.args[1], c.args[2:3], bloomDefaults(c.filterSettings()))
+	if problem != "" {
+		c.out.Error(problem)
+		return
+	}
+	c.out.Bool(answers[0])
+}
+
+func bfMAdd(c *call) {
+	c.addAll(c.args[2:], bloomDefaults(c.filterSettings()))
+}
+
+var bloomAdditions = &runs{handle: addRun}
+
+// addRun answers BF.ADD and BF.MADD on one filter. They mean what they would one
+// after another: where a key is not taken, the rest of its command is not tried,
+// and the next command is.
+func addRun(c *call, batch []parsed) {
+	o := bloomDefaults(c.filterSettings())
+	answers, problem := c.addToBloom(batch[0].args[1], c.runKeys(batch), o)
+	for i, p := range batch {
+		keys := len(p.args) - 2
+		if len(answers) < keys {
+			c.added(p, answers, problem)
+			// One by one from here on: most of them will fail too.
+			for _, p := range batch[i+1:] {
+				answers, problem := c.addToBloom(p.args[1], p.args[2:], o)
+				c.added(p, answers, problem)
+			}
+			return
+		}
+		c.added(p, answers[:keys], "")
+		answers = answers[keys:]
+	}
+}
+
+// added answers one command of a run.
+func (c *call) added(p parsed, answers []bool, problem string) {
+	switch {
+	case p.command.arity < 0:
+		c.addedAll(answers, problem)
+	case problem != "":
+		c.out.Error(problem)
+	default:
+		c.out.Bool(answers[0])
+	}
+}
+
+// addAll adds keys to the filter that the command names and writes an answer for
+// each. A key that the filter does not take any more ends the array with an error;
+// the keys after it were not tried.
+func (c *call) addAll(keys [][]byte, o bloomOptions) {
+	answers, problem := c.addToBloom(c.args[1], keys, o)
+	c.addedAll(answers, problem)
+}
+
+func (c *call) addedAll(answers []bool, problem string) {
+	if problem == "" {
+		c.bools(answers)
+		return
+	}
+	if problem != filterFull && len(answers) == 0 {
+		c.out.Error(problem)
+		return
+	}
+	c.out.Array(len(answers) + 1)
+	for _, isNew := range answers {
+		c.out.Bool(isNew)
+	}
+	c.out.Error(problem)
+}
+
+// addToBloom adds keys to the filter called name, which it makes if it has to and
+// may. It returns the answers for the keys that were dealt with, and what was the
+// problem with the next.
+func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers []bool, problem string) {
+	answers = c.answers(len(keys))
+	for {
+		var (
+			done int
+			at   store.LSN
+			err  error
+		)
+		add := func(f store.Filter, keys [][]byte) {
+			stopped := c.inParts(len(keys), f.Layers, func(from, to int) bool {
+				var n int
+				n, at, err = f.Add(answers[done:done+to-from], keys[from:to])
+				done += n
+				return err == nil
+			})
+			if err == nil {
+				err = stopped
+			}
+		}
+		v := c.store().Get(name)
+		f, ok := v.(store.Filter)
+		switch {
+		case ok:
+			c.together(len(keys), func() { add(f, keys) })
+		case v != nil:
+			c.after(v.LSN())
+			return nil, wrongType
+		case o.noCreate:
+			c.after(c.store().Absent())
+			return nil, noFilter
+		default:
+			// Nobody may see the filter without keys, nor delete it before it has some:
+			// it would be a deletion of nothing.
+			var made store.Filter
+			var madeAt store.LSN
+			var problem error
+			c.together(len(keys), func() {
+				first := min(len(keys), partKeys)
+				made, madeAt, problem = c.store().CreateBloomWith(name, o.config(), func(f store.Filter) {
+					done, at, err = f.Add(answers[:first], keys[:first])
+				})
+				if problem == nil && err == nil {
+					add(made, keys[first:])
+				}
+			})
+			c.after(madeAt)
+			if errors.Is(problem, store.ErrExists) {
+				continue
+			}
+			if problem != nil {
+				return nil, c.bloomCreation(problem)
+			}
+			f = made
+		}
+		c.after(at)
+		switch {
+		case errors.Is(err, store.ErrGone):
+			continue
+		case err == nil:
+			return answers, ""
+		case errors.Is(err, store.ErrReadOnly):
+			return nil, storeError(err)
+		case errors.Is(err, store.ErrFull) && f.Info().Expansion == 0:
+			return answers[:done], filterFull
+		case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
+			return answers[:done], notInserted
+		}
+		return answers[:done], storeError(err)
+	}
+}

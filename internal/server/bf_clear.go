@@ -1,0 +1,32 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/store"
+)
+
+var bfClearCommand = command{
+	name: "bf.clear", arity: 2, flags: freeWriter | flagHeavy, handle: bfClear, since: "1.0.0", complexity: "O(m), m bits",
+	summary:   "Makes a Bloom filter forget all items.",
+	arguments: arguments("key"),
+}
+
+func bfClear(c *call) {
+	for {
+		f, ok := c.bloom(c.args[1], noFilter)
+		if !ok {
+			return
+		}
+		at, err := f.Clear()
+		c.after(at)
+		switch {
+		case err == nil:
+			c.out.OK()
+			return
+		case !errors.Is(err, store.ErrGone):
+			c.out.Error(storeError(err))
+			return
+		}
+	}
+}

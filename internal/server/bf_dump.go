@@ -1,0 +1,76 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+const (
+	notANumber  = "Second argument must be numeric"
+	badChunk    = "ERR received bad data"
+	noLink      = "ERR invalid offset - no link found"
+	chunkTooBig = "ERR invalid chunk - Too big for current filter"
+)
+
+var bfScanDumpCommand = command{
+	name: "bf.scandump", arity: 3, flags: reader | flagHeavy, handle: bfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
+	summary:   "Gives the next chunk of a Bloom filter.",
+	arguments: arguments("key iterator"),
+}
+
+var bfLoadChunkCommand = command{
+	name: "bf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: bfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
+	summary:   "Takes a chunk of a Bloom filter that BF.SCANDUMP has given.",
+	arguments: arguments("key iterator data"),
+}
+
+func bfScanDump(c *call) {
+	iterator, ok := resp.ParseInt(c.args[2])
+	if !ok {
+		c.out.Error(notANumber)
+		return
+	}
+	f, ok := c.bloom(c.args[1], noFilter)
+	if !ok {
+		return
+	}
+	next, data, at, err := f.Dump(iterator)
+	c.after(at)
+	if err != nil {
+		c.out.Error(storeError(err))
+		return
+	}
+	c.out.Array(2)
+	c.out.Int(next)
+	c.out.Bulk(data)
+}
+
+func bfLoadChunk(c *call) {
+	iterator, ok := resp.ParseInt(c.args[2])
+	if !ok {
+		c.out.Error("ERR " + notANumber)
+		return
+	}
+	at, err := c.store().LoadBloom(c.args[1], iterator, c.args[3])
+	c.after(at)
+	switch {
+	case err == nil:
+		c.out.OK()
+	case errors.Is(err, store.ErrNotFound):
+		c.out.Error(noFilter)
+	case errors.Is(err, store.ErrWrongType):
+		c.out.Error(wrongType)
+	case errors.Is(err, store.ErrReadOnly):
+		c.out.Error(storeError(err))
+	case errors.Is(err, store.ErrOffset):
+		c.out.Error(noLink)
+	case errors.Is(err, store.ErrChunk):
+		c.out.Error(chunkTooBig)
+	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
+		c.out.Error(badChunk)
+	default:
+		c.out.Error(storeError(err))
+	}
+}

@@ -1,0 +1,62 @@
+package server
+
+import "seen/internal/store"
+
+var bfExistsCommand = command{
+	name: "bf.exists", arity: 3, flags: reader, handle: bfExists, runs: bloomQuestions, since: "1.0.0",
+	complexity: "O(k * l), k probes in each of l layers",
+	summary:    "Tells whether an item was added to a Bloom filter.",
+	arguments:  arguments("key item"),
+}
+
+var bfMExistsCommand = command{
+	name: "bf.mexists", arity: -3, flags: reader, handle: bfMExists, runs: bloomQuestions, since: "1.0.0",
+	complexity: "O(n * k * l), n items and k probes in each of l layers",
+	summary:    "Tells which items were added to a Bloom filter.",
+	arguments:  arguments("key item [item ...]"),
+}
+
+func bfExists(c *call) {
+	if found, ok := c.hasInBloom(c.args[1], c.args[2:3]); ok {
+		c.out.Bool(found[0])
+	}
+}
+
+func bfMExists(c *call) {
+	if found, ok := c.hasInBloom(c.args[1], c.args[2:]); ok {
+		c.bools(found)
+	}
+}
+
+var bloomQuestions = &runs{handle: hasRun}
+
+// hasRun answers BF.EXISTS and BF.MEXISTS on one filter.
+func hasRun(c *call, batch []parsed) {
+	found, ok := c.hasInBloom(batch[0].args[1], c.runKeys(batch))
+	if !ok { // and an answer is written: nobody waits for the others
+		c.ending = true
+		return
+	}
+	for _, p := range batch {
+		keys := len(p.args) - 2
+		if p.command.arity < 0 {
+			c.bools(found[:keys])
+		} else {
+			c.out.Bool(found[0])
+		}
+		found = found[keys:]
+	}
+}
+
+// hasInBloom asks the filter called name for keys. What is not there, and what is
+// no filter, has none. It writes the error, and reports false, if it was stopped.
+func (c *call) hasInBloom(name []byte, keys [][]byte) (found []bool, ok bool) {
+	found = c.answers(len(keys))
+	v := c.store().Get(name)
+	if f, ok := v.(store.Filter); ok {
+		return found, c.ask(len(keys), f.Layers, func(from, to int) store.LSN { return f.Has(found[from:to], keys[from:to]) })
+	}
+	clear(found)
+	c.afterValue(v)
+	return found, true
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"math"
+	"time"
+
+	"seen/internal/resp"
+)
+
+const badSpan = "ERR bad span: want seconds, or a duration such as 90m or 24h, of at least 1ms"
+
+var bfWindowCommand = command{
+	name: "bf.window", arity: 5, flags: writer | flagHeavy, handle: bfWindow, since: "1.0.0", complexity: "O(1)",
+	summary:   "Makes an empty Bloom filter that forgets items a time after they were added.",
+	arguments: arguments("key error_rate capacity span"),
+}
+
+func bfWindow(c *call) {
+	o, problem := parseBloomWindow(c.args, c.filterSettings())
+	c.createBloom(o, problem)
+}
+
+// parseBloomWindow reads
+//
+//	BF.WINDOW key error_rate capacity span
+func parseBloomWindow(args [][]byte, s filterSettings) (o bloomOptions, problem string) {
+	o = bloomDefaults(s)
+	if len(args) != 5 {
+		return o, wrongArity(args)
+	}
+	if problem = o.rateAndCapacity(args); problem != "" {
+		return o, problem
+	}
+	var ok bool
+	if o.span, ok = parseSpan(args[4]); !ok {
+		return o, badSpan
+	}
+	return o, ""
+}
+
+// parseSpan reads a length of time: whole seconds, or a duration as Go writes it.
+func parseSpan(b []byte) (time.Duration, bool) {
+	if seconds, ok := resp.ParseInt(b); ok {
+		if !within(seconds, 1, math.MaxInt64/int64(time.Second)) {
+			return 0, false
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	d, err := time.ParseDuration(string(b))
+	return d, err == nil && d >= time.Millisecond
+}

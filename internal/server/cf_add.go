@@ -1,0 +1,131 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/store"
+)
+
+const (
+	cuckooFull       = "Filter is full"
+	cuckooExpansions = "Maximum expansions reached"
+	cuckooNoMemory   = "ERR Insufficient memory"
+)
+
+var cfAddCommand = command{
+	name: "cf.add", arity: 3, flags: writer, handle: cfAdd, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
+	summary:   "Adds a copy of an item to a cuckoo filter, and makes the filter if it is missing.",
+	arguments: arguments("key item"),
+}
+
+var cfAddNXCommand = command{
+	name: "cf.addnx", arity: 3, flags: writer, handle: cfAddNX, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
+	summary:   "Adds an item to a cuckoo filter unless it is there.",
+	arguments: arguments("key item"),
+}
+
+func cfAdd(c *call) { c.addOneToCuckoo(false) }
+
+func cfAddNX(c *call) { c.addOneToCuckoo(true) }
+
+func (c *call) addOneToCuckoo(absentOnly bool) {
+	answers, problem := c.addToCuckoo(c.args[2:], cuckooDefaults(c.filterSettings()), absentOnly)
+	switch {
+	case problem != "":
+		c.out.Error(problem)
+	case answers[0].problem != nil:
+		c.out.Error(c.cuckooAddition(answers[0].problem))
+	default:
+		c.out.Bool(answers[0].added)
+	}
+}
+
+// cuckooAnswer is what became of one key.
+type cuckooAnswer struct {
+	added   bool
+	problem error // why it could not be added
+}
+
+// addToCuckoo adds keys to the filter that the command names, which it makes if it
+// has to and may: all of them, or only those that are absent. The problem, if there
+// is one, concerns the command as a whole.
+func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (answers []cuckooAnswer, problem string) {
+	answers = make([]cuckooAnswer, len(keys))
+	for {
+		var (
+			at  store.LSN
+			err error
+		)
+		v := c.store().Get(c.args[1])
+		f, ok := v.(*store.Cuckoo)
+		switch {
+		case ok:
+			c.together(len(keys), func() { at, err = c.addInParts(f, keys, answers, absentOnly) })
+		case v != nil:
+			c.after(v.LSN())
+			return nil, wrongType
+		case o.noCreate:
+			c.after(c.store().Absent())
+			return nil, noFilter
+		default:
+			// As with Bloom filters, nobody meets the filter without its keys.
+			var madeAt store.LSN
+			var problem error
+			c.together(len(keys), func() {
+				first := min(len(keys), partKeys)
+				var made *store.Cuckoo
+				made, madeAt, problem = c.store().CreateCuckooWith(c.args[1], c.cuckooConfig(o), func(f *store.Cuckoo) {
+					at, err = addToFilter(f, keys[:first], answers[:first], absentOnly)
+				})
+				if problem == nil && err == nil && first < len(keys) {
+					at, err = c.addInParts(made, keys[first:], answers[first:], absentOnly)
+				}
+			})
+			c.after(madeAt)
+			if errors.Is(problem, store.ErrExists) {
+				continue
+			}
+			if problem != nil {
+				return nil, c.cuckooCreation(problem)
+			}
+		}
+		c.after(at)
+		switch {
+		case err == nil:
+			return answers, ""
+		case !errors.Is(err, store.ErrGone):
+			return nil, storeError(err)
+		}
+	}
+}
+
+// addInParts adds keys to a filter, and lets others pass between its parts. So it must
+// not be used where locks of the store are held.
+func (c *call) addInParts(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (at store.LSN, err error) {
+	stopped := c.inParts(len(keys), f.AddCost, func(from, to int) bool {
+		at, err = addToFilter(f, keys[from:to], answers[from:to], absentOnly)
+		return err == nil
+	})
+	return at, errors.Join(err, stopped)
+}
+
+// addToFilter adds keys to a filter.
+func addToFilter(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (store.LSN, error) {
+	if absentOnly {
+		return f.AddNew(keys, func(i int, added bool, err error) { answers[i] = cuckooAnswer{added, err} })
+	}
+	return f.Add(keys, func(i int, err error) { answers[i] = cuckooAnswer{err == nil, err} })
+}
+
+// cuckooAddition is the error of a key that could not be added.
+func (c *call) cuckooAddition(err error) string {
+	switch {
+	case errors.Is(err, store.ErrExpansions):
+		return cuckooExpansions
+	case errors.Is(err, store.ErrFull):
+		return cuckooFull
+	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
+		return cuckooNoMemory
+	}
+	return storeError(err)
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/store"
+)
+
+const noCuckoo = "Cuckoo filter was not found"
+
+var cfCompactCommand = command{
+	name: "cf.compact", arity: -1, flags: freeWriter | flagHeavy, handle: cfCompact, since: "1.0.0", complexity: "O(n), n items",
+	summary:   "Moves the items of a cuckoo filter into as few sub-filters as possible.",
+	arguments: arguments("key"),
+}
+
+func cfCompact(c *call) {
+	if len(c.args) != 2 {
+		c.out.Error(wrongArity(c.args))
+		return
+	}
+	for {
+		f, ok := c.existingCuckoo(noCuckoo)
+		if !ok {
+			return
+		}
+		at, err := f.Compact()
+		c.after(at)
+		switch {
+		case err == nil:
+			c.out.OK()
+			return
+		case !errors.Is(err, store.ErrGone):
+			c.out.Error(storeError(err))
+			return
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package server
+
+import "seen/internal/store"
+
+var cfExistsCommand = command{
+	name: "cf.exists", arity: 3, flags: reader, handle: cfExists, since: "1.0.0", complexity: "O(f), f sub-filters",
+	summary:   "Tells whether an item is in a cuckoo filter.",
+	arguments: arguments("key item"),
+}
+
+var cfMExistsCommand = command{
+	name: "cf.mexists", arity: -3, flags: reader, handle: cfMExists, since: "1.0.0", complexity: "O(n * f), n items and f sub-filters",
+	summary:   "Tells which items are in a cuckoo filter.",
+	arguments: arguments("key item [item ...]"),
+}
+
+var cfCountCommand = command{
+	name: "cf.count", arity: 3, flags: reader, handle: cfCount, since: "1.0.0", complexity: "O(f), f sub-filters",
+	summary:   "Counts the copies of an item in a cuckoo filter.",
+	arguments: arguments("key item"),
+}
+
+func cfExists(c *call) {
+	if found, ok := c.hasInCuckoo(); ok {
+		c.out.Bool(found[0])
+	}
+}
+
+func cfMExists(c *call) {
+	if found, ok := c.hasInCuckoo(); ok {
+		c.bools(found)
+	}
+}
+
+// hasInCuckoo asks for the keys of the command. What is not there, and what is no
+// cuckoo filter, has none. It writes the error, and reports false, if it was stopped.
+func (c *call) hasInCuckoo() (found []bool, ok bool) {
+	keys := c.args[2:]
+	found = c.answers(len(keys))
+	v := c.store().Get(c.args[1])
+	if f, ok := v.(*store.Cuckoo); ok {
+		return found, c.ask(len(keys), f.Layers, func(from, to int) store.LSN { return f.Has(found[from:to], keys[from:to]) })
+	}
+	clear(found)
+	c.afterValue(v)
+	return found, true
+}
+
+func cfCount(c *call) {
+	v := c.store().Get(c.args[1])
+	if f, ok := v.(*store.Cuckoo); ok {
+		n, at := f.Count(c.args[2])
+		c.after(at)
+		c.out.Int(int64(n))
+		return
+	}
+	c.afterValue(v)
+	c.out.Int(0)
+}

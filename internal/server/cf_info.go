@@ -1,0 +1,45 @@
+package server
+
+import "fmt"
+
+var cfInfoCommand = command{
+	name: "cf.info", arity: 2, flags: reader, handle: cfInfo, since: "1.0.0", complexity: "O(1)",
+	summary:   "Describes a cuckoo filter.",
+	arguments: arguments("key"),
+}
+
+var cfDebugCommand = command{
+	name: "cf.debug", arity: 2, flags: reader, handle: cfDebug, since: "1.0.0", complexity: "O(1)",
+	summary:   "Describes a cuckoo filter on one line.",
+	arguments: arguments("key"),
+}
+
+func cfInfo(c *call) {
+	f, ok := c.cuckoo(noFilter)
+	if !ok {
+		return
+	}
+	c.after(f.LSN())
+	info := f.Info()
+	c.integers([]integer{
+		{"Size", info.Size},
+		{"Number of buckets", info.Buckets},
+		{"Number of filters", uint64(info.Filters)},
+		{"Number of items inserted", info.Added},
+		{"Number of items deleted", info.Removed},
+		{"Bucket size", uint64(info.BucketSize)},
+		{"Expansion rate", uint64(info.Expansion)},
+		{"Max iterations", uint64(info.MaxIterations)},
+	})
+}
+
+func cfDebug(c *call) {
+	f, ok := c.cuckoo(noFilter)
+	if !ok {
+		return
+	}
+	c.after(f.LSN())
+	info := f.Info()
+	c.out.BulkString(fmt.Sprintf("bktsize:%d buckets:%d items:%d deletes:%d filters:%d max_iterations:%d expansion:%d",
+		info.BucketSize, info.Buckets, info.Added, info.Removed, info.Filters, info.MaxIterations, info.Expansion))
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"errors"
+	"math"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+const (
+	countMinExists   = "CMS: key already exists"
+	countMinNoMemory = "CMS: Insufficient memory to create the key"
+	badWidth         = "CMS: invalid width"
+	badDepth         = "CMS: invalid depth"
+	badCountMinInit  = "CMS: invalid init arguments"
+)
+
+var cmsInitByDimCommand = command{
+	name: "cms.initbydim", arity: 4, flags: writer | flagHeavy, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
+	summary:   "Makes an empty count-min sketch of a given size.",
+	arguments: arguments("key width depth"),
+}
+
+var cmsInitByProbCommand = command{
+	name: "cms.initbyprob", arity: 4, flags: writer | flagHeavy, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
+	summary:   "Makes an empty count-min sketch of a given accuracy.",
+	arguments: arguments("key error probability"),
+}
+
+func cmsInitByDim(c *call) { c.initCountMin(parseCountMinByDim) }
+
+func cmsInitByProb(c *call) { c.initCountMin(parseCountMinByProb) }
+
+func (c *call) initCountMin(parse func(args [][]byte) (width, depth int64, problem string)) {
+	for !c.taken(c.args[1], anything, countMinExists) {
+		width, depth, problem := parse(c.args)
+		if problem != "" {
+			c.out.Error(problem)
+			return
+		}
+		_, at, err := c.store().CreateCountMin(c.args[1], store.CountMinConfig{Width: uint64(width), Depth: int(depth)})
+		c.after(at)
+		switch {
+		case err == nil:
+			c.out.OK()
+			return
+		case errors.Is(err, store.ErrExists):
+			continue
+		case refusesAll(err) && !(errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0):
+			c.out.Error(storeError(err))
+		default: // so many counters that no machine has the memory
+			c.out.Error(countMinNoMemory)
+		}
+		return
+	}
+}
+
+// maxDepth is the largest number of rows. Each halves the probability that an
+// estimate is too high by much, so that sixty are as good as infinitely many.
+const maxDepth = 1024
+
+// parseCountMinByDim reads
+//
+//	CMS.INITBYDIM key width depth
+func parseCountMinByDim(args [][]byte) (width, depth int64, problem string) {
+	if len(args) != 4 {
+		return 0, 0, wrongArity(args)
+	}
+	var ok bool
+	if width, ok = resp.ParseInt(args[2]); !ok || width < 1 {
+		return 0, 0, badWidth
+	}
+	if depth, ok = resp.ParseInt(args[3]); !ok || !within(depth, 1, maxDepth) {
+		return 0, 0, badDepth
+	}
+	if width > math.MaxInt64/depth {
+		return 0, 0, badCountMinInit
+	}
+	return width, depth, ""
+}
+
+// parseCountMinByProb reads
+//
+//	CMS.INITBYPROB key error probability
+//
+// where error bounds the overestimation as a part of all counts, and probability
+// is that of exceeding it. The depth comes from logarithms of single precision,
+// as clients that compute it themselves expect.
+func parseCountMinByProb(args [][]byte) (width, depth int64, problem string) {
+	if len(args) != 4 {
+		return 0, 0, wrongArity(args)
+	}
+	over, ok := resp.ParseFloat(args[2])
+	if !ok || !(over > 0 && over < 1) {
+		return 0, 0, "CMS: invalid overestimation value"
+	}
+	probability, ok := resp.ParseFloat(args[3])
+	if !ok || !(probability > 0 && probability < 1) {
+		return 0, 0, "CMS: invalid prob value"
+	}
+	w, d := math.Ceil(2/over), math.Ceil(float64(log10(probability)/log10(0.5)))
+	if d < 1 || !(w*d < math.MaxInt64) { // also when d is infinite
+		return 0, 0, badCountMinInit
+	}
+	return int64(w), int64(d), ""
+}
+
+// log10 is the logarithm of single precision.
+func log10(x float64) float32 {
+	return float32(math.Log10(float64(float32(x))))
+}

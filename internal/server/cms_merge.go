@@ -1,0 +1,132 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+const (
+	mergeOverflow  = "CMS: MERGE overflow"
+	countMinUnlike = "CMS: width/depth is not equal"
+)
+
+var cmsMergeCommand = command{
+	name: "cms.merge", arity: -4, flags: writer | flagHeavy, handle: cmsMerge, keys: mergedKeys, since: "2.0.0", complexity: "O(n * w * d), n sketches of d rows of w counters",
+	summary:   "Makes a count-min sketch the weighted sum of others.",
+	arguments: arguments("destination numkeys source [source ...] [WEIGHTS weight [weight ...]]"),
+}
+
+// mergedKeys tells the keys of CMS.MERGE, as far as its words make sense.
+func mergedKeys(args [][]byte, key func(at int, a access)) {
+	key(1, reads|writes)
+	if m, problem := parseCountMinMerge(args); problem == "" {
+		for i := range m.sources {
+			key(3+i, reads)
+		}
+	}
+}
+
+func cmsMerge(c *call) {
+	m, problem := parseCountMinMerge(c.args)
+	if problem != "" {
+		c.out.Error(problem)
+		return
+	}
+	for {
+		dest, ok := c.countMin(c.args[1])
+		if !ok {
+			return
+		}
+		sources, weights, ok := c.mergeSources(dest, m)
+		if !ok {
+			return
+		}
+		at, err := c.store().MergeCountMin(c.work, dest, sources, weights)
+		c.after(at)
+		switch {
+		case err == nil:
+			c.out.OK()
+		case errors.Is(err, store.ErrGone):
+			continue
+		case errors.Is(err, store.ErrOverflow):
+			c.out.Error(mergeOverflow)
+		case errors.Is(err, store.ErrUnlike):
+			c.out.Error(countMinUnlike)
+		default:
+			c.out.Error(storeError(err))
+		}
+		return
+	}
+}
+
+// mergeSources returns what is to be added up, or writes an error.
+func (c *call) mergeSources(dest *store.CountMin, m countMinMerge) (sources []*store.CountMin, weights []int64, ok bool) {
+	for i, name := range m.sources {
+		weight, problem := m.weight(i)
+		if problem != "" {
+			c.out.Error(problem)
+			return nil, nil, false
+		}
+		source, ok := c.countMin(name)
+		if !ok {
+			return nil, nil, false
+		}
+		c.after(source.LSN())
+		if source.Width() != dest.Width() || source.Depth() != dest.Depth() {
+			c.out.Error(countMinUnlike)
+			return nil, nil, false
+		}
+		sources, weights = append(sources, source), append(weights, weight)
+	}
+	return sources, weights, true
+}
+
+// countMinMerge is what CMS.MERGE is to add up.
+type countMinMerge struct {
+	sources [][]byte
+	weights [][]byte // not yet read, one for each source; nil: all are 1
+}
+
+// parseCountMinMerge reads the shape of
+//
+//	CMS.MERGE destination numkeys source [source ...] [WEIGHTS weight [weight ...]]
+//
+// The weights are left to weight, since what is wrong with the keys before them is
+// to be said first.
+func parseCountMinMerge(args [][]byte) (m countMinMerge, problem string) {
+	if len(args) < 4 {
+		return m, wrongArity(args)
+	}
+	n, ok := resp.ParseInt(args[2])
+	if !ok {
+		return m, "CMS: invalid numkeys"
+	}
+	if n < 1 {
+		return m, "CMS: Number of keys must be positive"
+	}
+	at := findWord(args, 1, "WEIGHTS")
+	if at < 0 {
+		if n != int64(len(args)-3) {
+			return m, "CMS: wrong number of keys"
+		}
+		return countMinMerge{sources: args[3:]}, ""
+	}
+	if n > int64(len(args)) || int64(at) != 3+n || int64(len(args)) != 4+2*n {
+		return m, "CMS: wrong number of keys/weights"
+	}
+	return countMinMerge{sources: args[3:at], weights: args[at+1:]}, ""
+}
+
+// weight returns the weight of source i.
+func (m countMinMerge) weight(i int) (weight int64, problem string) {
+	if m.weights == nil {
+		return 1, ""
+	}
+	weight, ok := resp.ParseInt(m.weights[i])
+	if !ok {
+		return 0, "CMS: invalid weight value"
+	}
+	return weight, ""
+}

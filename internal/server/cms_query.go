@@ -1,0 +1,39 @@
+package server
+
+import (
+	"math"
+
+	"seen/internal/store"
+)
+
+const countMinSaturated = math.MaxUint32
+
+var cmsQueryCommand = command{
+	name: "cms.query", arity: -3, flags: slowReader, handle: cmsQuery, since: "2.0.0", complexity: "O(n * d), n items and d rows",
+	summary:   "Estimates how often items were counted in a count-min sketch.",
+	arguments: arguments("key item [item ...]"),
+}
+
+func cmsQuery(c *call) {
+	s, ok := c.countMin(c.args[1])
+	if !ok {
+		return
+	}
+	counts := make([]uint32, len(c.args)-2)
+	if c.ask(len(counts), s.Depth, func(from, to int) store.LSN { return s.Count(counts[from:to], c.args[2+from:2+to]) }) {
+		c.counts(counts, "")
+	}
+}
+
+// counts writes estimates. One that has reached the end of its counters is an
+// error, if overflow says which.
+func (c *call) counts(counts []uint32, overflow string) {
+	c.out.Array(len(counts))
+	for _, n := range counts {
+		if n == countMinSaturated && overflow != "" {
+			c.out.Error(overflow)
+		} else {
+			c.out.Int(int64(n))
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package server
+
+import "seen/internal/store"
+
+var objectCommand = command{
+	name: "object", arity: -2, flags: flagAlone, since: "2.2.3", complexity: "Depends on the subcommand", summary: "What Redis tells about the inside of values.",
+	subs: []command{
+		{
+			name: "encoding", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectEncoding,
+			since: "2.2.3", complexity: "O(1)", summary: "Answers raw, as for the values of modules.", arguments: arguments("key"),
+		},
+		{
+			name: "freq", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectFreq,
+			since: "4.0.0", complexity: "O(1)", summary: "Is refused: the use of keys is not counted.", arguments: arguments("key"),
+		},
+		{
+			name: "refcount", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectRefCount,
+			since: "2.2.3", complexity: "O(1)", summary: "Answers 1: values are not shared.", arguments: arguments("key"),
+		},
+		help("6.2.0"),
+	},
+}
+
+// object returns the value that a subcommand of OBJECT is about; it writes the reply
+// if there is none.
+func (c *call) object() store.Value {
+	v := c.look(c.args[2])
+	if v == nil {
+		c.out.Null()
+	}
+	return v
+}
+
+func objectEncoding(c *call) {
+	if c.object() != nil {
+		c.out.BulkString("raw")
+	}
+}
+
+func objectFreq(c *call) {
+	if c.object() != nil {
+		c.out.Error("ERR An LFU maxmemory policy is not selected, access frequency not tracked. " +
+			"Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	}
+}
+
+func objectRefCount(c *call) {
+	if c.object() != nil {
+		c.out.Int(1)
+	}
+}

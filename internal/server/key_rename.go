@@ -1,0 +1,61 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/store"
+)
+
+var renameCommand = command{
+	name: "rename", arity: 3, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRename, handle: rename,
+	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key; one that is there is deleted.", arguments: arguments("key newkey"),
+}
+
+var renameNXCommand = command{
+	name: "renamenx", arity: 3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRenameNX, handle: renameNX,
+	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key unless that has one.", arguments: arguments("key newkey"),
+}
+
+const noSuchKey = "ERR no such key"
+
+func keysOfRename(_ [][]byte, key func(at int, a access)) {
+	key(1, reads|writes|deletes)
+	key(2, writes|overwrites)
+}
+
+func keysOfRenameNX(_ [][]byte, key func(at int, a access)) {
+	key(1, reads|writes|deletes)
+	key(2, writes|inserts)
+}
+
+func rename(c *call) {
+	if c.rename(false) {
+		c.out.OK()
+	}
+}
+
+func renameNX(c *call) {
+	if c.rename(true) {
+		c.out.Int(1)
+	}
+}
+
+// rename does what both commands do, and reports whether it was done; otherwise the
+// reply is written.
+func (c *call) rename(keep bool) bool {
+	at, err := c.store().Rename(c.args[1], c.args[2], keep)
+	c.after(at)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, store.ErrNotFound):
+		c.after(c.store().Absent())
+		c.out.Error(noSuchKey)
+	case errors.Is(err, store.ErrExists):
+		c.look(c.args[2])
+		c.out.Int(0)
+	default:
+		c.out.Error(storeError(err))
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"errors"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+var topkAddCommand = command{
+	name: "topk.add", arity: -3, flags: writer, handle: topkAdd, since: "2.0.0", complexity: "O(n * (k + d)), n items and d rows",
+	summary:   "Counts items in a top-k.",
+	arguments: arguments("key item [item ...]"),
+}
+
+var topkIncrByCommand = command{
+	name: "topk.incrby", arity: -4, flags: writer, handle: topkIncrBy, since: "2.0.0", complexity: "O(n * (k + d * i)), n items, d rows and the increment i",
+	summary:   "Counts items in a top-k several times each.",
+	arguments: arguments("key item increment [item increment ...]"),
+}
+
+func topkAdd(c *call) {
+	c.addToTopK(func() (keys [][]byte, by []uint32, problems []string) { return c.args[2:], nil, nil })
+}
+
+// topkIncrBy counts every pair that is right and answers each that is not with an
+// error in its place, so that there are as many answers as were announced.
+func topkIncrBy(c *call) {
+	if len(c.args)%2 != 0 {
+		c.out.Error(wrongArity(c.args))
+		return
+	}
+	c.addToTopK(func() (keys [][]byte, by []uint32, problems []string) {
+		for pairs := c.args[2:]; len(pairs) > 0; pairs = pairs[2:] {
+			n, problem := parseIncrement(pairs[1])
+			if problem == "" {
+				keys, by = append(keys, pairs[0]), append(by, n)
+			}
+			problems = append(problems, problem)
+		}
+		return keys, by, problems
+	})
+}
+
+// addToTopK counts keys and writes, for each, the key that left the list because
+// of it, or nothing. Where there are problems, one for each answer, the keys are
+// those without.
+func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []string)) {
+	for {
+		t, ok := c.topK()
+		if !ok {
+			return
+		}
+		keys, by, problems := parse()
+		start := c.out.Len()
+		if problems == nil {
+			problems = make([]string, len(keys))
+		}
+		c.out.Array(len(problems))
+		failed := func(from int) int { // writes the errors that come next
+			for from < len(problems) && problems[from] != "" {
+				c.out.Error(problems[from])
+				from++
+			}
+			return from
+		}
+		next := failed(0)
+		done, err := 0, error(nil)
+		c.together(len(keys), func() {
+			stopped := c.inParts(len(keys), t.AddCost(by), func(from, to int) bool {
+				var at store.LSN
+				var times []uint32
+				if by != nil {
+					times = by[from:to]
+				}
+				at, err = t.Add(keys[from:to], times, func(_ int, expelled []byte, ok bool) {
+					if ok {
+						c.out.Bulk(expelled)
+					} else {
+						c.out.Null()
+					}
+					next = failed(next + 1)
+				})
+				c.after(at)
+				if err == nil {
+					done = to
+				}
+				return err == nil
+			})
+			if err == nil {
+				err = stopped
+			}
+		})
+		if err == nil {
+			return
+		}
+		c.out.Truncate(start)
+		if !errors.Is(err, store.ErrGone) || done > 0 { // it is not to count the first ones again
+			c.out.Error(storeError(err))
+			return
+		}
+	}
+}
+
+// maxIncrement is the largest increment of TOPK.INCRBY.
+const maxIncrement = 100_000
+
+const badIncrement = "TopK: increment must be an integer greater or equal to 0 and smaller or equal to 100,000"
+
+// parseIncrement reads an increment of TOPK.INCRBY.
+func parseIncrement(arg []byte) (n uint32, problem string) {
+	increment, ok := resp.ParseInt(arg)
+	if !ok || !within(increment, 0, maxIncrement) {
+		return 0, badIncrement
+	}
+	return uint32(increment), ""
+}

@@ -1,0 +1,43 @@
+package server
+
+import "seen/internal/store"
+
+var topkQueryCommand = command{
+	name: "topk.query", arity: -3, flags: slowReader, handle: topkQuery, since: "2.0.0", complexity: "O(n), n items",
+	summary:   "Tells which items are among the most frequent.",
+	arguments: arguments("key item [item ...]"),
+}
+
+var topkCountCommand = command{
+	name: "topk.count", arity: -3, flags: slowReader, handle: topkCount, since: "2.0.0", complexity: "O(n * d), n items and d rows",
+	summary:   "Estimates how often items were counted in a top-k.",
+	arguments: arguments("key item [item ...]"),
+}
+
+func topkQuery(c *call) {
+	t, ok := c.topK()
+	if !ok {
+		return
+	}
+	found := c.answers(len(c.args) - 2)
+	depth := func() int { return t.Config().Depth }
+	if c.ask(len(found), depth, func(from, to int) store.LSN { return t.Has(found[from:to], c.args[2+from:2+to]) }) {
+		c.bools(found)
+	}
+}
+
+func topkCount(c *call) {
+	t, ok := c.topK()
+	if !ok {
+		return
+	}
+	counts := make([]uint32, len(c.args)-2)
+	depth := func() int { return t.Config().Depth }
+	if !c.ask(len(counts), depth, func(from, to int) store.LSN { return t.Count(counts[from:to], c.args[2+from:2+to]) }) {
+		return
+	}
+	c.out.Array(len(counts))
+	for _, n := range counts {
+		c.out.Int(int64(n))
+	}
+}

@@ -1,0 +1,85 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"seen/internal/resp"
+	"seen/internal/store"
+)
+
+const (
+	topKExists     = "TopK: key already exists"
+	topKNoMemory   = "ERR Insufficient memory to create topk data structure"
+	topKNotCreated = "ERR could not create the top-k"
+)
+
+var topkReserveCommand = command{
+	name: "topk.reserve", arity: -3, flags: writer | flagHeavy, handle: topkReserve, since: "2.0.0", complexity: "O(k + w * d), d rows of w counters",
+	summary:   "Makes an empty top-k.",
+	arguments: arguments("key k [width depth decay]"),
+}
+
+func topkReserve(c *call) {
+	if len(c.args) != 3 && len(c.args) != 6 {
+		c.out.Error(wrongArity(c.args))
+		return
+	}
+	for !c.taken(c.args[1], anything, topKExists) {
+		o, problem := parseTopKReserve(c.args)
+		if problem != "" {
+			c.out.Error(problem)
+			return
+		}
+		_, at, err := c.store().CreateTopK(c.args[1], store.TopKConfig{K: int(o.k), Width: int(o.width), Depth: int(o.depth), Decay: o.decay})
+		c.after(at)
+		switch {
+		case err == nil:
+			c.out.OK()
+			return
+		case errors.Is(err, store.ErrExists):
+			continue
+		case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
+			c.out.Error(topKNoMemory)
+		case refusesAll(err):
+			c.out.Error(storeError(err))
+		default:
+			c.out.Error(fmt.Sprintf("%s: %s", topKNotCreated, err))
+		}
+		return
+	}
+}
+
+// topKOptions say how a top-k is made.
+type topKOptions struct {
+	k, width, depth int64
+	decay           float64
+}
+
+// parseTopKReserve reads
+//
+//	TOPK.RESERVE key k [width depth decay]
+func parseTopKReserve(args [][]byte) (o topKOptions, problem string) {
+	if len(args) != 3 && len(args) != 6 {
+		return o, wrongArity(args)
+	}
+	o = topKOptions{width: 8, depth: 7, decay: 0.9}
+	var ok bool
+	if o.k, ok = resp.ParseInt(args[2]); !ok || !within(o.k, 1, math.MaxUint32) {
+		return o, "TopK: invalid k"
+	}
+	if len(args) == 3 {
+		return o, ""
+	}
+	if o.width, ok = resp.ParseInt(args[3]); !ok || !within(o.width, 1, math.MaxUint32) {
+		return o, "TopK: invalid width"
+	}
+	if o.depth, ok = resp.ParseInt(args[4]); !ok || !within(o.depth, 1, math.MaxUint32) {
+		return o, "TopK: invalid depth"
+	}
+	if o.decay, ok = resp.ParseFloat(args[5]); !ok || !(o.decay > 0 && o.decay <= 1) {
+		return o, "TopK: invalid decay value. must be '<= 1' & '> 0'"
+	}
+	return o, ""
+}
