@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"seen/internal/resp"
@@ -32,20 +31,14 @@ var aclCommands = section("server", nil, []command{{
 			name: "cat", arity: -2, flags: forAll, handle: aclCat, since: "6.0.0", complexity: "O(n), n commands",
 			summary: "Lists the categories, or the commands of one.", arguments: arguments("[category]"),
 		},
-		{
-			name: "log", arity: -2, flags: forAdmin, handle: aclLogs, since: "6.0.0", complexity: "O(n), n entries",
-			summary: "Lists what users were refused.", arguments: arguments("[count|RESET]"),
-		},
-		{
-			name: "dryrun", arity: -4, flags: forAdmin, handle: aclDryRun, since: "7.0.0", complexity: "O(n), n keys",
-			summary: "Tells whether a user may run a command.", arguments: arguments("username command [arg [arg ...]]"),
-		},
+		aclLogCommand,
+		aclDryRunCommand,
 		{
 			name: "genpass", arity: -2, flags: forAll, handle: aclGenPass, since: "6.0.0", complexity: "O(1)",
 			summary: "Makes up a password.", arguments: arguments("[bits]"),
 		},
-		{name: "load", arity: 2, flags: forAdmin, handle: aclLoad, since: "6.0.0", complexity: "O(n), n users", summary: "Reads the users from the file."},
-		{name: "save", arity: 2, flags: forAdmin, handle: aclSave, since: "6.0.0", complexity: "O(n), n users", summary: "Writes the users to the file."},
+		aclLoadCommand,
+		aclSaveCommand,
 		help("6.0.0"),
 	},
 }})
@@ -161,76 +154,6 @@ func (c *call) wrongSubcommand() {
 		c.args[1], strings.ToUpper(string(c.args[0]))))
 }
 
-func aclLogs(c *call) {
-	n := int64(10)
-	switch {
-	case len(c.args) > 3:
-		c.wrongSubcommand()
-		return
-	case len(c.args) == 3 && isWord(c.args[2], "RESET"):
-		c.server.acl.log.clear()
-		c.out.OK()
-		return
-	case len(c.args) == 3:
-		var ok bool
-		if n, ok = resp.ParseInt(c.args[2]); !ok {
-			c.out.Error(notInteger)
-			return
-		}
-	}
-	entries := c.server.acl.log.list(int(min(max(n, 0), maxACLLog)))
-	now := c.server.config.Now()
-	c.out.Array(len(entries))
-	for _, e := range entries {
-		c.out.Map(10)
-		c.out.BulkString("count")
-		c.out.Int(e.count)
-		for _, field := range []struct{ name, value string }{
-			{"reason", e.reason}, {"context", e.context}, {"object", e.object}, {"username", e.user},
-		} {
-			c.out.BulkString(field.name)
-			c.out.BulkString(field.value)
-		}
-		c.out.BulkString("age-seconds")
-		c.out.Double(float64(now.Sub(e.first).Milliseconds()) / 1000)
-		c.out.BulkString("client-info")
-		c.out.BulkString(e.client)
-		for _, field := range []struct {
-			name  string
-			value int64
-		}{{"entry-id", e.id}, {"timestamp-created", e.first.UnixMilli()}, {"timestamp-last-updated", e.last.UnixMilli()}} {
-			c.out.BulkString(field.name)
-			c.out.Int(field.value)
-		}
-	}
-}
-
-func aclDryRun(c *call) {
-	u := c.server.acl.get(string(c.args[2]))
-	if u == nil {
-		c.out.Error("ERR User '" + string(c.args[2]) + "' not found")
-		return
-	}
-	args := c.args[3:]
-	cmd := c.server.table.find(args)
-	switch {
-	case cmd == nil:
-		c.out.Error("ERR Command '" + string(args[0]) + "' not found")
-		return
-	case !cmd.takes(len(args)):
-		c.out.Error("ERR wrong number of arguments for '" + cmd.full + "' command")
-		return
-	}
-	switch d, at := u.rights.Load().check(cmd, args); d {
-	case denyCommand:
-		c.out.BulkString("This user has no permissions to run the '" + cmd.full + "' command")
-	case denyKey:
-		c.out.BulkString("This user has no permissions to access the '" + string(args[at]) + "' key")
-	default:
-		c.out.OK()
-	}
-}
-
 func aclGenPass(c *call) {
 	bits := int64(256)
 	switch len(c.args) {
@@ -253,75 +176,4 @@ func aclGenPass(c *call) {
 	b := make([]byte, (digits+1)/2)
 	_, _ = rand.Read(b) // never fails
 	c.out.BulkString(hex.EncodeToString(b)[:digits])
-}
-
-const noACLFile = "ERR This server is not configured to use an ACL file: start it with one to have users kept. " +
-	"Until then ACL SETUSER makes users that are gone when it ends."
-
-func aclLoad(c *call) {
-	if c.server.config.ACLFile == "" {
-		c.out.Error(noACLFile)
-		return
-	}
-	if err := c.server.ReloadACL(); err != nil {
-		c.out.Error("ERR " + err.Error())
-		return
-	}
-	// Its own user may be gone.
-	if c.server.acl.get(c.user.Load().name) != c.user.Load() {
-		c.ending = true
-	}
-	c.out.OK()
-}
-
-func aclSave(c *call) {
-	if c.server.config.ACLFile == "" {
-		c.out.Error(noACLFile)
-		return
-	}
-	if err := c.server.acl.save(); err != nil {
-		c.server.event(Failure, "the users could not be saved", "error", err.Error())
-		c.out.Error("ERR There was an error trying to save the ACLs. Please check the server logs for more information")
-		return
-	}
-	c.out.OK()
-}
-
-// ReloadACL reads the users from the ACL file, if there is one, in the place of all
-// users that there are. If the file has an error nothing changes.
-func (s *Server) ReloadACL() error {
-	apply, err := s.PrepareUsers(nil)
-	if err != nil {
-		return err
-	}
-	apply()
-	return nil
-}
-
-// PrepareUsers reads and checks the ACL file, if there is one, and changes nothing yet:
-// apply does, at once and without failing. The users of the file take the place of all
-// users that there are; connections of users who are gone are ended. password, unless
-// it is nil, becomes that of the default user ("" for none), but not where the file
-// names that user.
-func (s *Server) PrepareUsers(password *string) (apply func(), err error) {
-	var found map[string]*rights
-	if s.acl.file != "" {
-		if found, err = readACL(s.table, s.acl.file); err != nil {
-			return nil, err
-		}
-	}
-	return func() {
-		if password != nil && found[defaultUserName] == nil {
-			s.acl.setPassword(*password)
-		}
-		if found == nil {
-			return
-		}
-		gone := s.acl.replace(found)
-		for _, c := range s.clients.list() {
-			if slices.Contains(gone, c.user.Load()) {
-				c.drain()
-			}
-		}
-	}, nil
 }

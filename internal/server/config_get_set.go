@@ -75,3 +75,7 @@ func configResetStat(c *call) {
 }
 
 func configRewrite(c *call) { c.out.Error("ERR The server is running without a config file") }
+
+var configCommand = command{
+	name: "config", arity: -2, flags: flagAlone, since: "2.0.0", complexity: "Depends on the subcommand", summary: "Commands about settings.", subs: configCommands,
+}

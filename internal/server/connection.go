@@ -1,11 +1,6 @@
 package server
 
-import (
-	"errors"
-	"strings"
-
-	"seen/internal/resp"
-)
+import "seen/internal/resp"
 
 // anyTime are the flags of commands that run in every state of a connection.
 const anyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth | flagAllowBusy | flagAlone
@@ -19,15 +14,8 @@ var connectionCommands = section("connection", []string{"connection"}, []command
 		name: "echo", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: echo, since: "1.0.0", complexity: "O(1)",
 		summary: "Answers with the message.", arguments: arguments("message"),
 	},
-	{
-		name: "hello", arity: -1, flags: anyTime, handle: hello, secret: 2, since: "6.0.0", complexity: "O(1)",
-		summary:   "Chooses the version of the protocol; may authenticate and name the client.",
-		arguments: arguments("[protover [AUTH username password] [SETNAME clientname]]"),
-	},
-	{
-		name: "auth", arity: -2, flags: anyTime, handle: auth, secret: 1, since: "1.0.0", complexity: "O(n), n passwords of the user",
-		summary: "Tells who the client is.", arguments: arguments("[username] password"),
-	},
+	helloCommand,
+	authCommand,
 	{
 		name: "select", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: selectDatabase, since: "1.0.0", complexity: "O(1)",
 		summary: "Accepts database 0, the only one.", arguments: arguments("index"),
@@ -113,132 +101,7 @@ func wait(c *call) {
 	}
 }
 
-const wrongPassword = "WRONGPASS invalid username-password pair or user is disabled."
-
 const syntaxError = "ERR syntax error"
-
-func auth(c *call) {
-	name, password := defaultUserName, c.args[1]
-	switch len(c.args) {
-	case 2:
-		if c.server.acl.nobody.rights.Load().open {
-			c.out.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
-			return
-		}
-	case 3:
-		name, password = string(c.args[1]), c.args[2]
-	default:
-		c.out.Error(syntaxError)
-		return
-	}
-	if problem := c.login(name, password); problem != "" {
-		c.out.Error(problem)
-	} else {
-		c.out.OK()
-	}
-}
-
-// login makes the client the user of a name if the password is right, and returns
-// what is wrong, "" if nothing is.
-func (c *call) login(name string, password []byte) (problem string) {
-	acl, former := c.server.acl, c.user.Load()
-	u, err := acl.authenticate(c.life, name, password, c.peer.key, c.peer.far)
-	if err == nil {
-		c.user.Store(u)
-		// Who was deleted while the password was tried is not found among the
-		// connections that are ended for it.
-		if acl.get(name) != u {
-			c.user.Store(former)
-			err = errWrong
-		}
-	}
-	if err == nil {
-		c.authenticated.Store(true)
-		return ""
-	}
-	acl.log.add(refused{
-		reason: "auth", context: c.place(), object: strings.ToUpper(c.command.full), user: name, client: c.describe(),
-	}, c.server.config.Now())
-	return loginProblem(err)
-}
-
-// loginProblem is the error of a log-in as clients of Redis know it.
-func loginProblem(err error) string {
-	switch {
-	case errors.Is(err, errWrong):
-		return wrongPassword
-	case errors.Is(err, errFar):
-		return denied
-	}
-	return "ERR " + err.Error()
-}
-
-func hello(c *call) {
-	proto := c.out.Proto
-	rest := c.args[1:]
-	if len(rest) > 0 {
-		n, ok := resp.ParseInt(rest[0])
-		switch {
-		case !ok:
-			c.out.Error("ERR Protocol version is not an integer or out of range")
-			return
-		case n != 2 && n != 3:
-			c.out.Error("NOPROTO unsupported protocol version")
-			return
-		}
-		proto, rest = int(n), rest[1:]
-	}
-	var user, password, name []byte
-	for len(rest) > 0 {
-		switch {
-		case isWord(rest[0], "AUTH") && len(rest) >= 3:
-			user, password, rest = rest[1], rest[2], rest[3:]
-		case isWord(rest[0], "SETNAME") && len(rest) >= 2:
-			if !plainName(rest[1]) {
-				c.out.Error(badClientName)
-				return
-			}
-			name, rest = rest[1], rest[2:]
-		default:
-			c.out.Error("ERR Syntax error in HELLO option '" + string(rest[0]) + "'")
-			return
-		}
-	}
-	if user != nil {
-		if problem := c.login(string(user), password); problem != "" {
-			c.out.Error(problem)
-			return
-		}
-	}
-	if c.denied() {
-		c.out.Error(denied)
-		return
-	}
-	if c.stranger() {
-		c.out.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option " +
-			"can be used to authenticate the client and select the RESP protocol version at the same time")
-		return
-	}
-	if name != nil {
-		c.setName(name)
-	}
-	c.out.Proto = proto
-	c.out.Map(7)
-	for _, field := range []struct{ name, value string }{{"server", "redis"}, {"version", redisVersion}} {
-		c.out.BulkString(field.name)
-		c.out.BulkString(field.value)
-	}
-	c.out.BulkString("proto")
-	c.out.Int(int64(proto))
-	c.out.BulkString("id")
-	c.out.Int(c.id)
-	for _, field := range []struct{ name, value string }{{"mode", "standalone"}, {"role", "master"}} {
-		c.out.BulkString(field.name)
-		c.out.BulkString(field.value)
-	}
-	c.out.BulkString("modules")
-	listModules(c)
-}
 
 // redisVersion is the version of Redis whose behaviour clients may count on.
 const redisVersion = "7.4.0"

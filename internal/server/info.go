@@ -294,3 +294,5 @@ func (s *Server) port() int {
 	defer s.mu.Unlock()
 	return s.tcpPort
 }
+
+var infoCommand = command{name: "info", arity: 2, flags: forAll, handle: clientInfo, since: "6.2.0", complexity: "O(1)", summary: "Describes the connection."}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"seen/internal/resp"
 )
 
 // What is kept of a slow command.
@@ -86,4 +88,60 @@ func (l *slowLog) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = nil
+}
+
+var slowlogCommand = command{
+	name: "slowlog", arity: -2, flags: flagAlone, since: "2.2.12", complexity: "Depends on the subcommand", summary: "Commands about commands that took long.",
+	subs: []command{
+		{
+			name: "get", arity: -2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogGet,
+			since: "2.2.12", complexity: "O(n), n entries", summary: "Lists commands that took long.", arguments: arguments("[count]"),
+		},
+		{
+			name: "len", arity: 2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogLen,
+			since: "2.2.12", complexity: "O(1)", summary: "Counts them.",
+		},
+		{
+			name: "reset", arity: 2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogReset,
+			since: "2.2.12", complexity: "O(1)", summary: "Forgets them.",
+		},
+		help("6.2.0"),
+	},
+}
+
+func slowLogGet(c *call) {
+	n := int64(10)
+	switch len(c.args) {
+	case 2:
+	case 3:
+		var ok bool
+		if n, ok = resp.ParseInt(c.args[2]); !ok || n < -1 {
+			c.out.Error("ERR count should be greater than or equal to -1")
+			return
+		}
+	default:
+		c.wrongSubcommand()
+		return
+	}
+	entries := c.server.slowLog.list(int(min(n, 1<<20)))
+	c.out.Array(len(entries))
+	for _, e := range entries {
+		c.out.Array(6)
+		c.out.Int(e.id)
+		c.out.Int(e.at.Unix())
+		c.out.Int(e.took.Microseconds())
+		c.out.Array(len(e.args))
+		for _, arg := range e.args {
+			c.out.BulkString(arg)
+		}
+		c.out.BulkString(e.client)
+		c.out.BulkString(e.name)
+	}
+}
+
+func slowLogLen(c *call) { c.out.Int(int64(len(c.server.slowLog.list(-1)))) }
+
+func slowLogReset(c *call) {
+	c.server.slowLog.clear()
+	c.out.OK()
 }

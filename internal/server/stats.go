@@ -77,23 +77,3 @@ func (e *errorStats) reset() {
 	defer e.mu.Unlock()
 	clear(e.codes)
 }
-
-// latencyBucket is how many calls took less than some microseconds.
-type latencyBucket struct {
-	micros int64
-	calls  uint64
-}
-
-// histogram returns how many calls took less than each power of two of microseconds,
-// from the first that says anything to the first that says all.
-func (s *commandStats) histogram() (list []latencyBucket) {
-	var calls, last uint64
-	for i := range s.latency {
-		calls += s.latency[i].Load()
-		if i >= 10 && calls > last {
-			list = append(list, latencyBucket{1 << (i - 10), calls})
-			last = calls
-		}
-	}
-	return list
-}

@@ -1,0 +1,78 @@
+package server
+
+import "slices"
+
+var aclLoadCommand = command{name: "load", arity: 2, flags: forAdmin, handle: aclLoad, since: "6.0.0", complexity: "O(n), n users", summary: "Reads the users from the file."}
+
+var aclSaveCommand = command{name: "save", arity: 2, flags: forAdmin, handle: aclSave, since: "6.0.0", complexity: "O(n), n users", summary: "Writes the users to the file."}
+
+func aclLoad(c *call) {
+	if c.server.config.ACLFile == "" {
+		c.out.Error(noACLFile)
+		return
+	}
+	if err := c.server.ReloadACL(); err != nil {
+		c.out.Error("ERR " + err.Error())
+		return
+	}
+	// Its own user may be gone.
+	if c.server.acl.get(c.user.Load().name) != c.user.Load() {
+		c.ending = true
+	}
+	c.out.OK()
+}
+
+func aclSave(c *call) {
+	if c.server.config.ACLFile == "" {
+		c.out.Error(noACLFile)
+		return
+	}
+	if err := c.server.acl.save(); err != nil {
+		c.server.event(Failure, "the users could not be saved", "error", err.Error())
+		c.out.Error("ERR There was an error trying to save the ACLs. Please check the server logs for more information")
+		return
+	}
+	c.out.OK()
+}
+
+// ReloadACL reads the users from the ACL file, if there is one, in the place of all
+// users that there are. If the file has an error nothing changes.
+func (s *Server) ReloadACL() error {
+	apply, err := s.PrepareUsers(nil)
+	if err != nil {
+		return err
+	}
+	apply()
+	return nil
+}
+
+// PrepareUsers reads and checks the ACL file, if there is one, and changes nothing yet:
+// apply does, at once and without failing. The users of the file take the place of all
+// users that there are; connections of users who are gone are ended. password, unless
+// it is nil, becomes that of the default user ("" for none), but not where the file
+// names that user.
+func (s *Server) PrepareUsers(password *string) (apply func(), err error) {
+	var found map[string]*rights
+	if s.acl.file != "" {
+		if found, err = readACL(s.table, s.acl.file); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		if password != nil && found[defaultUserName] == nil {
+			s.acl.setPassword(*password)
+		}
+		if found == nil {
+			return
+		}
+		gone := s.acl.replace(found)
+		for _, c := range s.clients.list() {
+			if slices.Contains(gone, c.user.Load()) {
+				c.drain()
+			}
+		}
+	}, nil
+}
+
+const noACLFile = "ERR This server is not configured to use an ACL file: start it with one to have users kept. " +
+	"Until then ACL SETUSER makes users that are gone when it ends."

@@ -1,0 +1,52 @@
+package server
+
+import "seen/internal/resp"
+
+var aclLogCommand = command{
+	name: "log", arity: -2, flags: forAdmin, handle: aclLogs, since: "6.0.0", complexity: "O(n), n entries",
+	summary: "Lists what users were refused.", arguments: arguments("[count|RESET]"),
+}
+
+func aclLogs(c *call) {
+	n := int64(10)
+	switch {
+	case len(c.args) > 3:
+		c.wrongSubcommand()
+		return
+	case len(c.args) == 3 && isWord(c.args[2], "RESET"):
+		c.server.acl.log.clear()
+		c.out.OK()
+		return
+	case len(c.args) == 3:
+		var ok bool
+		if n, ok = resp.ParseInt(c.args[2]); !ok {
+			c.out.Error(notInteger)
+			return
+		}
+	}
+	entries := c.server.acl.log.list(int(min(max(n, 0), maxACLLog)))
+	now := c.server.config.Now()
+	c.out.Array(len(entries))
+	for _, e := range entries {
+		c.out.Map(10)
+		c.out.BulkString("count")
+		c.out.Int(e.count)
+		for _, field := range []struct{ name, value string }{
+			{"reason", e.reason}, {"context", e.context}, {"object", e.object}, {"username", e.user},
+		} {
+			c.out.BulkString(field.name)
+			c.out.BulkString(field.value)
+		}
+		c.out.BulkString("age-seconds")
+		c.out.Double(float64(now.Sub(e.first).Milliseconds()) / 1000)
+		c.out.BulkString("client-info")
+		c.out.BulkString(e.client)
+		for _, field := range []struct {
+			name  string
+			value int64
+		}{{"entry-id", e.id}, {"timestamp-created", e.first.UnixMilli()}, {"timestamp-last-updated", e.last.UnixMilli()}} {
+			c.out.BulkString(field.name)
+			c.out.Int(field.value)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package server
+
+var clientTrackingCommand = command{
+	name: "tracking", arity: -3, flags: forAll, handle: clientTracking, since: "6.0.0", complexity: "O(1)", summary: "Accepts OFF; changes are not told to clients.",
+	arguments: arguments("ON|OFF"),
+}
+
+var clientTrackingInfoCommand = command{name: "trackinginfo", arity: 2, flags: forAll, handle: clientTrackingInfo, since: "6.2.0", complexity: "O(1)", summary: "Tells that changes are not told."}
+
+var clientCachingCommand = command{
+	name: "caching", arity: 3, flags: forAll, handle: clientCaching, since: "6.0.0", complexity: "O(1)", summary: "Is refused, as without tracking.",
+	arguments: arguments("YES|NO"),
+}
+
+var clientGetRedirCommand = command{name: "getredir", arity: 2, flags: forAll, handle: clientGetRedir, since: "6.0.0", complexity: "O(1)", summary: "Tells that changes are not told."}
+
+func clientTracking(c *call) {
+	on, ok := c.onOff()
+	switch {
+	case !ok:
+	case on:
+		c.out.Error("ERR this server does not tell clients about changes: client-side caching is not supported")
+	default:
+		c.out.OK()
+	}
+}
+
+func clientTrackingInfo(c *call) {
+	c.out.Map(3)
+	c.out.BulkString("flags")
+	c.out.Set(1)
+	c.out.BulkString("off")
+	c.out.BulkString("redirect")
+	c.out.Int(-1)
+	c.out.BulkString("prefixes")
+	c.out.Array(0)
+}
+
+func clientCaching(c *call) {
+	c.out.Error("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+}
+
+func clientGetRedir(c *call) { c.out.Int(-1) }

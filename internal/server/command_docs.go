@@ -1,0 +1,96 @@
+package server
+
+var commandDocsCommand = command{
+	name: "docs", arity: -2, flags: describing, handle: commandDocs, since: "7.0.0", complexity: "O(n), n commands",
+	summary: "Describes commands for people.", arguments: arguments("[command-name [command-name ...]]"),
+}
+
+func commandDocs(c *call) {
+	list := c.server.table.top
+	if len(c.args) > 2 {
+		list = nil
+		for _, cmd := range c.named(c.args[2:]) {
+			if cmd != nil {
+				list = append(list, cmd)
+			}
+		}
+	}
+	c.out.Map(len(list))
+	for _, cmd := range list {
+		c.documentCommand(cmd)
+	}
+}
+
+// documentCommand writes the name of a command and what COMMAND DOCS tells of it.
+func (c *call) documentCommand(cmd *command) {
+	texts := []struct{ name, value string }{
+		{"summary", cmd.summary}, {"since", cmd.since}, {"group", cmd.group}, {"complexity", cmd.complexity},
+	}
+	n := len(texts)
+	if len(cmd.arguments) > 0 {
+		n++
+	}
+	if len(cmd.subs) > 0 {
+		n++
+	}
+	c.out.BulkString(cmd.full)
+	c.out.Map(n)
+	for _, text := range texts {
+		c.out.BulkString(text.name)
+		c.out.BulkString(text.value)
+	}
+	if len(cmd.arguments) > 0 {
+		c.out.BulkString("arguments")
+		c.documentArguments(cmd.arguments)
+	}
+	if len(cmd.subs) > 0 {
+		c.out.BulkString("subcommands")
+		c.out.Map(len(cmd.subs))
+		for i := range cmd.subs {
+			c.documentCommand(cmd.names[cmd.subs[i].name])
+		}
+	}
+}
+
+func (c *call) documentArguments(list []argument) {
+	c.out.Array(len(list))
+	for _, a := range list {
+		fields := []struct{ name, value string }{{"name", a.name}, {"type", a.kind}}
+		if len(a.parts) == 0 && a.kind != "pure-token" {
+			fields = append(fields, struct{ name, value string }{"display_text", a.name})
+		}
+		if a.token != "" {
+			fields = append(fields, struct{ name, value string }{"token", a.token})
+		}
+		var flags []string
+		if a.optional {
+			flags = append(flags, "optional")
+		}
+		if a.multiple {
+			flags = append(flags, "multiple")
+		}
+		n := len(fields)
+		for _, more := range []bool{a.kind == "key", len(flags) > 0, len(a.parts) > 0} {
+			if more {
+				n++
+			}
+		}
+		c.out.Map(n)
+		for _, field := range fields {
+			c.out.BulkString(field.name)
+			c.out.BulkString(field.value)
+		}
+		if a.kind == "key" {
+			c.out.BulkString("key_spec_index")
+			c.out.Int(0)
+		}
+		if len(flags) > 0 {
+			c.out.BulkString("flags")
+			c.statuses(flags)
+		}
+		if len(a.parts) > 0 {
+			c.out.BulkString("arguments")
+			c.documentArguments(a.parts)
+		}
+	}
+}

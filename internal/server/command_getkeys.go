@@ -1,0 +1,62 @@
+package server
+
+var commandGetKeysCommand = command{
+	name: "getkeys", arity: -4, flags: describing, handle: commandGetKeys, since: "2.8.13", complexity: "O(n), n words",
+	summary: "Finds the keys of a command.", arguments: arguments("command [arg [arg ...]]"),
+}
+
+var commandGetKeysAndFlagsCommand = command{
+	name: "getkeysandflags", arity: -4, flags: describing, handle: commandGetKeysAndFlags, since: "7.0.0", complexity: "O(n), n words",
+	summary: "Finds the keys of a command, and what becomes of each.", arguments: arguments("command [arg [arg ...]]"),
+}
+
+func commandGetKeys(c *call) {
+	args := c.args[2:]
+	keys := c.keysOf(args)
+	if len(keys) == 0 {
+		return
+	}
+	c.out.Array(len(keys))
+	for _, key := range keys {
+		c.out.Bulk(args[key.at])
+	}
+}
+
+func commandGetKeysAndFlags(c *call) {
+	args := c.args[2:]
+	keys := c.keysOf(args)
+	if len(keys) == 0 {
+		return
+	}
+	c.out.Array(len(keys))
+	for _, key := range keys {
+		c.out.Array(2)
+		c.out.Bulk(args[key.at])
+		c.statuses(accessFlags(key.access))
+	}
+}
+
+// foundKey is a key of a command by its position.
+type foundKey struct {
+	at     int
+	access access
+}
+
+// keysOf finds the keys of a command that is given as arguments; it writes the error
+// if there are none.
+func (c *call) keysOf(args [][]byte) (keys []foundKey) {
+	cmd := c.server.table.find(args)
+	switch {
+	case cmd == nil:
+		c.out.Error("ERR Invalid command specified")
+		return nil
+	case !cmd.takes(len(args)):
+		c.out.Error("ERR Invalid number of arguments specified for command")
+		return nil
+	}
+	cmd.eachKey(args, func(at int, a access) { keys = append(keys, foundKey{at, a}) })
+	if len(keys) == 0 {
+		c.out.Error("ERR The command has no key arguments")
+	}
+	return keys
+}

@@ -1,0 +1,186 @@
+package server
+
+import (
+	"bytes"
+	"strings"
+)
+
+var commandInfoCommand = command{
+	name: "info", arity: -2, flags: describing, handle: commandInfo, since: "2.8.13", complexity: "O(n), n commands",
+	summary: "Describes commands for clients.", arguments: arguments("[command-name [command-name ...]]"),
+}
+
+func allCommands(c *call) { c.describeAll(c.server.table.top) }
+
+func commandInfo(c *call) {
+	if len(c.args) == 2 {
+		allCommands(c)
+		return
+	}
+	c.describeAll(c.named(c.args[2:]))
+}
+
+var commandCountCommand = command{name: "count", arity: 2, flags: describing, handle: commandCount, since: "2.8.13", complexity: "O(1)", summary: "Counts the commands."}
+
+func commandCount(c *call) { c.out.Int(int64(len(c.server.table.top))) }
+
+var commandListCommand = command{
+	name: "list", arity: -2, flags: describing, handle: commandList, since: "7.0.0", complexity: "O(n), n commands",
+	summary: "Lists the names of commands.", arguments: arguments("[FILTERBY MODULE|ACLCAT|PATTERN filter]"),
+}
+
+func commandList(c *call) {
+	wanted := func(*command) bool { return true }
+	switch rest := c.args[2:]; {
+	case len(rest) == 0:
+	case len(rest) != 3 || !isWord(rest[0], "FILTERBY"):
+		c.out.Error(syntaxError)
+		return
+	case isWord(rest[1], "MODULE"):
+		module := strings.ToLower(string(rest[2]))
+		wanted = func(cmd *command) bool { return cmd.flags&flagModule != 0 && module == "bf" }
+	case isWord(rest[1], "ACLCAT"):
+		category := strings.ToLower(string(rest[2]))
+		wanted = func(cmd *command) bool { return cmd.in(category) }
+	case isWord(rest[1], "PATTERN"):
+		pattern := bytes.ToLower(rest[2])
+		wanted = func(cmd *command) bool { return globMatch(pattern, []byte(cmd.full)) }
+	default:
+		c.out.Error(syntaxError)
+		return
+	}
+	var names []string
+	for _, cmd := range c.server.table.commands {
+		if wanted(cmd) {
+			names = append(names, cmd.full)
+		}
+	}
+	c.out.Array(len(names))
+	for _, name := range names {
+		c.out.BulkString(name)
+	}
+}
+
+func (c *call) describeAll(list []*command) {
+	c.out.Array(len(list))
+	for _, cmd := range list {
+		c.describeCommand(cmd)
+	}
+}
+
+// describeCommand writes what COMMAND INFO tells of a command.
+func (c *call) describeCommand(cmd *command) {
+	if cmd == nil {
+		c.out.NullArray()
+		return
+	}
+	c.out.Array(10)
+	c.out.BulkString(cmd.full)
+	c.out.Int(int64(cmd.arity))
+	var flags []string
+	for i, name := range flagNames {
+		if cmd.flags&(1<<i) != 0 {
+			flags = append(flags, name)
+		}
+	}
+	c.statuses(flags)
+	c.out.Int(int64(cmd.first))
+	c.out.Int(int64(cmd.last))
+	c.out.Int(int64(cmd.step))
+	var categories []string
+	for _, name := range categoryNames {
+		if cmd.in(name) {
+			categories = append(categories, "@"+name)
+		}
+	}
+	c.statuses(categories)
+	c.out.Set(0) // hints for proxies
+	c.keySpecs(cmd)
+	if len(cmd.subs) == 0 {
+		c.out.Set(0)
+		return
+	}
+	c.out.Set(len(cmd.subs))
+	for i := range cmd.subs {
+		c.describeCommand(cmd.names[cmd.subs[i].name])
+	}
+}
+
+// keySpecs writes where the keys of a command stand, for clients of clusters.
+func (c *call) keySpecs(cmd *command) {
+	switch {
+	case cmd.first == 0:
+		c.out.Set(0)
+	case cmd.keys != nil && cmd.arity > 0:
+		// Each key has its place.
+		var keys []foundKey
+		cmd.keys(make([][]byte, cmd.arity), func(at int, a access) { keys = append(keys, foundKey{at, a}) })
+		c.out.Set(len(keys))
+		for _, key := range keys {
+			c.keySpec(key.access, key.at, 0, 1)
+		}
+	default:
+		last := cmd.last
+		if last >= 0 {
+			last -= cmd.first
+		}
+		c.out.Set(1)
+		c.keySpec(cmd.accessOfKeys(), cmd.first, last, cmd.step)
+	}
+}
+
+// keySpec writes that keys stand from a word on, up to the one that is last after
+// it, or from the end if last is negative.
+func (c *call) keySpec(a access, first, last, step int) {
+	c.out.Map(3)
+	c.out.BulkString("flags")
+	c.statuses(accessFlags(a))
+	c.out.BulkString("begin_search")
+	c.out.Map(2)
+	c.out.BulkString("type")
+	c.out.BulkString("index")
+	c.out.BulkString("spec")
+	c.out.Map(1)
+	c.out.BulkString("index")
+	c.out.Int(int64(first))
+	c.out.BulkString("find_keys")
+	c.out.Map(2)
+	c.out.BulkString("type")
+	c.out.BulkString("range")
+	c.out.BulkString("spec")
+	c.out.Map(3)
+	for _, field := range []struct {
+		name  string
+		value int
+	}{{"lastkey", last}, {"keystep", step}, {"limit", 0}} {
+		c.out.BulkString(field.name)
+		c.out.Int(int64(field.value))
+	}
+}
+
+// accessFlags are the words for what becomes of a key.
+func accessFlags(a access) []string {
+	mode := "RW"
+	switch {
+	case a&writes == 0:
+		mode = "RO"
+	case a&(overwrites|inserts) != 0:
+		mode = "OW"
+	case a&deletes != 0 && a&reads == 0:
+		mode = "RM"
+	}
+	words := []string{mode}
+	if a&reads != 0 {
+		words = append(words, "access")
+	}
+	switch {
+	case a&writes == 0:
+	case a&deletes != 0:
+		words = append(words, "delete")
+	case a&inserts != 0:
+		words = append(words, "insert")
+	default:
+		words = append(words, "update")
+	}
+	return words
+}

@@ -1,0 +1,48 @@
+package server
+
+var lastsaveCommand = command{
+	name: "lastsave", arity: 1, flags: flagLoading | flagStale | flagFast | flagAlone, categories: []string{"admin", "dangerous"}, handle: lastSave,
+	since: "1.0.0", complexity: "O(1)", summary: "Tells when the last checkpoint ended, in seconds since 1970.",
+}
+
+var saveCommand = command{
+	name: "save", arity: 1, flags: flagAdmin | flagNoScript | flagNoAsyncLoading | flagNoMulti | flagAlone, handle: save,
+	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Makes a checkpoint, and answers when it is there.",
+}
+
+var bgsaveCommand = command{
+	name: "bgsave", arity: -1, flags: flagAdmin | flagNoScript | flagNoAsyncLoading | flagAlone, handle: bgSave,
+	since: "1.0.0", complexity: "O(1)", summary: "Begins a checkpoint.", arguments: arguments("[SCHEDULE]"),
+}
+
+func lastSave(c *call) { c.out.Int(c.store().LastCheckpoint().Unix()) }
+
+func save(c *call) {
+	if err := c.store().Checkpoint(c.server.cutting); err != nil {
+		c.out.Error("ERR " + err.Error())
+		return
+	}
+	c.out.OK()
+}
+
+func bgSave(c *call) {
+	if len(c.args) > 2 || len(c.args) == 2 && !isWord(c.args[1], "SCHEDULE") {
+		c.out.Error(syntaxError)
+		return
+	}
+	if c.store().Checkpointing() {
+		if len(c.args) == 2 {
+			c.out.Simple("Background saving scheduled")
+		} else {
+			c.out.Error("ERR Background save already in progress")
+		}
+		return
+	}
+	s := c.server
+	s.running.Go(func() {
+		if err := s.store.Checkpoint(s.cutting); err != nil {
+			s.event(Failure, "the checkpoint that BGSAVE has begun failed", "error", err.Error())
+		}
+	})
+	c.out.Simple("Background saving started")
+}

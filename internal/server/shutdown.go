@@ -1,0 +1,32 @@
+package server
+
+import "strings"
+
+var shutdownCommand = command{
+	name: "shutdown", arity: -1, flags: flagAdmin | flagNoScript | flagLoading | flagStale | flagNoMulti | flagAllowBusy | flagAlone, handle: shutdown,
+	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Ends the server.", arguments: arguments("[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]"),
+}
+
+func shutdown(c *call) {
+	for _, word := range c.args[1:] {
+		switch strings.ToUpper(string(word)) {
+		case "NOSAVE", "SAVE", "NOW", "FORCE":
+			// What was acknowledged is kept in any case, and at once.
+		case "ABORT":
+			c.out.Error("ERR No shutdown in progress.")
+			return
+		default:
+			c.out.Error(syntaxError)
+			return
+		}
+	}
+	if c.server.config.Stop == nil {
+		c.out.Error("ERR Errors trying to SHUTDOWN. Check logs.")
+		return
+	}
+	c.server.event(Info, "shutting down at the wish of a client", "client", c.address(), "user", c.user.Load().name)
+	// There is no reply; the end of the connection is one.
+	c.replies--
+	c.ending = true
+	c.server.config.Stop()
+}
