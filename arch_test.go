@@ -114,6 +114,16 @@ var arrows = []arrow{
 		"internal/resp":  "pages are for people; protocols are the business of internal/server",
 	}},
 
+	// The API and what the pages show are handed the users, and who runs commands for them.
+	{level: 5, pkg: "internal/server/rest", not: map[string]string{
+		"internal/store": "requests run commands, so that rights are checked and changes are durable; a Speaker runs them",
+		"internal/web":   "what is not of the API is passed on to a handler of the server",
+	}},
+	{level: 6, pkg: "internal/server/dashboard", not: map[string]string{
+		"net":           "it shows values; connections are the business of internal/server and internal/server/rest",
+		"html/template": "it says what is shown; how it looks is the business of internal/web",
+	}},
+
 	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto", "golang.org/x/sys"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},

@@ -35,7 +35,9 @@
 //	internal/store     names and their filters, kept through crashes
 //	internal/fair      connections and memory divided among addresses
 //	internal/web       the pages that a browser shows
-//	internal/server    answers clients of Redis, and by HTTP
+//	internal/server    answers clients of Redis, and puts the HTTP side together
+//	internal/server/rest       the HTTP API: connections, keys of a body, JSON
+//	internal/server/dashboard  what the pages show of a server, and to whom
 //	internal/cli       the subcommands
 //	docs/man           the manual pages, generated from the help texts
 //	internal/cli/flagvalue  values of options as people write them

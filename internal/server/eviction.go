@@ -1,31 +1,20 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"seen/internal/fair"
+)
 
 // What decides which connections and buffers give way when there are too many. Others
 // call these methods while they hold locks: they look at atomic fields alone, and wait
 // for nothing.
 
-const (
-	// clientPatience is how long a client may leave a connection idle, a command half sent or
-	// replies unread before others can take its place.
-	clientPatience = 10 * time.Second
-	// leastRate is how many bytes of a command have to come in a second, on average, for
-	// a client not to count as slow.
-	leastRate = 16 << 10
-)
-
 // Waits reports for how long the client has sent no complete command, or at the end not
 // taken all replies.
 func (c *conn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	since = now.Sub(time.Unix(0, c.served.Load()))
-	return since, tooSlow(since, c.since.Load()), c.asking.Load()
-}
-
-// tooSlow reports whether a client that has sent so many bytes in a time keeps others
-// from being served.
-func tooSlow(since time.Duration, bytes int64) bool {
-	return since >= clientPatience && float64(bytes) < since.Seconds()*leastRate
+	return since, fair.Slow(since, c.since.Load()), c.asking.Load()
 }
 
 // Known reports whether the client has logged in, or need not.

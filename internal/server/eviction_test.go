@@ -14,7 +14,9 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"seen/internal/fair"
 	"seen/internal/resp"
+	"seen/internal/server/rest"
 )
 
 // serveHTTP serves HTTP on a free port, to clients that seem to come from another
@@ -107,7 +109,7 @@ func TestIdleConnectionsOfHTTP(t *testing.T) {
 			}
 		}
 		// ... and everything else when the others have had their time.
-		s.clock.advance(clientPatience)
+		s.clock.advance(fair.Patience)
 		for range 10 {
 			if status, body := ask(t, address, "/v1/filters"); status != 200 {
 				t.Errorf("%s: %d %.100s", what, status, body)
@@ -123,14 +125,14 @@ func TestIdleConnectionsOfHTTP(t *testing.T) {
 func TestSlowBodiesDoNotTakeAllRequests(t *testing.T) {
 	s := start(t)
 	address := s.serveHTTP(t, false)
-	for range maxHTTPRequests {
+	for range rest.MaxRequests {
 		connect(t, address, "POST /v1/filters/f/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\nabc")
 	}
 	eventually(t, "the arrival of the requests", func() bool { status, _ := ask(t, address, "/v1/filters"); return status == 503 })
 	if status, _ := ask(t, address, "/metrics"); status != 200 {
 		t.Errorf("metrics: %d", status)
 	}
-	s.clock.advance(clientPatience)
+	s.clock.advance(fair.Patience)
 	for range 5 {
 		if status, body := ask(t, address, "/v1/filters"); status != 200 {
 			t.Errorf("%d %.100s", status, body)
@@ -159,7 +161,7 @@ func TestOneAddressCannotTakeAll(t *testing.T) {
 	if n := s.clients.evicted.Load(); n != 1 || s.clients.count() > 20 {
 		t.Errorf("%d were evicted, %d are there", n, s.clients.count())
 	}
-	s.clock.advance(clientPatience)
+	s.clock.advance(fair.Patience)
 	dial(t, "tcp", address).want("+OK", "AUTH", "sesame") // in the place of one of its own that does nothing
 	gone := 0
 	for _, c := range held {
@@ -202,7 +204,7 @@ func TestIdleClientsMakeRoom(t *testing.T) {
 	if v, err := c.next(); err != nil || v.Text != "ERR max number of clients reached" {
 		t.Errorf("%v, %v", v, err)
 	}
-	s.clock.advance(clientPatience)
+	s.clock.advance(fair.Patience)
 	busy.want("+PONG", "PING")
 	for range 3 {
 		s.dial(t).want("+PONG", "PING")
@@ -311,7 +313,7 @@ func TestBodiesArePaidFor(t *testing.T) {
 		t.Errorf("gzip: %d %.200s", status, body)
 	}
 	address = start(t).serveHTTP(t, false) // with memory enough for all limits to be met
-	bomb := compress("[" + strings.Repeat(" ", maxBodyBytes+10) + "]")
+	bomb := compress("[" + strings.Repeat(" ", rest.MaxBytes+10) + "]")
 	for what, c := range map[string]struct {
 		body     []byte
 		encoding string
@@ -374,6 +376,6 @@ func TestEndingClientsMakeRoom(t *testing.T) {
 		_, _, waits := served.Waits(s.clock.Now())
 		return waits && strings.Contains(served.describe(), "cmd=quit")
 	})
-	s.clock.advance(clientPatience)
+	s.clock.advance(fair.Patience)
 	s.dial(t).want("+PONG", "PING")
 }

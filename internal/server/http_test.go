@@ -16,6 +16,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
+
+	"seen/internal/server/rest"
 )
 
 // contract checks requests and answers against docs/openapi.yaml.
@@ -227,7 +229,7 @@ func TestHTTPPages(t *testing.T) {
 func TestHTTPManyKeys(t *testing.T) {
 	c := newContract(t, start(t).HTTP(HTTPConfig{}))
 	var body strings.Builder
-	const n = 3*httpBatch + 7
+	const n = 3*1024 + 7
 	for i := range n {
 		fmt.Fprintln(&body, "key", i)
 	}
@@ -238,11 +240,11 @@ func TestHTTPManyKeys(t *testing.T) {
 			t.Errorf("%s: %d, ending in %q", verb, out.Code, answer[max(0, len(answer)-50):])
 		}
 	}
-	out := c.do(t, webRequest{method: "POST", path: "/v1/filters/a/check", kind: isText, body: strings.Repeat("k\n", maxBodyKeys+1)})
+	out := c.do(t, webRequest{method: "POST", path: "/v1/filters/a/check", kind: isText, body: strings.Repeat("k\n", rest.MaxKeys+1)})
 	if out.Code != 413 || !strings.Contains(out.Body.String(), "send it in parts") {
 		t.Errorf("too many keys: %d %.200s", out.Code, out.Body)
 	}
-	out = c.do(t, webRequest{method: "POST", path: "/v1/filters/a/check", kind: isText, body: strings.Repeat("k", 10) + strings.Repeat("\n", maxBodyBytes)})
+	out = c.do(t, webRequest{method: "POST", path: "/v1/filters/a/check", kind: isText, body: strings.Repeat("k", 10) + strings.Repeat("\n", rest.MaxBytes)})
 	if out.Code != 413 {
 		t.Errorf("too many bytes: %d %.200s", out.Code, out.Body)
 	}

@@ -202,7 +202,7 @@ func infoStats(s *Server, line func(string, any)) {
 	line("acl_access_denied_key", s.acl.log.denied("key"))
 	line("expired_keys", s.store.Stats().Expired)
 	line("evicted_keys", 0)
-	line("filters_past_error_rate", s.pastRate.count())
+	line("filters_past_error_rate", s.dashboard.PastRate())
 	line("pubsub_channels", 0)
 	line("pubsub_patterns", 0)
 }

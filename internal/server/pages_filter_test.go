@@ -18,13 +18,13 @@ import (
 	"seen/sizing"
 )
 
-func visitorOf(t *testing.T, s *testServer) *visitor {
+func visitorOf(t *testing.T, s *testServer) web.Visitor {
 	t.Helper()
-	v, err := (&pages{s.Server, &s.board}).Anybody(localRequest("GET", "/", nil))
+	v, err := s.dashboard.Anybody(localRequest("GET", "/", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v.(*visitor)
+	return v
 }
 
 // What a visitor does is what the commands do, for every type.
@@ -204,7 +204,7 @@ func TestVisitorRights(t *testing.T) {
 		s.run(t, "BF.ADD", name, "x")
 	}
 	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~a:*", "+@read")
-	v, err := (&pages{s.Server, &s.board}).Enter(localRequest("GET", "/", nil), "ann", "one")
+	v, err := s.dashboard.Enter(localRequest("GET", "/", nil), "ann", "one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestVisitorCompares(t *testing.T) {
 	}
 	// By the same calculation as the commands, and "seen compare" of the files.
 	for command, e := range map[string]sizing.Estimate{"BF.UNIONCARD": c.Union, "BF.INTERCARD": c.Intersection} {
-		got, err := s.newInside(s.acl.nobody).ask([]byte(command), []byte("a"), []byte("b"))
+		got, err := s.newLocalClient(s.acl.nobody).Ask([]byte(command), []byte("a"), []byte("b"))
 		if err != nil || got.Int != int64(math.Round(e.Value)) {
 			t.Errorf("%s says %v, %v, the page %v", command, got, err, e)
 		}

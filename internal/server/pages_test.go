@@ -23,7 +23,7 @@ func (s *testServer) run(t testing.TB, words ...string) {
 	for i, w := range words {
 		args[i] = []byte(w)
 	}
-	v, err := s.newInside(s.acl.nobody).ask(args...)
+	v, err := s.newLocalClient(s.acl.nobody).Ask(args...)
 	if err != nil || strings.HasPrefix(v.String(), "ERR") {
 		t.Fatalf("%q: %v %v", words, v, err)
 	}
@@ -100,7 +100,7 @@ func TestOverviewSaysWhatCommandsSay(t *testing.T) {
 	s.run(t, keysOf("BF.MADD fixed", 850, 200)...)
 	s.run(t, "DEL", "grown")
 	s.clock.advance(time.Minute)
-	s.board.keep(s.store, s.clock.Now()) // nobody is interested
+	s.dashboard.Keep() // nobody is interested
 	if o, _ := v.Overview(); len(o.Filters) != 6 {
 		t.Errorf("%d filters", len(o.Filters))
 	} else {
@@ -121,7 +121,7 @@ func TestOverviewRights(t *testing.T) {
 	s.run(t, "CF.ADD", "a:3", "x")
 	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~a:*", "+@read", "-cf.info")
 	s.run(t, "ACL", "SETUSER", "bob", "on", ">two", "~*", "-@all")
-	p := &pages{s.Server, &s.board}
+	p := s.dashboard
 	r := localRequest("GET", "/", nil)
 	enter := func(name, password string) web.Visitor {
 		v, err := p.Enter(r, name, password)
@@ -189,18 +189,6 @@ func TestPagesByHTTP(t *testing.T) {
 	}
 }
 
-// However many filters there are, a look at them is computed once for all who ask.
-func BenchmarkBoard(b *testing.B) {
-	s := start(b)
-	for i := range 10_000 {
-		s.run(b, "BF.ADD", fmt.Sprint("filter:", i), "x")
-	}
-	for b.Loop() {
-		s.clock.advance(lookEvery)
-		s.board.show(s.store, s.clock.Now())
-	}
-}
-
 // Every answer of HTTP forbids browsers what the pages do not need: also one that is
 // refused before anybody looks at it, or is led elsewhere, or is for programs.
 func TestAllOfHTTPIsProtected(t *testing.T) {
@@ -228,40 +216,6 @@ func TestAllOfHTTPIsProtected(t *testing.T) {
 		}
 		if to := h.Get("Location"); strings.HasPrefix(to, "//") || strings.Contains(to, ":") {
 			t.Errorf("%s leads to %s", c.path, to)
-		}
-	}
-}
-
-// Where there are very many filters the overview has the largest, and all others have
-// their pages.
-func TestOverviewOfTheLargest(t *testing.T) {
-	defer func(n int) { maxOnBoard = n }(maxOnBoard)
-	maxOnBoard = 2
-	s := start(t, func(c *Config) { c.Password = "sesame" })
-	for i, name := range []string{"a", "b", "c", "d", "e"} {
-		s.run(t, "BF.RESERVE", name, "0.01", fmt.Sprint(1000*(i+1)))
-	}
-	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~e", "+@read")
-	p, r := &pages{s.Server, &s.board}, localRequest("GET", "/", nil)
-	for _, c := range []struct {
-		name, password  string
-		listed, unknown int
-	}{{"default", "sesame", 2, 3}, {"ann", "one", 1, 0}} {
-		v, err := p.Enter(r, c.name, c.password)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := v.Overview()
-		if err != nil || len(o.Filters) != c.listed || o.Others != c.unknown || !o.Partial {
-			t.Errorf("%s: %d filters and %d others, %v", c.name, len(o.Filters), o.Others, err)
-		}
-		for _, f := range o.Filters {
-			if f.Name != "d" && f.Name != "e" {
-				t.Errorf("%s is listed", f.Name)
-			}
-		}
-		if d, err := v.Filter("a"); c.name == "default" && (err != nil || d.Capacity != 1000) {
-			t.Errorf("the page of a filter that is not listed: %v, %v", d, err)
 		}
 	}
 }

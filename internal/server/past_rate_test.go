@@ -44,7 +44,7 @@ func TestPastErrorRate(t *testing.T) {
 	}
 	look := func() {
 		s.clock.advance(time.Hour)
-		s.pastRate.keep(s.Server, s.clock.Now())
+		s.dashboard.Keep()
 	}
 	type state struct {
 		Errors struct {
@@ -102,7 +102,7 @@ func TestPastErrorRate(t *testing.T) {
 	look()
 	c.do("DEL", "both")
 	look()
-	if n := s.pastRate.count(); n != 0 {
+	if n := s.dashboard.PastRate(); n != 0 {
 		t.Errorf("%d filters are past their error rate after the only one was deleted", n)
 	}
 	c.do("BF.RESERVE", "both", "0.01", "1000", "NONSCALING")
@@ -112,13 +112,14 @@ func TestPastErrorRate(t *testing.T) {
 		t.Errorf("%d warnings, want 2: %q", n, told)
 	}
 	// Many at once do not flood the log.
-	for i := range 3 * pastRateTold {
+	const named = 10 // by one look
+	for i := range 3 * named {
 		name := fmt.Sprint("many", i)
 		c.do("BF.RESERVE", name, "0.01", "1000", "NONSCALING")
 		c.do("BF.MERGE", name, "a", "b")
 	}
 	look()
-	if n, all := warnings(), s.pastRate.count(); n != 2+pastRateTold || all != 1+3*pastRateTold {
-		t.Errorf("%d warnings about %d filters, want %d", n, all, 2+pastRateTold)
+	if n, all := warnings(), s.dashboard.PastRate(); n != 2+named || all != 1+3*named {
+		t.Errorf("%d warnings about %d filters, want %d", n, all, 2+named)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"seen/internal/fair"
+	"seen/internal/server/dashboard"
 	"seen/internal/store"
 )
 
@@ -25,11 +26,10 @@ type Server struct {
 	began   time.Time
 	runID   string
 
-	acl      *acl
-	errors   errorStats
-	slowLog  slowLog
-	board    board
-	pastRate pastRate
+	acl       *acl
+	errors    errorStats
+	slowLog   slowLog
+	dashboard *dashboard.Dashboard
 
 	received, sent atomic.Int64 // bytes
 
@@ -78,6 +78,10 @@ func New(c Config) (*Server, error) {
 	s.filters.Store(&settings)
 	s.buffers = fair.NewBudget(int64(c.Limits.Buffers))
 	s.clients.init(c.Limits.Clients, c.Limits.each(c.Limits.Clients))
+	s.dashboard = dashboard.New(dashboard.Config{
+		Store: s.store, Users: pageUsers{s}, Ending: s.stopping, Now: c.Now,
+		Warn: func(message string, pairs ...any) { s.event(Warning, message, pairs...) },
+	})
 	if err := s.ReloadACL(); err != nil {
 		return nil, err
 	}
@@ -301,8 +305,7 @@ func (s *Server) watch() {
 		select {
 		case <-ticker.C:
 			s.sweep(s.config.Now())
-			s.board.keep(s.store, s.config.Now())
-			s.pastRate.keep(s, s.config.Now())
+			s.dashboard.Keep()
 		case <-s.stopping:
 			return
 		}

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"cmp"
-	"iter"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -97,68 +94,25 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 		writable = 0
 	}
 	gauge(descWritable, writable)
-	gauge(descPastRate, float64(c.Server.pastRate.count()))
+	gauge(descPastRate, float64(c.dashboard.PastRate()))
 
-	shown, hidden := largest(s.Names(), maxFilterSeries, func(name string) bool {
+	shown, hidden := s.Largest(maxFilterSeries, func(name string) bool {
 		return len(name) <= maxFilterLabel && utf8.ValidString(name)
 	})
 	gauge(descHidden, float64(hidden))
 	for _, n := range shown {
-		gauge(descFilterBytes, float64(n.value.Bytes()), n.name, n.value.Type())
-		f, ok := n.value.(store.Filter)
+		gauge(descFilterBytes, float64(n.Value.Bytes()), n.Name, n.Value.Type())
+		f, ok := n.Value.(store.Filter)
 		if !ok {
 			continue
 		}
 		info := f.Info()
-		gauge(descAdded, float64(info.Added), n.name)
-		gauge(descCapacity, float64(info.Capacity), n.name)
-		gauge(descFill, info.Fill, n.name)
-		gauge(descRate, info.ErrorRateNow, n.name)
-		gauge(descAsked, info.ErrorRate, n.name)
+		gauge(descAdded, float64(info.Added), n.Name)
+		gauge(descCapacity, float64(info.Capacity), n.Name)
+		gauge(descFill, info.Fill, n.Name)
+		gauge(descRate, info.ErrorRateNow, n.Name)
+		gauge(descAsked, info.ErrorRate, n.Name)
 	}
-}
-
-// named is a value with its name.
-type named struct {
-	name  string
-	value store.Value
-	bytes uint64
-}
-
-// largest returns the values that take the most memory, at most n of them and only
-// those whose names will do, and how many others there are. It holds no more than 2n
-// at a time.
-func largest(all iter.Seq2[string, store.Value], n int, will func(name string) bool) (shown []named, hidden int) {
-	order := func(a, b named) int {
-		return cmp.Or(cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name))
-	}
-	full := false // n are larger than whatever comes after the last of them in order
-	shrink := func() {
-		slices.SortFunc(shown, order)
-		if len(shown) > n {
-			hidden += len(shown) - n
-			clear(shown[n:])
-			shown = shown[:n]
-			full = true
-		}
-	}
-	for name, v := range all {
-		if !will(name) {
-			hidden++
-			continue
-		}
-		next := named{name, v, v.Bytes()}
-		if full && order(next, shown[n-1]) > 0 {
-			hidden++
-			continue
-		}
-		shown = append(shown, next)
-		if len(shown) >= 2*n {
-			shrink()
-		}
-	}
-	shrink()
-	return shown, hidden
 }
 
 // The buckets of latencies that are told: from about a microsecond to eight seconds.

@@ -1,9 +1,11 @@
-package server
+package rest
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"net/http"
 	"os"
 	"strconv"
@@ -15,14 +17,14 @@ import (
 // addKeys adds the keys of the body, to a new Bloom filter if there is none of the
 // name, and tells for each whether it was new.
 func addKeys(r *request) {
-	command := []string{valueKinds[0].add, r.name(), "ITEMS"}
+	command := []string{bloomKind.Add, r.name(), "ITEMS"}
 	if r.URL.Query().Get("create") == "false" {
-		command = []string{valueKinds[0].add, r.name(), "NOCREATE", "ITEMS"}
+		command = []string{bloomKind.Add, r.name(), "NOCREATE", "ITEMS"}
 	}
 	if v, ok := r.must("TYPE", r.name()); !ok {
 		return
-	} else if v.Text == valueKinds[1].redis {
-		command[0] = valueKinds[1].add
+	} else if v.Text == cuckooKind.Type {
+		command[0] = cuckooKind.Add
 	}
 	r.eachBatch("added", command)
 }
@@ -32,17 +34,17 @@ func checkKeys(r *request) {
 	kind := r.kind()
 	switch {
 	case kind == nil:
-	case kind.check == "":
-		r.fail(http.StatusConflict, fmt.Sprintf("%q is of type %s, which cannot tell whether a key was added", r.name(), kind.name))
+	case kind.Counts:
+		r.fail(http.StatusConflict, fmt.Sprintf("%q is of type %s, which cannot tell whether a key was added", r.name(), kind.Name))
 	default:
-		r.eachBatch("seen", []string{kind.check, r.name()})
+		r.eachBatch("seen", []string{kind.Ask, r.name()})
 	}
 }
 
 // eachBatch runs the command for all keys of the body, some at a time, and answers
 // with the list of what it said for each, under the name given.
 func (r *request) eachBatch(name string, command []string) {
-	body, err := r.content(maxBodyBytes)
+	body, err := r.content(MaxBytes)
 	var keys keyReader
 	if err == nil {
 		keys, err = newKeyReader(r.Header.Get("Content-Type"), body)
@@ -51,7 +53,7 @@ func (r *request) eachBatch(name string, command []string) {
 		r.fail(http.StatusUnsupportedMediaType, err.Error())
 		return
 	}
-	if r.ContentLength > maxBodyBytes {
+	if r.ContentLength > MaxBytes {
 		r.fail(http.StatusRequestEntityTooLarge, tooLarge(fmt.Sprintf("the body has %d bytes", r.ContentLength)))
 		return
 	}
@@ -62,7 +64,7 @@ func (r *request) eachBatch(name string, command []string) {
 	for more := true; more; {
 		batch.reset(command)
 		body.settle(answerBytes * len(answers)) // the keys before are done with
-		more, err = batch.fill(keys, maxBodyKeys-len(answers))
+		more, err = batch.fill(keys, MaxKeys-len(answers))
 		if len(batch.args) > len(command) && err == nil {
 			var status int
 			if status, err = r.run(&batch, &answers, len(batch.args)-len(command)); status != 0 {
@@ -92,16 +94,16 @@ func (b *batch) reset(command []string) {
 }
 
 // errTooMany says that a body has more keys than are taken at once.
-var errTooMany = errors.New(tooLarge(fmt.Sprintf("the body has more than %d keys", maxBodyKeys)))
+var errTooMany = errors.New(tooLarge(fmt.Sprintf("the body has more than %d keys", MaxKeys)))
 
 func tooLarge(what string) string {
-	return fmt.Sprintf("%s; at most %d keys and %d bytes are taken at once: send it in parts", what, maxBodyKeys, maxBodyBytes)
+	return fmt.Sprintf("%s; at most %d keys and %d bytes are taken at once: send it in parts", what, MaxKeys, MaxBytes)
 }
 
 // fill adds the next keys, at most a batch of them or of their bytes; more is false
 // after the last one.
 func (b *batch) fill(keys keyReader, left int) (more bool, err error) {
-	for range httpBatch {
+	for range batchKeys {
 		key, err := keys.next()
 		if err == io.EOF {
 			return false, nil
@@ -123,21 +125,41 @@ func (b *batch) fill(keys keyReader, left int) (more bool, err error) {
 	return true, nil
 }
 
+// Lines returns the keys of a text, one a line, some at a time: so many that one command
+// takes them. They are valid until the next ones come. An error is the last thing that
+// comes.
+func Lines(text io.Reader) iter.Seq2[[][]byte, error] {
+	return func(yield func([][]byte, error) bool) {
+		keys, b := newLineKeys(text), &batch{}
+		for more := true; more; {
+			var err error
+			b.reset(nil)
+			if more, err = b.fill(keys, math.MaxInt); err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(b.args) > 0 && !yield(b.args, nil) {
+				return
+			}
+		}
+	}
+}
+
 // run runs the command of a batch of n keys and appends what it says of each. A
 // status other than 0 says that it, or one of the keys, has failed.
 func (r *request) run(b *batch, answers *[]bool, n int) (status int, err error) {
-	v, err := r.ask(b.args...)
+	v, err := r.Ask(b.args...)
 	if err != nil {
 		return http.StatusInternalServerError, err
 	}
 	if v.Kind == resp.Error {
-		status, text := commandFailure(v.Text)
+		status, text := Status(v.Text)
 		return status, errors.New(text)
 	}
 	for _, e := range v.Elems {
 		switch {
 		case e.Kind == resp.Error:
-			status, text := commandFailure(e.Text)
+			status, text := Status(e.Text)
 			return status, errors.New(text)
 		case e.Int < 0:
 			return http.StatusInsufficientStorage, errors.New("the filter is full")

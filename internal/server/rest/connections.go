@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"context"
@@ -22,59 +22,70 @@ const (
 	headerPatience = 2 * time.Second
 )
 
-// An HTTPServer answers requests of HTTP on any number of listeners, for a limited
+// A Server answers requests of HTTP on any number of listeners, for a limited
 // number of connections. When there are too many, idle and slow ones are closed.
-type HTTPServer struct {
-	server  *Server
-	web     *http.Server
+type Server struct {
+	Limits
+	http    *http.Server
 	places  *fair.Places
 	reserve *fair.Places
 }
 
-// NewHTTPServer returns a server for HTTP, which is web with all set but its ErrorLog.
-func (s *Server) NewHTTPServer(c HTTPConfig, web *http.Server) *HTTPServer {
-	h := &HTTPServer{
-		server: s, web: web, places: fair.NewPlaces(s.config.Limits.HTTP, s.config.Limits.each(s.config.Limits.HTTP)),
-		reserve: fair.NewPlaces(reservedHTTP, 0),
-	}
-	web.Handler = h.watch(s.HTTP(c))
-	web.ReadHeaderTimeout, web.ReadTimeout = 10*time.Second, 5*time.Minute
-	web.WriteTimeout, web.IdleTimeout = 5*time.Minute, 2*time.Minute
-	web.MaxHeaderBytes = 32 << 10
-	web.ConnState = func(socket net.Conn, state http.ConnState) { webConnOf(socket).state(state) }
-	web.ConnContext = func(ctx context.Context, socket net.Conn) context.Context {
-		return context.WithValue(ctx, webConnKey{}, webConnOf(socket))
+// Limits bound the connections of a Server.
+type Limits struct {
+	Most int // connections at the same time
+	Each int // of those of one address
+	// Open reports whether the server can be used without a password.
+	Open func() bool
+	// Rejected is called for each connection that found no place, and Evicted for each
+	// that lost its place to another.
+	Rejected, Evicted func()
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// NewServer returns a server that answers with next. Of server, it uses the ErrorLog and
+// sets all else.
+func NewServer(server *http.Server, next http.Handler, l Limits) *Server {
+	h := &Server{Limits: l, http: server, places: fair.NewPlaces(l.Most, l.Each), reserve: fair.NewPlaces(reservedHTTP, 0)}
+	server.Handler = h.watch(next)
+	server.ReadHeaderTimeout, server.ReadTimeout = 10*time.Second, 5*time.Minute
+	server.WriteTimeout, server.IdleTimeout = 5*time.Minute, 2*time.Minute
+	server.MaxHeaderBytes = 32 << 10
+	server.ConnState = func(socket net.Conn, state http.ConnState) { connOf(socket).state(state) }
+	server.ConnContext = func(ctx context.Context, socket net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, connOf(socket))
 	}
 	return h
 }
 
 // Serve takes connections from l, with TLS if there is a configuration for it, until
 // Shutdown, and then returns nil. It closes l.
-func (h *HTTPServer) Serve(l net.Listener, config *tls.Config) error {
-	l = &webListener{l, h}
+func (h *Server) Serve(l net.Listener, config *tls.Config) error {
+	l = &listener{l, h}
 	if config != nil {
 		l = tls.NewListener(l, config) // outermost: HTTP looks at what is accepted to tell that it is TLS
 	}
-	if err := h.web.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := h.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
 }
 
 // Shutdown takes no more connections and lets running requests end.
-func (h *HTTPServer) Shutdown(ctx context.Context) error { return h.web.Shutdown(ctx) }
+func (h *Server) Shutdown(ctx context.Context) error { return h.http.Shutdown(ctx) }
 
 // Close cuts all connections off.
-func (h *HTTPServer) Close() error { return h.web.Close() }
+func (h *Server) Close() error { return h.http.Close() }
 
-// webListener accepts connections that have a place.
-type webListener struct {
+// listener accepts connections that have a place.
+type listener struct {
 	net.Listener
-	server *HTTPServer
+	server *Server
 }
 
 // Accept returns the next connection that there is a place for; one is found, or made.
-func (l *webListener) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
 	for {
 		socket, err := l.Listener.Accept()
 		if err != nil {
@@ -89,16 +100,16 @@ func (l *webListener) Accept() (net.Conn, error) {
 
 // admit gives a connection a place, or one of those that are reserved; nil if there is
 // none at all.
-func (h *HTTPServer) admit(socket net.Conn) *webConn {
-	c := &webConn{Conn: socket, server: h.server}
-	now := h.server.config.Now()
+func (h *Server) admit(socket net.Conn) *conn {
+	c := &conn{Conn: socket, server: h}
+	now := h.Now()
 	c.began.Store(now.UnixNano())
 	key := fair.Key(socket.RemoteAddr())
 	var err error
 	if c.place, err = h.places.Take(key, c, now); err == nil {
 		return c
 	}
-	h.server.clients.rejected.Add(1)
+	h.Rejected()
 	c.reserved = true
 	if c.place, err = h.reserve.Take(key, c, now); err != nil {
 		return nil
@@ -106,8 +117,8 @@ func (h *HTTPServer) admit(socket net.Conn) *webConn {
 	return c
 }
 
-// webConn is a connection of HTTP. Fields are set by many goroutines.
-type webConn struct {
+// conn is a connection of HTTP. Fields are set by many goroutines.
+type conn struct {
 	net.Conn
 	server   *Server
 	place    *fair.Place
@@ -122,20 +133,20 @@ type webConn struct {
 	writing atomic.Int64 // when a write began that is not done, in Unix nanoseconds; 0: none
 }
 
-type webConnKey struct{}
+type connKey struct{}
 
-// webConnOf returns the connection below TLS.
-func webConnOf(socket net.Conn) *webConn {
+// connOf returns the connection below TLS.
+func connOf(socket net.Conn) *conn {
 	if secured, ok := socket.(*tls.Conn); ok {
 		socket = secured.NetConn()
 	}
-	return socket.(*webConn)
+	return socket.(*conn)
 }
 
-func (c *webConn) state(state http.ConnState) {
+func (c *conn) state(state http.ConnState) {
 	switch state {
 	case http.StateNew, http.StateIdle, http.StateActive:
-		c.began.Store(c.server.config.Now().UnixNano())
+		c.began.Store(c.server.Now().UnixNano())
 		c.bytes.Store(0)
 		c.idle.Store(state == http.StateIdle)
 		c.active.Store(state == http.StateActive)
@@ -143,25 +154,25 @@ func (c *webConn) state(state http.ConnState) {
 }
 
 // Write writes to the client, which may take its time.
-func (c *webConn) Write(b []byte) (int, error) {
-	c.writing.Store(c.server.config.Now().UnixNano())
+func (c *conn) Write(b []byte) (int, error) {
+	c.writing.Store(c.server.Now().UnixNano())
 	defer c.writing.Store(0)
 	return c.Conn.Write(b)
 }
 
 // Close closes the connection and gives its place back.
-func (c *webConn) Close() error {
+func (c *conn) Close() error {
 	c.place.Leave()
 	return c.Conn.Close()
 }
 
 // Waits reports for how long the connection has been idle, or its client slow. One that
 // is idle can always give way: clients expect that.
-func (c *webConn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
+func (c *conn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	since = now.Sub(time.Unix(0, c.began.Load()))
 	if at := c.writing.Load(); at != 0 {
 		stalled := now.Sub(time.Unix(0, at))
-		return stalled, stalled >= clientPatience, true
+		return stalled, stalled >= fair.Patience, true
 	}
 	switch {
 	case c.reserved, c.idle.Load():
@@ -169,25 +180,25 @@ func (c *webConn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	case !c.active.Load():
 		return since, since >= headerPatience, true
 	case c.body.Load() > 0:
-		return since, tooSlow(since, c.bytes.Load()), true
+		return since, fair.Slow(since, c.bytes.Load()), true
 	}
 	return since, false, false
 }
 
 // Known reports whether a client has proved who it is, or need not.
-func (c *webConn) Known() bool { return c.known.Load() || c.server.acl.open() }
+func (c *conn) Known() bool { return c.known.Load() || c.server.Open() }
 
 // Evict closes the connection, whose place is needed.
-func (c *webConn) Evict() {
-	c.server.clients.evicted.Add(1)
+func (c *conn) Evict() {
+	c.server.Evicted()
 	_ = c.Conn.Close() // nothing can be done about an error
 }
 
 // watch notes what requests wait for, and keeps connections that are too many to what
 // they are for.
-func (h *HTTPServer) watch(next http.Handler) http.Handler {
+func (h *Server) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		c, ok := r.Context().Value(webConnKey{}).(*webConn)
+		c, ok := r.Context().Value(connKey{}).(*conn)
 		if !ok {
 			next.ServeHTTP(out, r)
 			return
@@ -213,7 +224,7 @@ var reservedPaths = map[string]bool{"/healthz": true, "/readyz": true, "/metrics
 // watchedBody notes when somebody waits for it.
 type watchedBody struct {
 	io.ReadCloser
-	conn *webConn
+	conn *conn
 }
 
 func (w *watchedBody) Read(b []byte) (int, error) {
@@ -224,21 +235,26 @@ func (w *watchedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A webGuest is a request under way, which can lose its place to another.
-type webGuest struct {
-	server *Server
-	out    http.ResponseWriter
-	conn   *webConn // nil in a test without connections
+// A guest is a request under way, which can lose its place to another.
+type guest struct {
+	out  http.ResponseWriter
+	conn *conn // nil in a test without connections
 }
 
 // guestOf returns a request as a guest that has a place.
-func (s *Server) guestOf(out http.ResponseWriter, r *http.Request) *webGuest {
-	c, _ := r.Context().Value(webConnKey{}).(*webConn)
-	return &webGuest{s, out, c}
+func guestOf(out http.ResponseWriter, r *http.Request) *guest {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return &guest{out, c}
+}
+
+// Waits reports for how long the client of a request has been slow, and whether that is
+// too long; ok is false while it is not.
+func Waits(r *http.Request, now time.Time) (since time.Duration, overdue, ok bool) {
+	return guestOf(nil, r).Waits(now)
 }
 
 // Waits reports for how long the client has been slow.
-func (g *webGuest) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
+func (g *guest) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	if g.conn == nil {
 		return 0, false, false
 	}
@@ -246,10 +262,10 @@ func (g *webGuest) Waits(now time.Time) (since time.Duration, overdue, ok bool) 
 }
 
 // Known reports that the client has logged in: others have no requests under way.
-func (g *webGuest) Known() bool { return true }
+func (g *guest) Known() bool { return true }
 
 // Evict has reading and writing fail, so that the request ends.
-func (g *webGuest) Evict() {
+func (g *guest) Evict() {
 	past, control := time.Unix(1, 0), http.NewResponseController(g.out)
 	if control.SetReadDeadline(past) != nil || g.conn != nil && g.conn.writing.Load() != 0 { // the client may have gone
 		_ = control.SetWriteDeadline(past) // a recorder in a test has none

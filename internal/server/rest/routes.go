@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type routes struct {
 }
 
 // routes returns the API.
-func (w *httpSide) routes(other http.Handler) *routes {
+func (w *handler) routes(other http.Handler) *routes {
 	on := func(serve func(*request)) http.Handler { return w.guard(w.slots, serve) }
 	return &routes{
 		all: map[string]http.Handler{http.MethodGet: on(listFilters)},

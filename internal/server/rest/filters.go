@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"cmp"
@@ -17,37 +17,18 @@ import (
 	"seen/sketch"
 )
 
-// httpBatch is the number of keys that one command adds or checks.
-const httpBatch = 1024
-
-// valueKind is a type of values as HTTP speaks of it.
-type valueKind struct {
-	name  string // in JSON
-	redis string // what TYPE answers
-	info  string // the command that describes a value
-
-	// The commands that add and check keys; "" where keys need more than a name.
-	add, check string
-}
-
-var valueKinds = []valueKind{
-	{name: "bloom", redis: "MBbloom--", info: "BF.INFO", add: "BF.INSERT", check: "BF.MEXISTS"},
-	{name: "cuckoo", redis: "MBbloomCF", info: "CF.INFO", add: "CF.INSERTNX", check: "CF.MEXISTS"},
-	{name: "countmin", redis: "CMSk-TYPE", info: "CMS.INFO"},
-	{name: "topk", redis: "TopK-TYPE", info: "TOPK.INFO"},
-}
+// batchKeys is the number of keys that one command adds or checks.
+const batchKeys = 1024
 
 // kind returns the type of the value that the request names. If there is none, or
 // it cannot be told, it answers the request and returns nil.
-func (r *request) kind() *valueKind {
+func (r *request) kind() *Kind {
 	v, ok := r.must("TYPE", r.name())
 	if !ok {
 		return nil
 	}
-	for i := range valueKinds {
-		if valueKinds[i].redis == v.Text {
-			return &valueKinds[i]
-		}
+	if kind := KindOf(v.Text); kind != nil {
+		return kind
 	}
 	r.fail(http.StatusNotFound, fmt.Sprintf("there is no filter %q", r.name()))
 	return nil
@@ -116,23 +97,23 @@ type filterState struct {
 	Type      string             `json:"type"`
 	ExpiresIn *float64           `json:"expires_in,omitempty"` // seconds
 	Info      map[string]float64 `json:"info"`
-	Errors    *filterErrors      `json:"errors,omitempty"` // of Bloom filters
+	Errors    *ErrorRates        `json:"errors,omitempty"` // of Bloom filters
 }
 
-// filterErrors says how often a filter errs.
-type filterErrors struct {
+// ErrorRates says how often a filter errs.
+type ErrorRates struct {
 	Now   float64 `json:"now"`
 	Asked float64 `json:"asked"`
 	Past  bool    `json:"past"` // now is above asked
 }
 
-func (w *httpSide) showFilter(r *request) {
+func (w *handler) showFilter(r *request) {
 	kind := r.kind()
 	if kind == nil {
 		return
 	}
-	state := filterState{filterName: newFilterName(r.name()), Type: kind.name, Info: map[string]float64{}}
-	info, ok := r.must(kind.info, r.name())
+	state := filterState{filterName: newFilterName(r.name()), Type: kind.Name, Info: map[string]float64{}}
+	info, ok := r.must(kind.Info, r.name())
 	if !ok {
 		return
 	}
@@ -143,7 +124,7 @@ func (w *httpSide) showFilter(r *request) {
 		}
 		state.Info[strings.ReplaceAll(strings.ToLower(info.Elems[i].Text), " ", "_")] = number
 	}
-	state.Errors = w.server.errorsOf(r.name()) // who may ask for the information may know this too
+	state.Errors = w.ErrorRates(r.name()) // who may ask for the information may know this too
 	ttl, ok := r.must("PTTL", r.name())
 	if !ok {
 		return

@@ -1,19 +1,23 @@
-package server
+package dashboard
 
 import (
 	"math"
 	"sync"
 	"time"
 
+	"seen/internal/server/rest"
 	"seen/internal/store"
 	"seen/internal/web"
 )
 
-// A board is what the pages show of filters, looked at now and then: a visitor that
+// A filterList is what the pages show of filters, looked at now and then: a visitor that
 // asks meanwhile is shown what was seen last. What takes time, the error rates, is
 // computed only for filters that have changed. Where there are very many filters it
 // has the largest.
-type board struct {
+type filterList struct {
+	store *store.Store
+	most  int // filters on it
+
 	mu      sync.Mutex
 	looked  time.Time
 	took    time.Duration // by the last look
@@ -23,7 +27,7 @@ type board struct {
 	notes   map[store.Value]*note
 }
 
-// note is what the board remembers of a value.
+// note is what the list remembers of a value.
 type note struct {
 	at      store.LSN
 	row     web.Filter // without its rates, and as it was at at
@@ -46,51 +50,48 @@ const (
 	interest = time.Minute
 )
 
-// maxOnBoard is the number of filters that a board has. It is a variable for tests.
-var maxOnBoard = 10_000
-
 // show returns the filters as they were a short time ago, which must not be changed, and
 // how many others there are.
-func (b *board) show(s *store.Store, now time.Time) (filters []*web.Filter, others int, at time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.asked = now
-	if b.notes == nil || b.due(now) {
-		b.look(s, now)
+func (l *filterList) show(now time.Time) (filters []*web.Filter, others int, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = now
+	if l.notes == nil || l.due(now) {
+		l.look(now)
 	}
-	return b.filters, b.others, b.looked
+	return l.filters, l.others, l.looked
 }
 
 // due reports whether it is time for another look.
-func (b *board) due(now time.Time) bool {
-	return now.Sub(b.looked) >= max(lookEvery, lookShare*b.took)
+func (l *filterList) due(now time.Time) bool {
+	return now.Sub(l.looked) >= max(lookEvery, lookShare*l.took)
 }
 
 // keep looks again while somebody is interested.
-func (b *board) keep(s *store.Store, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.notes != nil && now.Sub(b.asked) < interest && b.due(now) {
-		b.look(s, now)
+func (l *filterList) keep(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.notes != nil && now.Sub(l.asked) < interest && l.due(now) {
+		l.look(now)
 	}
 }
 
-func (b *board) look(s *store.Store, now time.Time) {
-	if b.notes == nil {
-		b.notes = map[store.Value]*note{}
+func (l *filterList) look(now time.Time) {
+	if l.notes == nil {
+		l.notes = map[store.Value]*note{}
 	}
 	begin := time.Now()
-	shown, others := largest(s.Names(), maxOnBoard, func(string) bool { return true })
+	shown, others := l.store.Largest(l.most, func(string) bool { return true })
 	filters := make([]*web.Filter, 0, len(shown))
 	rows := make([]web.Filter, 0, len(shown)) // in one piece
 	present := make(map[store.Value]*note, len(shown))
 	for _, found := range shown {
-		v := found.value
-		n := b.notes[v]
+		v := found.Value
+		n := l.notes[v]
 		if n == nil {
 			n = &note{since: v.Created(), row: describe(v)}
-			if s.Opened().After(n.since) {
-				n.since = s.Opened()
+			if l.store.Opened().After(n.since) {
+				n.since = l.store.Opened()
 			}
 			n.at = v.LSN()
 		}
@@ -101,7 +102,7 @@ func (b *board) look(s *store.Store, now time.Time) {
 		}
 		n.measure(v.Traffic(), now)
 		row := n.row
-		row.Name, row.Bytes, row.Expires = found.name, v.Bytes(), v.Expires()
+		row.Name, row.Bytes, row.Expires = found.Name, v.Bytes(), v.Expires()
 		row.Adds, row.Checks, row.Hits = n.adds, n.checks, math.NaN()
 		if n.checks > 0 {
 			row.Hits = n.hits / n.checks
@@ -111,8 +112,8 @@ func (b *board) look(s *store.Store, now time.Time) {
 	for i := range rows {
 		filters = append(filters, &rows[i])
 	}
-	b.filters, b.others, b.notes = filters, others, present
-	b.looked, b.took = now, time.Since(begin)
+	l.filters, l.others, l.notes = filters, others, present
+	l.looked, l.took = now, time.Since(begin)
 }
 
 // measure brings the rates up to date.
@@ -139,10 +140,8 @@ const kindWindow = "window"
 // describe returns the state of a value but for its name.
 func describe(v store.Value) web.Filter {
 	f := web.Filter{Rate: math.NaN(), Asked: math.NaN()}
-	for _, k := range valueKinds {
-		if k.redis == v.Type() {
-			f.Type = k.name
-		}
+	if kind := rest.KindOf(v.Type()); kind != nil {
+		f.Type = kind.Name
 	}
 	switch v := v.(type) {
 	case store.Filter:

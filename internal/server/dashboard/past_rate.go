@@ -1,4 +1,4 @@
-package server
+package dashboard
 
 import (
 	"sync"
@@ -28,16 +28,16 @@ const pastRateTold = 10
 func (r *pastRate) count() int { return int(r.past.Load()) }
 
 // keep looks at filters that were changed since the last look, if that is some time ago.
-func (r *pastRate) keep(s *Server, now time.Time) {
+func (r *pastRate) keep(s *store.Store, warn func(message string, pairs ...any), now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if since := now.Sub(r.looked); r.began && since >= 0 && since < max(lookEvery, lookShare*r.took) {
 		return
 	}
 	begin := time.Now()
-	upTo := s.store.Last()
+	upTo := s.Last()
 	present, crossed := map[string]bool{}, 0
-	for name, v := range s.store.Names() {
+	for name, v := range s.Names() {
 		f, ok := v.(store.Filter)
 		if !ok || r.began && v.LSN() <= r.upTo && !r.names[name] {
 			continue
@@ -51,23 +51,13 @@ func (r *pastRate) keep(s *Server, now time.Time) {
 			continue
 		}
 		if crossed++; crossed <= pastRateTold {
-			s.event(Warning, "a filter is past its error rate: it has more keys than it was made for", "filter", name,
+			warn("a filter is past its error rate: it has more keys than it was made for", "filter", name,
 				"error_rate", i.ErrorRateNow, "asked", i.ErrorRate, "keys", i.Added, "capacity", i.Capacity)
 		}
 	}
 	if crossed > pastRateTold {
-		s.event(Warning, "more filters are past their error rate", "filters", crossed-pastRateTold)
+		warn("more filters are past their error rate", "filters", crossed-pastRateTold)
 	}
 	r.past.Store(int64(len(present)))
 	r.names, r.began, r.upTo, r.looked, r.took = present, true, upTo, now, time.Since(begin)
-}
-
-// errorsOf says how often the Bloom filter of a name errs; nil if there is none.
-func (s *Server) errorsOf(name string) *filterErrors {
-	f, ok := s.store.Get([]byte(name)).(store.Filter)
-	if !ok {
-		return nil
-	}
-	i := f.Info()
-	return &filterErrors{i.ErrorRateNow, i.ErrorRate, i.PastRate()}
 }

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"bufio"
@@ -14,9 +14,9 @@ import (
 // Limits of the body of a request that carries keys. A client with more of them
 // sends several requests.
 const (
-	maxBodyBytes = 64 << 20
-	maxBodyKeys  = 1 << 20
-	maxKeyBytes  = 1 << 20
+	MaxBytes    = 64 << 20
+	MaxKeys     = 1 << 20
+	maxKeyBytes = 1 << 20
 )
 
 // errBody is matched by errors about what stands in a body.
@@ -38,7 +38,7 @@ func newKeyReader(contentType string, body io.Reader) (keyReader, error) {
 		decoder.UseNumber() // a number is refused as no string, not as too large
 		return &jsonKeys{decoder: decoder}, nil
 	case err == nil && kind == "text/plain":
-		return &lineKeys{in: bufio.NewReaderSize(body, 64<<10)}, nil
+		return newLineKeys(body), nil
 	}
 	return nil, fmt.Errorf("%w: it is of type %q; send application/json, an array of strings, or text/plain, one key a line", errBody, contentType)
 }
@@ -49,6 +49,10 @@ type lineKeys struct {
 	in     *bufio.Reader
 	key    []byte
 	number int
+}
+
+func newLineKeys(text io.Reader) *lineKeys {
+	return &lineKeys{in: bufio.NewReaderSize(text, 64<<10)}
 }
 
 func (l *lineKeys) next() ([]byte, error) {

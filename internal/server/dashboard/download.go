@@ -1,4 +1,4 @@
-package server
+package dashboard
 
 import (
 	"fmt"
@@ -92,8 +92,8 @@ func (v *visitor) Download(name, format string, begin func() io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if !v.may("DUMP", name) {
-		return &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.name + " may not DUMP " + name + "."}
+	if !v.user.May("DUMP", name) {
+		return &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.Name() + " may not DUMP " + name + "."}
 	}
 	switch of := value.(type) {
 	case *store.Bloom:

@@ -1,0 +1,127 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"seen/internal/resp"
+	"seen/internal/server/rest"
+	"seen/internal/web"
+)
+
+// Check returns the answers for keys.
+func (v *visitor) Check(name string, keys [][]byte) ([]web.Answer, error) {
+	_, kind, err := v.value(name)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := v.ask(append([][]byte{[]byte(kind.Ask), []byte(name)}, keys...)...)
+	if err != nil {
+		return nil, err
+	}
+	if len(reply.Elems) != len(keys) {
+		return nil, fmt.Errorf("%d answers for %d keys", len(reply.Elems), len(keys))
+	}
+	answers := make([]web.Answer, len(keys))
+	for i, e := range reply.Elems {
+		answers[i] = web.Answer{Key: string(keys[i]), Found: e.Int > 0}
+		if kind.Counts {
+			answers[i].Count = uint64(max(e.Int, 0))
+		}
+	}
+	return answers, nil
+}
+
+// Add adds the keys of lines.
+func (v *visitor) Add(name string, lines io.Reader) (added, all int, err error) {
+	_, kind, err := v.value(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if kind.Counts {
+		return v.addCounted(name, kind, lines)
+	}
+	for keys, err := range rest.Lines(lines) {
+		if err != nil {
+			return added, all, unreadable(err)
+		}
+		words := [][]byte{[]byte(kind.Add), []byte(name), []byte("NOCREATE"), []byte("ITEMS")}
+		reply, err := v.ask(append(words, keys...)...)
+		if err != nil {
+			return added, all, err
+		}
+		for _, e := range reply.Elems {
+			switch {
+			case e.Kind == resp.Error:
+				return added, all, refusalOf(e.Text)
+			case e.Int < 0:
+				return added, all, &web.Refused{Status: http.StatusInsufficientStorage, Text: "The filter is full."}
+			case e.Int == 1:
+				added++
+			}
+			all++
+		}
+	}
+	return added, all, nil
+}
+
+// addCounted adds keys to a value that counts them; none of them is new.
+func (v *visitor) addCounted(name string, kind *rest.Kind, lines io.Reader) (added, all int, err error) {
+	for keys, err := range rest.Lines(lines) {
+		if err != nil {
+			return 0, all, unreadable(err)
+		}
+		words := [][]byte{[]byte(kind.Add), []byte(name)}
+		for _, key := range keys {
+			words = append(words, key)
+			if kind.Name == "countmin" {
+				words = append(words, []byte("1"))
+			}
+		}
+		if _, err := v.ask(words...); err != nil {
+			return 0, all, err
+		}
+		all += len(keys)
+	}
+	return 0, all, nil
+}
+
+// unreadable is the error of keys that cannot be read.
+func unreadable(err error) error {
+	var long *http.MaxBytesError
+	if errors.As(err, &long) {
+		return &web.Refused{Status: http.StatusRequestEntityTooLarge, Text: fmt.Sprintf("The text has more than %d bytes.", long.Limit)}
+	}
+	return &web.Refused{Status: http.StatusBadRequest, Text: "The text cannot be read: " + err.Error() + "."}
+}
+
+// Clear forgets all keys.
+func (v *visitor) Clear(name string) error {
+	_, err := v.do("BF.CLEAR", name)
+	return err
+}
+
+// Expire sets or takes back when a filter is deleted.
+func (v *visitor) Expire(name string, after time.Duration) error {
+	words := []string{"PERSIST", name}
+	if after > 0 {
+		words = []string{"PEXPIRE", name, strconv.FormatInt(after.Milliseconds(), 10)}
+	}
+	return v.changed(name, words)
+}
+
+// Delete deletes a filter.
+func (v *visitor) Delete(name string) error { return v.changed(name, []string{"DEL", name}) }
+
+// changed runs a command that answers 0 where there is nothing to change.
+func (v *visitor) changed(name string, words []string) error {
+	reply, err := v.do(words...)
+	if err == nil && reply.Int == 0 && v.Store.Get([]byte(name)) == nil {
+		err = &web.Refused{Status: http.StatusNotFound, Text: fmt.Sprintf("There is no filter %q.", name)}
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+package rest
+
+// Kind is a type of values, and the commands by which requests use such a value.
+type Kind struct {
+	Name string // in JSON and on pages
+	Type string // what TYPE answers
+	Info string // the command that describes a value
+
+	Add   string // the command that adds keys
+	Ask   string // the command that asks for keys
+	Clear string // the command that forgets all keys; "" if there is none
+	// Counts says that keys are counted: Ask replies with counts, and Add does not tell
+	// which keys were new.
+	Counts bool
+}
+
+// The types of values.
+var (
+	bloomKind    = &Kind{Name: "bloom", Type: "MBbloom--", Info: "BF.INFO", Add: "BF.INSERT", Ask: "BF.MEXISTS", Clear: "BF.CLEAR"}
+	cuckooKind   = &Kind{Name: "cuckoo", Type: "MBbloomCF", Info: "CF.INFO", Add: "CF.INSERTNX", Ask: "CF.MEXISTS"}
+	countMinKind = &Kind{Name: "countmin", Type: "CMSk-TYPE", Info: "CMS.INFO", Add: "CMS.INCRBY", Ask: "CMS.QUERY", Counts: true}
+	topKKind     = &Kind{Name: "topk", Type: "TopK-TYPE", Info: "TOPK.INFO", Add: "TOPK.ADD", Ask: "TOPK.COUNT", Counts: true}
+
+	kinds = []*Kind{bloomKind, cuckooKind, countMinKind, topKKind}
+)
+
+// KindOf returns the kind of a value by what TYPE answers, nil if there is none.
+func KindOf(typ string) *Kind {
+	for _, k := range kinds {
+		if k.Type == typ {
+			return k
+		}
+	}
+	return nil
+}
+
+// KindNamed returns the kind of a name, nil if there is none.
+func KindNamed(name string) *Kind {
+	for _, k := range kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
