@@ -68,12 +68,6 @@ func (l *lookup) HasStrings(found []bool, keys []string) int {
 	return inBatches(found, len(keys), func(hs []uint64, at int) { l.hash.SumStrings(hs, keys[at:at+len(hs)]) }, l.view.HasHashes)
 }
 
-// HasFlat is HasKeys for keys that stand one after another in buf: key i ends
-// before ends[i], and begins where key i-1 ends.
-func (l *lookup) HasFlat(found []bool, buf []byte, ends []int) int {
-	return inBatches(found, len(ends), func(hs []uint64, at int) { l.hash.SumFlat(hs, buf, begin(ends, at), ends[at:at+len(hs)]) }, l.view.HasHashes)
-}
-
 // keyed gives a filter the calls that take keys instead of hashes.
 type keyed struct {
 	lookup
@@ -103,20 +97,6 @@ func (k *keyed) AddKeys(added []bool, keys [][]byte) int {
 // AddStrings is AddKeys for strings.
 func (k *keyed) AddStrings(added []bool, keys []string) int {
 	return inBatches(added, len(keys), func(hs []uint64, at int) { k.hash.SumStrings(hs, keys[at:at+len(hs)]) }, k.set.AddHashes)
-}
-
-// AddFlat is AddKeys for keys that stand one after another in buf: key i ends
-// before ends[i], and begins where key i-1 ends.
-func (k *keyed) AddFlat(added []bool, buf []byte, ends []int) int {
-	return inBatches(added, len(ends), func(hs []uint64, at int) { k.hash.SumFlat(hs, buf, begin(ends, at), ends[at:at+len(hs)]) }, k.set.AddHashes)
-}
-
-// begin returns where key i of a flat buffer begins.
-func begin(ends []int, i int) int {
-	if i == 0 {
-		return 0
-	}
-	return ends[i-1]
 }
 
 // inBatches passes the hashes of n keys to ask, a batch at a time. sum stores those

@@ -256,14 +256,6 @@ func (s *Shared) Params() sizing.Params { return s.f.params }
 // keeps it waiting.
 func (s *Shared) Added() uint64 { return s.locks.count() }
 
-// SetAdded sets what Added returns and what is written to files, and nothing else.
-// It is for an owner who keeps a log beside snapshots: a snapshot may hold keys
-// that came after its count was taken, so that to add these once more from the log
-// does not count them.
-func (s *Shared) SetAdded(n uint64) {
-	s.change(func(f *Filter) { f.added = n })
-}
-
 // Clear forgets all keys. Keys that others add meanwhile are added before or
 // after; Has may find a key that is being forgotten.
 func (s *Shared) Clear() {

@@ -42,8 +42,7 @@ func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 // What is written has all keys whose Add had returned when WriteSnapshot was
 // called, and the count of added keys is that of a moment soon after. Keys that
 // come later may be in or not, so that after a filter was read back, Add of them
-// answers false or true; see [Shared.SetAdded]. Of keys that Clear forgets
-// meanwhile some may be in.
+// answers false or true. Of keys that Clear forgets meanwhile some may be in.
 func (s *Shared) WriteSnapshot(w io.Writer) (int64, error) {
 	var h *frame.Header
 	s.still(func(f *Filter) {

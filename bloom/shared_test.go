@@ -526,28 +526,6 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-func TestSharedSetAdded(t *testing.T) {
-	s := must(bloom.NewShared(bloom.Config{Capacity: 1000, ErrorRate: 1e-6}))
-	hs := filtertest.RandomHashes(1, 300)
-	s.AddHashes(nil, hs[:200])
-	s.AddHash(hs[200])
-	s.SetAdded(50)
-	if s.Added() != 50 || s.Stats().Added != 50 || s.Filter().Added() != 50 {
-		t.Errorf("after SetAdded(50) Added is %d, in Stats %d, in a copy %d", s.Added(), s.Stats().Added, s.Filter().Added())
-	}
-	if n := s.HasHashes(nil, hs); n != 201 {
-		t.Errorf("SetAdded changes the keys: %d of 201 are there", n)
-	}
-	s.AddHashes(nil, hs[:250])
-	s.AddHash(hs[250])
-	if s.Added() != 100 {
-		t.Errorf("50 keys after SetAdded(50) Added is %d", s.Added())
-	}
-	if s.Clear(); s.Added() != 0 {
-		t.Errorf("after Clear Added is %d", s.Added())
-	}
-}
-
 func TestSharedFromBlocked(t *testing.T) {
 	f := must(bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 1e-4, Hash: bloom.Hash{Seed: 5}}))
 	hs := filtertest.RandomHashes(1, 600)

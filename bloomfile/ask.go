@@ -8,7 +8,6 @@ import (
 type keyView interface {
 	HasKeys(found []bool, keys [][]byte) int
 	HasStrings(found []bool, keys []string) int
-	HasFlat(found []bool, buf []byte, ends []int) int
 }
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
@@ -59,16 +58,6 @@ func (f *File) HasStrings(found []bool, keys []string) (n int, err error) {
 	}
 	defer f.guard(setPanicOnFault(), &err)
 	return f.asked().(keyView).HasStrings(found, keys), nil
-}
-
-// HasFlat is HasKeys for keys that stand one after another in buf: key i ends
-// before ends[i], and begins where key i-1 ends.
-func (f *File) HasFlat(found []bool, buf []byte, ends []int) (n int, err error) {
-	if err := f.checkKeys(); err != nil {
-		return 0, err
-	}
-	defer f.guard(setPanicOnFault(), &err)
-	return f.asked().(keyView).HasFlat(found, buf, ends), nil
 }
 
 // HasHashes is HasKeys for hashes.

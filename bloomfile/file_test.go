@@ -99,8 +99,6 @@ func TestMappedAnswersAreThoseOfTheFilter(t *testing.T) {
 			hash := s.Hash()
 			var keys [][]byte
 			var texts []string
-			var buf []byte
-			var ends []int
 			var hs []uint64
 			for i := range 40_000 {
 				key := fmt.Appendf(nil, "key %d", i)
@@ -108,8 +106,6 @@ func TestMappedAnswersAreThoseOfTheFilter(t *testing.T) {
 					s.AddHash(hash.Sum(key))
 				}
 				keys, texts, hs = append(keys, key), append(texts, string(key)), append(hs, hash.Sum(key))
-				buf = append(buf, key...)
-				ends = append(ends, len(buf))
 			}
 			want := make([]bool, len(hs))
 			count := s.HasHashes(want, hs)
@@ -125,7 +121,6 @@ func TestMappedAnswersAreThoseOfTheFilter(t *testing.T) {
 			for name, ask := range map[string]func(found []bool) (int, error){
 				"HasKeys":    func(found []bool) (int, error) { return f.HasKeys(found, keys) },
 				"HasStrings": func(found []bool) (int, error) { return f.HasStrings(found, texts) },
-				"HasFlat":    func(found []bool) (int, error) { return f.HasFlat(found, buf, ends) },
 				"HasHashes":  func(found []bool) (int, error) { return f.HasHashes(found, hs) },
 			} {
 				got := make([]bool, len(hs))
@@ -274,7 +269,6 @@ func TestSecretIsNeededForKeysOnly(t *testing.T) {
 		"HasString":  func() error { _, err := f.HasString("key"); return err },
 		"HasKeys":    func() error { _, err := f.HasKeys(nil, [][]byte{{1}}); return err },
 		"HasStrings": func() error { _, err := f.HasStrings(nil, []string{"key"}); return err },
-		"HasFlat":    func() error { _, err := f.HasFlat(nil, []byte("key"), []int{3}); return err },
 	} {
 		if err := ask(); !errors.As(err, &missing) || missing.KeyID != hash.KeyID() || missing.Given {
 			t.Errorf("%s without the secret: %v", name, err)

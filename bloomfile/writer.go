@@ -133,7 +133,6 @@ type keySet interface {
 	keyView
 	AddKeys(added []bool, keys [][]byte) int
 	AddStrings(added []bool, keys []string) int
-	AddFlat(added []bool, buf []byte, ends []int) int
 }
 
 // AddKeys is AddHashes for keys.
@@ -152,15 +151,6 @@ func (f *File) AddStrings(added []bool, keys []string) (n int, err error) {
 	}
 	s, _ := f.view.(keySet)
 	return f.addBatch(len(keys), func() int { return s.HasStrings(nil, keys) }, func() int { return s.AddStrings(added, keys) }, added)
-}
-
-// AddFlat is AddHashes for keys that stand one after another in buf, as in HasFlat.
-func (f *File) AddFlat(added []bool, buf []byte, ends []int) (n int, err error) {
-	if err := f.checkKeys(); err != nil {
-		return 0, err
-	}
-	s, _ := f.view.(keySet)
-	return f.addBatch(len(ends), func() int { return s.HasFlat(nil, buf, ends) }, func() int { return s.AddFlat(added, buf, ends) }, added)
 }
 
 // addBatch is AddHash for many keys.

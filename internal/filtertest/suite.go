@@ -23,12 +23,10 @@ type Filter[F any] interface {
 	AddString(key string) bool
 	AddKeys(added []bool, keys [][]byte) int
 	AddStrings(added []bool, keys []string) int
-	AddFlat(added []bool, buf []byte, ends []int) int
 	Has(key []byte) bool
 	HasString(key string) bool
 	HasKeys(found []bool, keys [][]byte) int
 	HasStrings(found []bool, keys []string) int
-	HasFlat(found []bool, buf []byte, ends []int) int
 	Union(F) error
 	Clone() F
 	Tag() uint64
@@ -180,8 +178,6 @@ func (s Suite[F]) keys(t *testing.T) {
 	n := min(s.Capacity, 1000)
 	var keys [][]byte
 	var texts []string
-	var flat []byte
-	var ends []int
 	for i := range n {
 		k := fmt.Appendf(nil, "key %d%s", i%(n-n/8), bytes.Repeat([]byte{'x'}, i%37))
 		if i == n/2 {
@@ -189,8 +185,6 @@ func (s Suite[F]) keys(t *testing.T) {
 		}
 		keys = append(keys, k)
 		texts = append(texts, string(k))
-		flat = append(flat, k...)
-		ends = append(ends, len(flat))
 	}
 	want := s.New(t)
 	hash := want.Hash()
@@ -204,7 +198,6 @@ func (s Suite[F]) keys(t *testing.T) {
 	adders := map[string]func(f F, added []bool) int{
 		"AddKeys":    func(f F, added []bool) int { return f.AddKeys(added, keys) },
 		"AddStrings": func(f F, added []bool) int { return f.AddStrings(added, texts) },
-		"AddFlat":    func(f F, added []bool) int { return f.AddFlat(added, flat, ends) },
 		"Add": func(f F, added []bool) (c int) {
 			for i, k := range keys {
 				if added[i] = f.Add(k); added[i] {
@@ -237,7 +230,6 @@ func (s Suite[F]) keys(t *testing.T) {
 	for name, c := range map[string]int{
 		"HasKeys":    f.HasKeys(found, keys),
 		"HasStrings": f.HasStrings(nil, texts),
-		"HasFlat":    f.HasFlat(found, flat, ends),
 	} {
 		if c != n {
 			t.Errorf("%s finds %d of %d added keys", name, c, n)

@@ -106,8 +106,3 @@ func keysBy[T []byte | string](by implementation, adding bool, l Layout, words [
 	}
 	return total
 }
-
-// Prefetch asks the memory for the lines of all hashes, so that they are in the
-// first-level cache when they are added or asked for a little later. It returns
-// at once and reads nothing.
-func (l Layout) Prefetch(words []uint64, hs []uint64) { l.prefetch(words, hs) }

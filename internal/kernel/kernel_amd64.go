@@ -129,13 +129,6 @@ func (i *ignoredAnswers) or(answers []bool, n int) (first *bool, atMost int) {
 	return &answers[:n][0], n
 }
 
-func (l Layout) prefetch(words []uint64, hs []uint64) {
-	if chosen != reference && len(hs) > 0 {
-		_ = &words[l.length()-1]
-		prefetch(&words[0], l.RegionLines, l.Lines, &hs[0], len(hs))
-	}
-}
-
 // laneTable is what the assembly knows of the sets of n lanes: their number,
 // then a row for each, with a byte for each lane that is 1 if the set has it.
 // Where the key of a full line shifts a one to its place in the lane, the key of

@@ -20,9 +20,6 @@ func someKeys[T []byte | string](_ implementation, _ bool, _ Layout, _ []uint64,
 	return 0, 0
 }
 
-// prefetch does nothing: Go has no prefetch, and a load would wait.
-func (l Layout) prefetch(words []uint64, hs []uint64) {}
-
 // table is for the assembly.
 func (l Layout) table() *uint64 { return nil }
 

@@ -232,7 +232,6 @@ func TestNoAllocations(t *testing.T) {
 		l.HasBatch(words, nil, hs)
 		l.AddKeys(words, answers[:len(keys)], keys)
 		l.HasKeys(words, nil, keys)
-		l.Prefetch(words, hs)
 		p.AddHash(1)
 		p.HasHash(1)
 		for _, n := range []int{0, 16, 60, 300} {

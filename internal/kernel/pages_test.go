@@ -41,7 +41,6 @@ func TestPageBoundary(t *testing.T) {
 				for _, impl := range implementations {
 					t.Run(fmt.Sprintf("%s/%dx%d", impl.name, lines, lanes), func(t *testing.T) {
 						clear(all)
-						l.Prefetch(words, ends)
 						if impl.addBatch(l, words, nil, ends) == 0 || impl.hasBatch(l, words, nil, ends) != len(ends) {
 							t.Error("hashes at the ends of the array are not kept")
 						}

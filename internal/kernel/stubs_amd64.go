@@ -4,11 +4,6 @@
 
 package kernel
 
-// prefetch asks for all lines of n hashes, which must be at least one.
-//
-//go:noescape
-func prefetch(words *uint64, regionLines uint64, lines int, hs *uint64, n int)
-
 // hasHashesAVX2 does the operation for each of n hashes, which must be at least one, and
 // returns the number of trues.
 //

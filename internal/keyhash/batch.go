@@ -66,34 +66,6 @@ func Sums[T []byte | string](hs []uint64, keys []T) {
 	}
 }
 
-// SumFlat is SumKeys for keys that stand one after another in buf: key i ends
-// before ends[i] and begins where key i-1 ends, the first at begin.
-func (h *Hash) SumFlat(hs []uint64, buf []byte, begin int, ends []int) {
-	hs = hs[:len(ends)]
-	if *h != (Hash{}) {
-		for i, end := range ends {
-			hs[i] = h.Sum(buf[begin:end])
-			begin = end
-		}
-		return
-	}
-	for i := 0; ; i++ {
-		if n := manyFlat(hs[i:], buf, begin, ends[i:]); n > 0 {
-			i += n
-			begin = ends[i-1]
-		}
-		if i == len(ends) {
-			return
-		}
-		if key := buf[begin:ends[i]]; IsShort(key) {
-			hs[i] = Short(key)
-		} else {
-			hs[i] = xxh3.Hash(key)
-		}
-		begin = ends[i]
-	}
-}
-
 // Summer is a Hash made ready for many keys that come one by one.
 type Summer struct {
 	hash *Hash

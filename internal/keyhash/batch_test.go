@@ -2,9 +2,7 @@ package keyhash
 
 import (
 	"bytes"
-	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -16,12 +14,8 @@ import (
 func many(t *testing.T, h Hash, keys [][]byte, want []uint64) {
 	t.Helper()
 	var texts []string
-	flat := []byte("before")
-	begin := len(flat)
-	var ends []int
 	for _, key := range keys {
-		texts, flat = append(texts, string(key)), append(flat, key...)
-		ends = append(ends, len(flat))
+		texts = append(texts, string(key))
 	}
 	var lines []byte
 	var lineEnds []uint32
@@ -39,7 +33,6 @@ func many(t *testing.T, h Hash, keys [][]byte, want []uint64) {
 		"SumLines":   func(hs []uint64) { h.SumLines(hs[:len(keys)], lines, lineEnds, 2) },
 		"SumKeys":    func(hs []uint64) { h.SumKeys(hs, keys) },
 		"SumStrings": func(hs []uint64) { h.SumStrings(hs, texts) },
-		"SumFlat":    func(hs []uint64) { h.SumFlat(hs, flat, begin, ends) },
 	} {
 		hs := make([]uint64, len(keys)+1)
 		if sum(hs); hs[len(keys)] != 0 {
@@ -104,38 +97,6 @@ func TestBatchesOfRandomKeys(t *testing.T) {
 				want[i] = xxh3.Hash(keys[i])
 			}
 			many(t, Hash{}, keys, want)
-		}
-	})
-}
-
-// TestFlatOutOfRange gives ends that lie outside the buffer or before the ends
-// before them.
-func TestFlatOutOfRange(t *testing.T) {
-	everyPath(t, func(t *testing.T) {
-		buf := make([]byte, 50, 60)
-		for _, c := range []struct {
-			begin int
-			ends  []int
-			fine  bool
-		}{
-			{0, []int{0, 10, 60}, true},
-			{60, []int{60}, true},
-			{61, nil, true},
-			{0, []int{10, 61}, false},
-			{0, []int{10, 9, 20}, false},
-			{0, []int{10, -1}, false},
-			{-1, []int{10}, false},
-			{61, []int{61}, false},
-			{0, []int{math.MaxInt}, false},
-		} {
-			func() {
-				defer func() {
-					if _, failed := recover().(runtime.Error); failed == c.fine {
-						t.Errorf("ends %v from %d: failed is %v", c.ends, c.begin, failed)
-					}
-				}()
-				new(Hash).SumFlat(make([]uint64, len(c.ends)), buf, c.begin, c.ends)
-			}()
 		}
 	})
 }

@@ -10,9 +10,3 @@ package keyhash
 //
 //go:noescape
 func sumMany(hs *uint64, keys *byte, stride int, n int) int
-
-// sumFlat is sumMany for keys that stand one after another in buf, the first at begin,
-// each to the next of ends. It also stops where an end is not between begin and limit.
-//
-//go:noescape
-func sumFlat(hs *uint64, buf *byte, begin int, limit int, ends *int, n int) int

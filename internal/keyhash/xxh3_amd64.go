@@ -22,11 +22,3 @@ func manyKeys[T []byte | string](hs []uint64, keys []T) int {
 	}
 	return sumMany(&hs[:len(keys)][0], (*byte)(unsafe.Pointer(&keys[0])), int(unsafe.Sizeof(keys[0])), len(keys))
 }
-
-// manyFlat is manyKeys for keys that stand one after another in buf.
-func manyFlat(hs []uint64, buf []byte, begin int, ends []int) int {
-	if !inAssembly || len(ends) == 0 || uint(begin) > uint(cap(buf)) {
-		return 0
-	}
-	return sumFlat(&hs[:len(ends)][0], unsafe.SliceData(buf), begin, cap(buf), &ends[0], len(ends))
-}

@@ -180,11 +180,7 @@ func FuzzSplitWords(f *testing.F) {
 	f.Add([]byte(`user default on >"a b" ~* '\'' "\x00"`))
 	f.Add([]byte(`"`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		before := bytes.Clone(line)
-		words, ok := SplitWords(line)
-		if !bytes.Equal(line, before) {
-			t.Fatal("the line was changed")
-		}
+		words, ok := splitWords(line, nil)
 		if !ok {
 			return
 		}
@@ -196,7 +192,7 @@ func FuzzSplitWords(f *testing.F) {
 			}
 			quoted = append(quoted, '"', ' ')
 		}
-		again, ok := SplitWords(quoted)
+		again, ok := splitWords(quoted, nil)
 		if !ok || !slices.EqualFunc(words, again, bytes.Equal) {
 			t.Errorf("%q quoted reads as %q", words, again)
 		}

@@ -148,43 +148,6 @@ func firstLine(buf []byte) (text []byte, n int, err error) {
 	return buf[1:end], end + 2, nil
 }
 
-// SkipReply returns the length of the reply at the beginning of buf, 0 when it
-// is not complete. It is ParseReply for those who only count.
-func SkipReply(buf []byte) (n int, err error) {
-	for left := 1; left > 0; left-- {
-		text, size, err := firstLine(buf[n:])
-		if size == 0 {
-			return 0, err
-		}
-		kind := Kind(buf[n])
-		n += size
-		switch kind {
-		case Simple, Error, Int, Null, Bool, Double, BigNumber:
-			continue
-		}
-		count, ok := ParseInt(text)
-		if !ok || count < -1 || count > math.MaxInt32 {
-			return 0, fmt.Errorf("%.40q announces no length", text)
-		}
-		switch kind {
-		case Bulk, Verbatim, BulkError:
-			if count >= 0 {
-				n += int(count) + 2
-			}
-			if n > len(buf) {
-				return 0, nil
-			}
-		case Array, Set, Push:
-			left += max(int(count), 0)
-		case Map:
-			left += 2 * max(int(count), 0)
-		default:
-			return 0, fmt.Errorf("%q begins no reply", byte(kind))
-		}
-	}
-	return n, nil
-}
-
 // String renders the reply on one line, without loss but for the differences
 // between forms of null, so that a transcript shows what a client would see.
 func (v Value) String() string {

@@ -53,17 +53,11 @@ func TestWriter(t *testing.T) {
 				if v, size, err := ParseReply(w.Bytes()[:n]); size != 0 || err != nil {
 					t.Errorf("%s: the first %d bytes of %q are %v, %v", r.name, n, w.Bytes(), v, err)
 				}
-				if size, err := SkipReply(w.Bytes()[:n]); size != 0 || err != nil {
-					t.Errorf("%s: the first %d bytes of %q are skipped as %d, %v", r.name, n, w.Bytes(), size, err)
-				}
 			}
 			more := append(w.Bytes(), "+more\r\n"...)
 			v, n, err := ParseReply(more)
 			if n != w.Len() || err != nil || v.String() != want[1] {
 				t.Errorf("%s in version %d reads as %v (%d bytes, %v), want %v", r.name, proto, v, n, err, want[1])
-			}
-			if n, err := SkipReply(more); n != w.Len() || err != nil {
-				t.Errorf("%s in version %d: skipped %d bytes, %v", r.name, proto, n, err)
 			}
 		}
 	}
@@ -118,9 +112,6 @@ func FuzzReply(f *testing.F) {
 		}
 		if n == 0 {
 			return
-		}
-		if skipped, err := SkipReply(input); skipped != n || err != nil {
-			t.Errorf("a reply of %d bytes is skipped as %d, %v", n, skipped, err)
 		}
 		w := Writer{Proto: 3}
 		rewrite(&w, v)

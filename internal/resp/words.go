@@ -1,15 +1,10 @@
 package resp
 
-// SplitWords splits a line into words as an inline command is split: words stand
-// between blanks; in double quotes \n \r \t \b \a, \xHH and \ before any other
-// byte are escapes; in single quotes only \' is. It reports false when a quote
-// is not closed, or is closed in the middle of a word. The line is not changed.
-func SplitWords(line []byte) (words [][]byte, ok bool) {
-	return splitWords(append([]byte(nil), line...), nil)
-}
-
-// splitWords appends the words of the line to args. It resolves quotes in place:
-// what is written never passes what is read.
+// splitWords splits the line of an inline command and appends its words to args:
+// blanks separate words; in double quotes \n \r \t \b \a, \xHH and \ before any
+// other byte are escapes; in single quotes only \' is. It reports false if a quote
+// is not closed, or is closed in the middle of a word. It resolves quotes in place:
+// the write position never passes the read position.
 func splitWords(line []byte, args [][]byte) ([][]byte, bool) {
 	for at := 0; ; {
 		for at < len(line) && blank(line[at]) {

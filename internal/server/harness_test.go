@@ -291,11 +291,7 @@ func playTranscript(t *testing.T, text string, proto int, change ...func(*Config
 			}
 			clients[who] = c
 		}
-		words, ok := resp.SplitWords([]byte(command))
-		if !ok {
-			t.Fatalf("%q has an open quote", command)
-		}
-		c.write(resp.AppendCommand(nil, words...))
+		c.write(resp.AppendCommand(nil, splitWords(t, command)...))
 		v, err := c.next()
 		switch {
 		case err == nil:
@@ -308,4 +304,15 @@ func playTranscript(t *testing.T, text string, proto int, change ...func(*Config
 		}
 	}
 	return replies
+}
+
+// splitWords splits a command as the server splits an inline command.
+func splitWords(t *testing.T, command string) [][]byte {
+	t.Helper()
+	p := resp.Parser{Limits: resp.DefaultLimits}
+	words, n, err := p.Next([]byte(command+"\n"), nil)
+	if n == 0 || err != nil {
+		t.Fatalf("%q: %v", command, err)
+	}
+	return words
 }

@@ -73,12 +73,8 @@ func likeRedis(t *testing.T, address, proto, paragraph string) {
 			continue
 		}
 		command, form := strings.CutPrefix(line, "~ ")
-		words, ok := resp.SplitWords([]byte(command))
-		if !ok {
-			t.Fatalf("%q has an open quote", line)
-		}
 		var args []string
-		for _, word := range words {
+		for _, word := range splitWords(t, command) {
 			args = append(args, string(word))
 		}
 		show := resp.Value.String

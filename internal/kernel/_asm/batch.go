@@ -14,35 +14,6 @@ import (
 // lines stay in the first-level cache.
 const ahead = 64
 
-// prefetch emits the request for the lines of many hashes.
-func prefetch() {
-	TEXT("prefetch", NOSPLIT, "func(words *uint64, regionLines uint64, lines int, hs *uint64, n int)")
-	Doc("prefetch asks for all lines of n hashes, which must be at least one.")
-	Pragma("noescape")
-	byLines("with", func(name string, lines int) {
-		a := array{variant: variant{lines: lines}, regionLines: GP64()}
-		a.base[0] = GP64()
-		Load(Param("regionLines"), a.regionLines.(reg.Register))
-		Load(Param("words"), a.base[0])
-		a.regions()
-		hs, n := GP64(), GP64()
-		Load(Param("hs"), hs)
-		Load(Param("n"), n)
-		Label(name + "loop")
-		MOVQ(operand.Mem{Base: hs}, reg.RDX)
-		for j := range lines {
-			if j > 0 {
-				next()
-			}
-			PREFETCHT0(a.lineOf(j))
-		}
-		ADDQ(operand.Imm(8), hs)
-		DECQ(n)
-		JNZ(operand.LabelRef(name + "loop"))
-		RET()
-	})
-}
-
 // byLines emits code for each number of lines and the jumps to it. emit gets a name
 // that is different each time.
 func byLines(prefix string, emit func(name string, lines int)) {

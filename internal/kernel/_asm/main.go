@@ -16,7 +16,6 @@ func main() {
 	ConstraintExpr("amd64,!noasm")
 	switch *of {
 	case "kernel":
-		prefetch()
 		for _, op := range []operation{has, add} {
 			for _, set := range []instructions{avx2{}, avx512{}} {
 				batchHashes(set, op)
@@ -34,7 +33,6 @@ func main() {
 		search(avx512{})
 	case "keyhash":
 		sumMany()
-		sumFlat()
 	default:
 		log.Fatalf("-of %q: there is kernel and keyhash", *of)
 	}
