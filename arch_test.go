@@ -97,6 +97,11 @@ var arrows = []arrow{
 	}},
 	{level: 4, pkg: "internal/stream/keyspec"},
 
+	// What a SET is. The command turns its flags into a Config.
+	{level: 5, pkg: "internal/setfile", not: map[string]string{
+		"os/signal": "signals are the business of the command",
+	}},
+
 	// A filter far away: addresses, batches under way. Commands hand it what they want
 	// asked, so it never needs to know one.
 	{level: 5, pkg: "internal/remote", modules: []string{"github.com/redis/rueidis"}, not: map[string]string{

@@ -11,6 +11,7 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/setfile"
 	"seen/interop"
 )
 
@@ -118,7 +119,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 func (a *app) addInPlace(cmd *cobra.Command, c *changeFlags, name string, o bloom.LoadOptions, fill func(f *bloomfile.File) error, keys, isNew *uint64) error {
 	f, err := bloomfile.Open(name, bloomfile.Options{Secret: o.Secret, Writable: true})
 	if err != nil {
-		return compressedFile(name, err)
+		return setfile.ExplainCompressed(name, err)
 	}
 	err = fill(f)
 	if closeErr := f.Close(); err == nil {
@@ -333,10 +334,10 @@ func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err
 		return []error{err}, nil
 	case err != nil:
 		return nil, err
-	case kind == foreignSet:
+	case kind == setfile.KindForeign:
 		defer foreign.Close() // it is only read
-		return nil, foreign.read(func() error {
-			foreign.filter.Stats() // reads all of it
+		return nil, foreign.Read(func() error {
+			foreign.Filter.Stats() // reads all of it
 			return nil
 		})
 	}

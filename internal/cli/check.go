@@ -70,7 +70,7 @@ func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []strin
 	if err != nil {
 		return err
 	}
-	defer set.done() // it is only read
+	defer set.Close() // it is only read
 	a.sayOfSets(cmd, []*lookupSet{set}, &c.records, &c.foreign)
 	if err := a.checkMembers([]*lookupSet{set}, &c.records, &c.foreign); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(
 		return err
 	}
 	a.sayOfOtherEnds(cmd, []*lookupSet{set}, r, &config)
-	config.Hash = set.hash
+	config.Hash = set.Hash
 	var found []bool
 	return r.run(a.ctx, a, in, config, nil, func(b *stream.Block) error {
 		if b.Header {
@@ -176,7 +176,7 @@ func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(
 		found = resize(found, b.Len())
 		clear(found)
 		for lo, hi := range b.Keyed() {
-			if _, err := set.askBlock(b, lo, hi, set.hash, found[lo:hi], nil); err != nil {
+			if _, err := set.AskBlock(b, lo, hi, set.Hash, found[lo:hi], nil); err != nil {
 				return err
 			}
 		}

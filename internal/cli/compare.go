@@ -9,6 +9,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/frame"
+	"seen/internal/setfile"
 	"seen/sizing"
 )
 
@@ -53,7 +54,7 @@ func (a *app) compare(nameA, nameB string, flags *foreignFlags) (*comparison, er
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == foreignSet:
+	case kind == setfile.KindForeign:
 		defer f.Close() // it is only read
 		return a.compareForeign(f, nameB, flags)
 	}
@@ -62,9 +63,9 @@ func (a *app) compare(nameA, nameB string, flags *foreignFlags) (*comparison, er
 
 // compareForeign compares a filter of another system with the one in the file name, by
 // their bits and those of the OR.
-func (a *app) compareForeign(f *foreignFile, name string, flags *foreignFlags) (*comparison, error) {
-	c := &comparison{names: [2]string{f.name, name}}
-	both, err := f.merger()
+func (a *app) compareForeign(f *setfile.Foreign, name string, flags *foreignFlags) (*comparison, error) {
+	c := &comparison{names: [2]string{f.Name, name}}
+	both, err := f.Merger()
 	if err != nil {
 		return nil, err
 	}
@@ -72,18 +73,18 @@ func (a *app) compareForeign(f *foreignFile, name string, flags *foreignFlags) (
 	if err != nil {
 		return nil, err
 	}
-	if kind != foreignSet {
-		return nil, fmt.Errorf("%s and %s are unlike: %s is not a filter of another system", f.name, name, name)
+	if kind != setfile.KindForeign {
+		return nil, fmt.Errorf("%s and %s are unlike: %s is not a filter of another system", f.Name, name, name)
 	}
 	defer g.Close() // it is only read
-	return c, g.read(func() error {
-		before, other := both.Stats(), g.filter.Stats()
-		if err := both.Union(g.filter); err != nil {
-			return fmt.Errorf("%s and %s are unlike: %w", f.name, name, err)
+	return c, g.Read(func() error {
+		before, other := both.Stats(), g.Filter.Stats()
+		if err := both.Union(g.Filter); err != nil {
+			return fmt.Errorf("%s and %s are unlike: %w", f.Name, name, err)
 		}
 		p := before.Params
 		if p.M == 0 {
-			return fmt.Errorf("%s consists of several arrays, and a key may lie in another one of %s, so that what they have in common cannot be told", f.name, name)
+			return fmt.Errorf("%s consists of several arrays, and a key may lie in another one of %s, so that what they have in common cannot be told", f.Name, name)
 		}
 		c.fromOnes(p, before.Ones, other.Ones, both.Stats().Ones)
 		return nil

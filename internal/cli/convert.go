@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloomfile"
+	"seen/internal/setfile"
 	"seen/interop"
 )
 
@@ -58,15 +59,15 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	switch {
 	case err != nil:
 		return err
-	case kind == ownSet:
+	case kind == setfile.KindOwn:
 		return fmt.Errorf("%s cannot be converted: "+interop.OwnBits+"; build it from the keys: seen build --format %s -o OUT KEYS", in, c.to.spec)
-	case kind == textSet:
+	case kind == setfile.KindText:
 		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
 	}
 	defer f.Close() // it is only read
 	var written int64
-	err = f.read(func() error {
-		w, err := interop.Rewrap(f.filter, c.to.spec)
+	err = f.Read(func() error {
+		w, err := interop.Rewrap(f.Filter, c.to.spec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in, err)
 		}

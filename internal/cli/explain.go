@@ -13,6 +13,7 @@ import (
 	"seen/bloomfile"
 	"seen/internal/figure"
 	"seen/internal/remote"
+	"seen/internal/setfile"
 	"seen/internal/stream"
 )
 
@@ -130,13 +131,13 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	switch {
 	case err != nil:
 		return err
-	case kind == foreignSet:
+	case kind == setfile.KindForeign:
 		defer foreign.Close() // it is only read
-		return foreign.read(func() error {
+		return foreign.Read(func() error {
 			return fmt.Errorf("%s is a filter of another system, of format %s: seen explain tells only about seen's own filters; seen check and seen info answer for it",
-				name, foreign.filter.Describe().Format)
+				name, foreign.Filter.Describe().Format)
 		})
-	case kind == textSet:
+	case kind == setfile.KindText:
 		return fmt.Errorf("%s is a text and no filter: it holds its lines as they are, and there is nothing to explain", name)
 	}
 	o, err := e.hashing.load()

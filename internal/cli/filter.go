@@ -11,6 +11,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/setfile"
 	"seen/internal/stream"
 )
 
@@ -141,7 +142,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 			if err != nil {
 				return err
 			}
-			defer s.done() // it is only read
+			defer s.Close() // it is only read
 			*names.to = append(*names.to, s)
 		}
 	}
@@ -163,7 +164,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	}
 	a.sayOfOtherEnds(cmd, all, &flags.records, &config)
 	f.config = config
-	f.config.Hash = all[0].hash
+	f.config.Hash = all[0].Hash
 	f.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: flags.buffered, Counters: config.Counters})
 	f.hits = make([][]bool, len(f.keep))
 	if len(flags.confirm) > 0 {
@@ -185,9 +186,6 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	return orPast(err, func() error {
 		var first error
 		for _, s := range all {
-			if s.past == nil {
-				continue
-			}
 			switch pastErr := s.past(); {
 			case first == nil:
 				first = pastErr
@@ -263,7 +261,7 @@ func (f *filterRun) askAll(b *stream.Block, sets []*lookupSet, hits [][]bool) (e
 	for si, s := range sets {
 		clear(f.found)
 		for lo, hi := range b.Keyed() {
-			if f.scratch, err = s.askBlock(b, lo, hi, f.config.Hash, f.found[lo:hi], f.scratch); err != nil {
+			if f.scratch, err = s.AskBlock(b, lo, hi, f.config.Hash, f.found[lo:hi], f.scratch); err != nil {
 				return err
 			}
 		}
@@ -294,7 +292,7 @@ func (f *filterRun) tagOf(i int) []byte {
 			if len(p) > 0 {
 				p = append(p, ',')
 			}
-			p = append(p, s.label()...)
+			p = append(p, s.Label()...)
 		}
 	}
 	f.prefix = append(p, '\t')
@@ -349,13 +347,13 @@ func (a *app) confirmTexts(flags *filterFlags) (texts []confirmText, err error) 
 		if err != nil {
 			return nil, fmt.Errorf("--confirm: %w", err)
 		}
-		if set.kind != textSet {
-			if set.foreign != nil {
-				set.foreign.Close() // it is only read
+		if set.Kind != setfile.KindText {
+			if set.Foreign != nil {
+				set.Foreign.Close() // it is only read
 			}
 			return nil, fmt.Errorf("--confirm %s: it is a filter; give the text that the filter was made from", name)
 		}
-		texts = append(texts, confirmText{name, set.text != nil})
+		texts = append(texts, confirmText{name, set.Text != nil})
 	}
 	return texts, nil
 }
@@ -417,7 +415,7 @@ func (c *confirmer) write(h *heldBlock) error {
 	if !c.run.tag {
 		return c.run.out.Write(&h.block, h.selected)
 	}
-	tag := append([]byte(c.run.keep[0].label()), '\t')
+	tag := append([]byte(c.run.keep[0].Label()), '\t')
 	return c.run.out.WritePrefixed(&h.block, h.selected, func(int) []byte { return tag })
 }
 
@@ -429,7 +427,7 @@ func (c *confirmer) readText() error {
 		var text io.Reader
 		if t.unpacked {
 			var err error
-			if text, err = a.unpack(t.name, &r); err != nil {
+			if text, err = setfile.Unpack(a.ctx, t.name, a.setConfig(&c.run.foreign, &r, true)); err != nil {
 				return err
 			}
 		}

@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"seen/bloomfile"
+	"seen/internal/remote"
+	"seen/internal/setfile"
 	"seen/internal/stream"
 	"seen/interop"
 )
@@ -32,7 +28,7 @@ func (f *foreignFlags) register(cmd *cobra.Command) {
 func (f *foreignFlags) registerTexts(cmd *cobra.Command) {
 	f.register(cmd)
 	f.format.mayLines = true
-	cmd.Flags().Lookup("format").Usage += "; or " + formatLines + ": a text, whatever its bytes"
+	cmd.Flags().Lookup("format").Usage += "; or " + setfile.FormatLines + ": a text, whatever its bytes"
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "do not warn about a SET without keys")
 }
 
@@ -47,11 +43,8 @@ type formatValue struct {
 	lines    bool // they are texts, whatever their bytes look like
 }
 
-// formatLines is the format of a set that is a text.
-const formatLines = "lines"
-
 func (v *formatValue) Set(text string) error {
-	if v.lines = v.mayLines && text == formatLines; v.lines {
+	if v.lines = v.mayLines && text == setfile.FormatLines; v.lines {
 		v.spec = interop.Spec{}
 		return nil
 	}
@@ -61,166 +54,92 @@ func (v *formatValue) Set(text string) error {
 }
 func (v *formatValue) String() string {
 	if v.lines {
-		return formatLines
+		return setfile.FormatLines
 	}
 	return v.spec.String()
 }
 func (v *formatValue) Type() string { return "FORMAT" }
 func (v *formatValue) isSet() bool  { return v.spec.Name != "" }
 
-// foreignFile is an open filter of another system. Its content may lie in a file that
-// is mapped into memory, so that all calls go through a guard.
-type foreignFile struct {
-	name   string
-	size   int64
-	filter interop.Foreign
-	bytes  []byte
-	mapped *bloomfile.Mapped // nil: the bytes are in memory
+// setConfig says how the flags open a set.
+func (a *app) setConfig(flags *foreignFlags, r *recordFlags, inspect bool) setfile.Config {
+	return setfile.Config{
+		Format: flags.format.spec, Lines: flags.format.lines, Inspect: inspect,
+		Plain: r.plain, Records: r.zero || r.delimiter != "", Jobs: r.jobs,
+		Stdin: a.env.Stdin, StdinName: a.stdinName,
+	}
 }
 
-// read calls f, which may read the filter.
-func (f *foreignFile) read(work func() error) error {
-	if f.mapped == nil {
-		return work()
-	}
-	if err := f.mapped.Guard(work); err != nil {
-		return err
-	}
-	return nil
-}
-
-func (f *foreignFile) Close() error {
-	if f.mapped == nil {
-		return nil
-	}
-	return f.mapped.Close()
-}
-
-// openForeign maps the file name and opens the filter of another system in it.
-func openForeign(name string, spec interop.Spec, inspect bool) (*foreignFile, error) {
-	mapped, err := bloomfile.Map(name)
-	if err != nil {
-		return nil, err
-	}
-	f := &foreignFile{name: name, size: int64(len(mapped.Bytes())), mapped: mapped}
-	err = mapped.Guard(func() error {
-		if spec.Name == "" && !mayBeFilter(mapped.Bytes()) {
-			if err := checkResembles(name, mapped.Bytes()); err != nil {
-				return err
-			}
-			return interop.ErrUnknown
+// openSet opens a set by the flags.
+func (a *app) openSet(name string, flags *foreignFlags, r *recordFlags, inspect bool) (*setfile.Set, error) {
+	c := a.setConfig(flags, r, inspect)
+	if remote.IsAddress(name) {
+		f, err := a.openLive(name, flags.login, c)
+		if err != nil {
+			return nil, err
 		}
-		return f.open(mapped.Bytes(), spec, inspect)
-	})
+		return &setfile.Set{Kind: setfile.KindForeign, Foreign: f}, nil
+	}
+	return setfile.Open(a.ctx, name, c)
+}
+
+// kindOf is openSet for commands that want the file of a filter of ours: one that is
+// compressed, or in a pipe, is an error.
+func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (setfile.Kind, *setfile.Foreign, error) {
+	s, err := a.openSet(name, flags, new(recordFlags), inspect)
+	if err == nil {
+		err = s.CheckFile(name)
+	}
 	if err != nil {
-		mapped.Close() // it is only read
+		return setfile.KindText, nil, err
+	}
+	return s.Kind, s.Foreign, nil
+}
+
+// openLive reads a filter of another system that is in strings of a running engine:
+// redis://HOST/NAME.
+func (a *app) openLive(address string, login *fleetFlags, c setfile.Config) (*setfile.Foreign, error) {
+	if c.Format.Name == "" {
+		return nil, usagef("a string of Redis does not tell what it is: give --format, for example redisson or redis-recipe:type=md5; or --redis for a filter of seen")
+	}
+	at, err := remote.ParseAddress(address)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	if at.Name == "" {
+		return nil, usagef("%s: the name of the filter is missing, as in redis://HOST/NAME", at)
+	}
+	if login == nil {
+		login = new(fleetFlags)
+	}
+	if err := login.login(a, &at); err != nil {
 		return nil, err
+	}
+	client, err := at.Dial()
+	if err != nil {
+		return nil, explainLogin(err)
+	}
+	defer client.Close()
+	f, err := setfile.ReadEngine(a.ctx, client, at.Name, at.String(), c)
+	if err != nil {
+		return nil, explainLogin(err)
 	}
 	return f, nil
 }
 
-// mayBeFilter keeps texts out that fit a format by chance: content that is not sure to
-// be of a format is a filter only if it is named.
-func mayBeFilter(b []byte) bool {
-	all := interop.Detect(b)
-	return len(all) > 0 && all[0].Confidence > interop.Possible
-}
-
-func (f *foreignFile) open(b []byte, spec interop.Spec, inspect bool) error {
-	open := interop.Open
-	if inspect {
-		open = interop.Inspect
-	}
-	var err error
-	f.bytes = b
-	if f.filter, err = open(b, spec); err != nil {
-		return fmt.Errorf("%s: %w", f.name, err)
-	}
-	return nil
-}
-
-// openFolder opens the chunks of a dump: the files chunk-*.bin, in the order of their
-// names.
-func openFolder(name string, spec interop.Spec, inspect bool) (*foreignFile, error) {
-	names, err := chunksIn(name)
-	if err != nil {
-		return nil, err
-	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s is a folder without files chunk-*.bin, not a set", name)
-	}
-	var all bytes.Buffer
-	for _, name := range names {
-		if err := appendFile(&all, name); err != nil {
-			return nil, err
-		}
-	}
-	f := &foreignFile{name: name, size: int64(all.Len())}
-	return f, f.open(all.Bytes(), spec, inspect)
-}
-
-// chunksIn returns the names of the chunks of a dump in a folder.
-func chunksIn(folder string) ([]string, error) {
-	return filepath.Glob(filepath.Join(escapeGlob(folder), "chunk-*.bin"))
-}
-
-func appendFile(to *bytes.Buffer, name string) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close() // it is only read
-	_, err = io.Copy(to, file)
-	return err
-}
-
-// escapeGlob takes their meaning away from the letters of a name that Glob would
-// interpret.
-func escapeGlob(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
-}
-
-// merger returns a copy of the filter that can take up others.
-func (f *foreignFile) merger() (m interop.Merger, err error) {
-	err = f.read(func() error {
-		c, err := interop.Clone(f.filter)
-		if err != nil {
-			return fmt.Errorf("%s cannot be merged: %w", f.name, err)
-		}
-		var ok bool
-		if m, ok = c.(interop.Merger); !ok {
-			return fmt.Errorf("%s cannot be merged: the OR of such filters is not the filter of all their keys; build one from the keys of all", f.name)
-		}
-		return nil
-	})
-	return m, err
-}
-
-// keyReader is what a set needs of a block to be asked by key.
-type keyReader interface{ Key(i int) []byte }
-
-// lookup makes a set to ask of the filter.
-func (f *foreignFile) lookup(r *recordFlags) (*lookupSet, error) {
-	numbers := f.filter.KeyKind() == interop.KeyInt64
+// lookupForeign makes a set to ask of a filter of another system, whose keys are encoded
+// as r says, or as the filter has them.
+func lookupForeign(f *setfile.Foreign, r *recordFlags) (*lookupSet, error) {
+	set := &lookupSet{Lookup: f.Lookup()}
 	switch {
-	case numbers && r.encoding.Value == "":
+	case set.Numbers && r.encoding.Value == "":
 		r.encoding.Value = encodingDecimal
-	case numbers && r.encoding.Value != encodingDecimal:
-		return nil, usagef("%s holds numbers; --key-encoding %s does not go with it", f.name, r.encoding.Value)
-	case !numbers && r.encoding.Value == encodingDecimal:
-		return nil, usagef("%s holds %s, not numbers, as --key-encoding decimal or another set has them; ask one at a time", f.name, f.filter.KeyKind())
+	case set.Numbers && r.encoding.Value != encodingDecimal:
+		return nil, usagef("%s holds numbers; --key-encoding %s does not go with it", f.Name, r.encoding.Value)
+	case !set.Numbers && r.encoding.Value == encodingDecimal:
+		return nil, usagef("%s holds %s, not numbers, as --key-encoding decimal or another set has them; ask one at a time", f.Name, f.Filter.KeyKind())
 	}
-	return &lookupSet{
-		name: f.name, numbers: numbers, done: f.Close, past: f.past,
-		askKeys: func(found []bool, b keyReader, from int) error {
-			return f.read(func() error {
-				for i := range found {
-					found[i] = f.filter.Has(b.Key(from + i))
-				}
-				return nil
-			})
-		},
-	}, nil
+	return set, nil
 }
 
 // checkMembers fails unless all sets have the keys of --must-contain.
@@ -236,7 +155,7 @@ func (a *app) checkMembers(sets []*lookupSet, r *recordFlags, flags *foreignFlag
 			if found {
 				return nil
 			}
-			return fmt.Errorf("%s does not contain %q, which it must contain: its format, funnel, codec or the encoding of keys is another, or it is another file", s.name, b.Record(i))
+			return fmt.Errorf("%s does not contain %q, which it must contain: its format, funnel, codec or the encoding of keys is another, or it is another file", s.Name, b.Record(i))
 		})
 		if err != nil {
 			return err
@@ -249,9 +168,14 @@ func (a *app) checkMembers(sets []*lookupSet, r *recordFlags, flags *foreignFlag
 // are numbers.
 func sameKeys(sets []*lookupSet, given bool) error {
 	for _, s := range sets {
-		if s.numbers != sets[0].numbers && !given {
-			return usagef("%s and %s hold numbers and text; ask one at a time", sets[0].name, s.name)
+		if s.Numbers != sets[0].Numbers && !given {
+			return usagef("%s and %s hold numbers and text; ask one at a time", sets[0].Name, s.Name)
 		}
 	}
 	return nil
+}
+
+// unknownFormat adds the way out to the error of a file that is not a filter of ours.
+func unknownFormat(err error) error {
+	return fmt.Errorf("%w; if it is a filter of another system, give --format, see \"seen formats\"", err)
 }

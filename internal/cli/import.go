@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/internal/resp"
+	"seen/internal/setfile"
 	"seen/internal/store"
 	"seen/interop"
 )
@@ -64,13 +65,13 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	switch {
 	case err != nil:
 		return err
-	case kind == ownSet:
+	case kind == setfile.KindOwn:
 		return fmt.Errorf("%s is a filter file of seen, whose keys are hashed otherwise than a server hashes them; send the keys to the server, with BF.MADD or over HTTP", name)
-	case kind == textSet:
+	case kind == setfile.KindText:
 		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format", name)
 	}
 	defer f.Close() // it is only read
-	set, err := f.lookup(&flags.records)
+	set, err := lookupForeign(f, &flags.records)
 	if err != nil {
 		return err
 	}
@@ -82,8 +83,8 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 		as = filepath.Base(filepath.Clean(name))
 	}
 	state := "read-only"
-	err = f.read(func() error {
-		if w, err := interop.Rewrap(f.filter, interop.Spec{Name: "redisbloom"}); err == nil {
+	err = f.Read(func() error {
+		if w, err := interop.Rewrap(f.Filter, interop.Spec{Name: "redisbloom"}); err == nil {
 			if chunker, ok := w.(interop.Chunker); ok {
 				state = "a filter of the server's own"
 				return a.sendOwn(flags, w, chunker, as)
@@ -99,7 +100,7 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 		return err
 	}
 	if !flags.records.quiet {
-		a.say(cmd, "%s is %q in the server: %s, %s", name, as, f.filter.Describe().Format, state)
+		a.say(cmd, "%s is %q in the server: %s, %s", name, as, f.Filter.Describe().Format, state)
 	}
 	return nil
 }
@@ -224,16 +225,16 @@ func takeName(replace bool, from, to []byte, send func(command ...[]byte) (resp.
 
 // restorable returns what RESTORE takes: the bytes of the filter with the format that
 // opens them, without the file around it.
-func restorable(f *foreignFile) (payload []byte, err error) {
-	contents := f.bytes
-	spec, w, in := interop.Alone(f.filter)
+func restorable(f *setfile.Foreign) (payload []byte, err error) {
+	contents := f.Bytes
+	spec, w, in := interop.Alone(f.Filter)
 	if in {
 		var b bytes.Buffer
 		if _, err := w.WriteTo(&b); err != nil {
 			return nil, err
 		}
 		contents = b.Bytes()
-	} else if spec, err = interop.ParseSpec(f.filter.Describe().Format); err != nil {
+	} else if spec, err = interop.ParseSpec(f.Filter.Describe().Format); err != nil {
 		return nil, err
 	}
 	return store.AppendForeign(nil, spec, contents), nil

@@ -14,6 +14,7 @@ import (
 	"seen/bloomfile"
 	"seen/internal/frame"
 	"seen/internal/remote"
+	"seen/internal/setfile"
 	"seen/sizing"
 )
 
@@ -130,12 +131,12 @@ func (a *app) describe(name string, flags *infoFlags) (report, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == foreignSet:
+	case kind == setfile.KindForeign:
 		defer f.Close() // it is only read
 		return inspectForeign(f, !flags.noVerify)
 	}
 	r, err := inspect(name, !flags.noVerify)
-	if err != nil && kind == textSet {
+	if err != nil && kind == setfile.KindText {
 		err = unknownFormat(err)
 	}
 	if err != nil {

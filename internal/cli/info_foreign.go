@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"seen/internal/setfile"
 	"seen/interop"
 )
 
@@ -41,11 +42,11 @@ type partReport struct {
 func (r *foreignReport) problem() error { return r.past }
 
 // inspectForeign describes a filter of another system. With all it reads its bits.
-func inspectForeign(f *foreignFile, all bool) (*foreignReport, error) {
-	r := &foreignReport{Set: f.name, FileBytes: f.size}
-	return r, f.read(func() error {
-		d := f.filter.Describe()
-		r.Format, r.System, r.Hash, r.Keys = d.Format, d.System, d.Hash, f.filter.KeyKind().String()
+func inspectForeign(f *setfile.Foreign, all bool) (*foreignReport, error) {
+	r := &foreignReport{Set: f.Name, FileBytes: f.Size}
+	return r, f.Read(func() error {
+		d := f.Filter.Describe()
+		r.Format, r.System, r.Hash, r.Keys = d.Format, d.System, d.Hash, f.Filter.KeyKind().String()
 		for _, field := range d.Fields {
 			r.Fields = append(r.Fields, fieldReport(field))
 		}
@@ -53,12 +54,12 @@ func inspectForeign(f *foreignFile, all bool) (*foreignReport, error) {
 		if !all {
 			return nil
 		}
-		st := f.filter.Stats()
+		st := f.Filter.Stats()
 		state := stateOf(st)
 		state.uncounted = st.Added == 0 && st.Ones > 0
 		r.setState = &state
-		r.Warnings, r.past = warningsOf(st), past(f.name, st)
-		if lister, ok := f.filter.(interop.Lister); ok {
+		r.Warnings, r.past = warningsOf(st), past(f.Name, st)
+		if lister, ok := f.Filter.(interop.Lister); ok {
 			for _, p := range lister.Parts() {
 				r.Parts = append(r.Parts, partReport{p.Name, p.Spec.String(), stateOf(p.Stats)})
 			}

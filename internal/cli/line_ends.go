@@ -84,9 +84,9 @@ func (a *app) sayOfOtherEnds(cmd *cobra.Command, sets []*lookupSet, r *recordFla
 			case said[s]:
 				continue
 			case s.lineEnd == endCRLF && end == endLF:
-				a.sayOfCR(cmd, s.name, file)
+				a.sayOfCR(cmd, s.Name, file)
 			case s.lineEnd == endLF && end == endCRLF:
-				a.sayOfCR(cmd, file, s.name)
+				a.sayOfCR(cmd, file, s.Name)
 			default:
 				continue
 			}

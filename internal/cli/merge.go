@@ -10,6 +10,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/setfile"
 	"seen/interop"
 )
 
@@ -113,12 +114,12 @@ func (a *app) unite(names []string, flags *foreignFlags) (united, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == foreignSet:
+	case kind == setfile.KindForeign:
 		defer first.Close() // it is only read
 		return a.uniteForeign(first, names[1:], flags)
 	}
 	all, err := readSet(names[0])
-	if err != nil && kind == textSet {
+	if err != nil && kind == setfile.KindText {
 		err = unknownFormat(err)
 	}
 	if err != nil {
@@ -140,8 +141,8 @@ func (a *app) unite(names []string, flags *foreignFlags) (united, error) {
 }
 
 // uniteForeign makes the union of filters of one other system.
-func (a *app) uniteForeign(first *foreignFile, names []string, flags *foreignFlags) (united, error) {
-	all, err := first.merger()
+func (a *app) uniteForeign(first *setfile.Foreign, names []string, flags *foreignFlags) (united, error) {
+	all, err := first.Merger()
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (a *app) uniteForeign(first *foreignFile, names []string, flags *foreignFla
 		if err := a.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := a.addForeign(all, first.name, name, flags); err != nil {
+		if err := a.addForeign(all, first.Name, name, flags); err != nil {
 			return nil, err
 		}
 	}
@@ -162,12 +163,12 @@ func (a *app) addForeign(all interop.Merger, first, name string, flags *foreignF
 	if err != nil {
 		return err
 	}
-	if kind != foreignSet {
+	if kind != setfile.KindForeign {
 		return fmt.Errorf("%s and %s are unlike: %s is not a filter of another system", first, name, name)
 	}
 	defer f.Close() // it is only read
-	return f.read(func() error {
-		if err := all.Union(f.filter); err != nil {
+	return f.Read(func() error {
+		if err := all.Union(f.Filter); err != nil {
 			return fmt.Errorf("%s and %s cannot be merged: %w", first, name, err)
 		}
 		return nil
@@ -185,7 +186,7 @@ type fileSet struct {
 func readSet(name string) (*fileSet, error) {
 	f, err := bloomfile.Open(name, bloomfile.Options{})
 	if err != nil {
-		return nil, compressedFile(name, err)
+		return nil, setfile.ExplainCompressed(name, err)
 	}
 	s := &fileSet{name: name, info: f.Info()}
 	if err := f.Close(); err != nil {

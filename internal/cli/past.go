@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"seen/bloom"
-	"seen/bloomfile"
 )
 
 // A filter past its error rate takes keys for seen more often than it was made for.
@@ -38,39 +37,6 @@ func orPast(err error, check func() error) error {
 	}
 	if pastErr := check(); pastErr != nil {
 		return pastErr
-	}
-	return err
-}
-
-// cheapStats is up to how many bytes of a filter are read to learn its error rate where
-// nothing else tells.
-const cheapStats = 64 << 20
-
-// pastFile is past for a filter file, of which all is read only if its header says that
-// it has more keys than it is made for, or does not say how many.
-func pastFile(f *bloomfile.File, name string) error {
-	i := f.Info()
-	if i.ErrorRate == 0 || i.Added > 0 && i.Added <= i.Capacity || i.Added == 0 && i.Size > cheapStats {
-		return nil
-	}
-	st, err := f.Stats()
-	if err != nil {
-		return err
-	}
-	return past(name, st)
-}
-
-// past is past for a filter of another system.
-func (f *foreignFile) past() (err error) {
-	if f.size > cheapStats {
-		return nil
-	}
-	readErr := f.read(func() error {
-		err = past(f.name, f.filter.Stats())
-		return nil
-	})
-	if readErr != nil {
-		return readErr
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/setfile"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 	"seen/internal/stream/keyspec"
@@ -114,9 +115,9 @@ func (a *app) checkStarts(files []string, r *recordFlags) error {
 		if name == "-" || err != nil || !info.Mode().IsRegular() {
 			continue // what is wrong is said when it is read
 		}
-		start, err := readStart(name)
+		start, err := setfile.ReadStart(name)
 		if err == nil && !r.plain && input.Compressed(start) {
-			start, err = a.unpackedStart(name)
+			start, err = setfile.UnpackedStart(a.ctx, name)
 		}
 		if err != nil {
 			continue // it comes again when it is read
@@ -131,13 +132,13 @@ func (a *app) checkStarts(files []string, r *recordFlags) error {
 // checkStart refuses to read as lines what begins as a filter file of ours, a text in
 // UTF-16 or a compressed file does: it would be a few keys that no other text has.
 func (r *recordFlags) checkStart(name string, start []byte) error {
-	if isOwn(start) {
+	if setfile.IsOwn(start) {
 		return fmt.Errorf("%s is a filter file, not a list of keys; \"seen merge\" unites filters, and \"seen filter --set\" asks one", name)
 	}
 	if r.anyBytes {
 		return nil
 	}
-	err := checkEncoding(name, start)
+	err := setfile.CheckEncoding(name, start)
 	if !r.plain && input.Compressed(start) { // what is compressed once was unpacked
 		err = fmt.Errorf("%s is compressed more than once; unpack it first", name)
 	}

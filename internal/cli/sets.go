@@ -5,32 +5,30 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/setfile"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 	"seen/internal/stream/keyspec"
 )
 
-// A lookupSet is a set to ask: a filter file, mapped, or the lines of a text
-// file, held exactly.
+// A lookupSet is a set to ask, as the command needs it.
 type lookupSet struct {
-	name string
-	hash bloom.Hash
-	ask  func(found []bool, hs []uint64) error
-	done func() error
-	// askKeys, unless it is nil, is for filters with a hash of their own: it asks for
-	// the keys of a block from number from on, instead of ask.
-	askKeys  func(found []bool, b keyReader, from int) error
-	numbers  bool         // keys are numbers
-	past     func() error // says if the error rate is above the one that was asked for; nil for texts
-	empty    bool         // there are certainly no keys
-	unpacked uint64       // bytes of memory that the set takes since it is not mapped
-	lineEnd  lineEnd      // of a text
+	*setfile.Lookup
+	lineEnd lineEnd // of a text
+}
+
+// past says if the error rate is above the one that was asked for.
+func (s *lookupSet) past() error {
+	st, known, err := s.Stats()
+	if err != nil || !known {
+		return err
+	}
+	return past(s.Name, st)
 }
 
 // openLookup opens SET for asking. Lines of a text file are keys, to which the
@@ -42,24 +40,40 @@ func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *forei
 		return nil, err
 	}
 	var s *lookupSet
-	switch {
-	case set.kind == textSet:
+	switch set.Kind {
+	case setfile.KindText:
 		text := *r
 		text.anyBytes = flags.format.lines
-		s, err = a.readTextSet(name, set.text, &text, h)
-	case set.kind == foreignSet:
-		if s, err = set.foreign.lookup(r); err != nil {
-			set.foreign.Close() // it is only read
+		s, err = a.readTextSet(name, set.Text, &text, h)
+	case setfile.KindForeign:
+		if s, err = lookupForeign(set.Foreign, r); err != nil {
+			set.Foreign.Close() // it is only read
 		}
-	case set.own != nil:
-		s, err = loadOwn(name, set.own, h)
 	default:
-		s, err = openOwn(name, h)
+		s, err = openOwn(name, set.Own, h)
 	}
 	if err == nil {
-		s.unpacked = set.unpacked
+		s.Unpacked = set.Unpacked
 	}
 	return s, err
+}
+
+// openOwn makes a set to ask of a filter of ours: of its bytes, or if they are nil of the
+// file.
+func openOwn(name string, b []byte, h *hashFlags) (*lookupSet, error) {
+	o, err := h.load()
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		set, err := setfile.OpenLookup(name, o)
+		return &lookupSet{Lookup: set}, err
+	}
+	v, err := bloom.Decode(b, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &lookupSet{Lookup: setfile.NewLookup(name, v)}, nil
 }
 
 // unpackedSaid is the size of an unpacked set from which on a note says what memory it takes.
@@ -72,73 +86,17 @@ func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, f
 		return
 	}
 	for _, s := range sets {
-		if s.empty && !flags.allowEmpty {
-			a.say(cmd, "warning: %s is empty: it has no keys; --allow-empty silences this", s.name)
+		if s.Empty && !flags.allowEmpty {
+			a.say(cmd, "warning: %s is empty: it has no keys; --allow-empty silences this", s.Name)
 		}
-		if s.unpacked >= unpackedSaid {
-			a.say(cmd, "note: %s is held in %s of memory, since it is compressed or comes through a pipe; an uncompressed file is mapped instead", s.name, formatBytes(s.unpacked))
+		if s.Unpacked >= unpackedSaid {
+			a.say(cmd, "note: %s is held in %s of memory, since it is compressed or comes through a pipe; an uncompressed file is mapped instead", s.Name, formatBytes(s.Unpacked))
 		}
 	}
 }
 
 // isStdin reports whether a name is standard input's.
 func isStdin(name string) bool { return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" }
-
-// isEmpty reports whether a filter certainly has no keys.
-func isEmpty(st bloom.Stats) bool { return st.Added == 0 && st.Ones == 0 }
-
-// loadOwn makes a set to ask of a filter of ours that is in memory.
-func loadOwn(name string, b []byte, h *hashFlags) (*lookupSet, error) {
-	o, err := h.load()
-	if err != nil {
-		return nil, err
-	}
-	v, err := bloom.Decode(b, o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	st := v.Stats()
-	return &lookupSet{
-		name: name, hash: v.Hash(), empty: isEmpty(st), past: func() error { return past(name, st) }, done: func() error { return nil },
-		ask: func(found []bool, hs []uint64) error {
-			v.HasHashes(found, hs)
-			return nil
-		},
-	}, nil
-}
-
-// openOwn opens a filter file of ours for asking.
-func openOwn(name string, h *hashFlags) (*lookupSet, error) {
-	o, err := h.load()
-	if err != nil {
-		return nil, err
-	}
-	f, err := bloomfile.Open(name, bloomfile.Options{Secret: o.Secret})
-	if err != nil {
-		return nil, err
-	}
-	hash, err := f.Hash()
-	if err != nil {
-		f.Close() // it is only read
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	empty := false
-	if i := f.Info(); i.Added == 0 && i.Size <= cheapStats {
-		st, err := f.Stats()
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		empty = isEmpty(st)
-	}
-	return &lookupSet{
-		name: name, hash: hash, empty: empty, done: f.Close,
-		ask: func(found []bool, hs []uint64) error {
-			_, err := f.HasHashes(found, hs)
-			return err
-		},
-		past: func() error { return pastFile(f, name) },
-	}, nil
-}
 
 // checkReplaceable refuses to replace a file that is no filter: nobody means to
 // lose a list of keys to the filter made from it. A filter is not written to standard
@@ -151,12 +109,12 @@ func (a *app) checkReplaceable(name string, flags *foreignFlags) error {
 	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
 		return nil // the writer says what is wrong, if anything is
 	}
-	kind, f, err := a.kindOf(name, flags, true)
-	if f != nil {
-		f.Close() // it is only read
-	}
-	if kind == ownSet || err == nil && kind == foreignSet {
-		return err
+	set, err := a.openSet(name, flags, new(recordFlags), true)
+	if err == nil && set.Kind != setfile.KindText {
+		if set.Foreign != nil {
+			set.Foreign.Close() // it is only read
+		}
+		return set.CheckFile(name)
 	}
 	return fmt.Errorf("%s exists and is not a filter; remove it first, or choose another name", name)
 }
@@ -193,49 +151,11 @@ func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFl
 	if c.Hash, err = h.private(); err != nil {
 		return nil, err
 	}
-	set, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: c.Hash})
-	if err != nil {
-		return nil, err
-	}
 	var end lineEnd
 	atStart(&c, func(_ string, found lineEnd) { end = found })
-	err = stream.Run(a.ctx, in, c, func(b *stream.Block) error {
-		for lo, hi := range b.Keyed() {
-			set.AddHashes(nil, b.Hashes[lo:hi])
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &lookupSet{
-		name: name, hash: c.Hash, empty: c.Counters.Records.Load() == 0, lineEnd: end, done: func() error { return nil },
-		ask: func(found []bool, hs []uint64) error {
-			set.HasHashes(found, hs)
-			return nil
-		},
-	}, nil
+	set, err := setfile.ReadText(a.ctx, name, in, c)
+	return &lookupSet{set, end}, err
 }
-
-// askBlock asks the set for the records from lo to hi of a block, whose hashes
-// were taken with the hash h.
-func (s *lookupSet) askBlock(b *stream.Block, lo, hi int, h bloom.Hash, found []bool, scratch []uint64) ([]uint64, error) {
-	if s.askKeys != nil {
-		return scratch, s.askKeys(found, b, lo)
-	}
-	hs := b.Hashes[lo:hi]
-	if s.hash != h {
-		scratch = scratch[:0]
-		for i := lo; i < hi; i++ {
-			scratch = append(scratch, s.hash.Sum(b.Key(i)))
-		}
-		hs = scratch
-	}
-	return scratch, s.ask(found, hs)
-}
-
-// label is the name of a set in --tag: its file's, without folder.
-func (s *lookupSet) label() string { return filepath.Base(s.name) }
 
 // changeSet locks the filter file name, loads it, lets change work on it and
 // replaces it by the result; unless change fails: then the file stays as it is.
@@ -247,7 +167,7 @@ func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error
 	defer lock.Close() // a lock file that is left behind does no harm
 	v, err := lock.Read(o)
 	if err != nil {
-		return compressedFile(name, err)
+		return setfile.ExplainCompressed(name, err)
 	}
 	if err := change(v); err != nil {
 		return err

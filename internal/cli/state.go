@@ -12,6 +12,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/setfile"
 )
 
 // state is the file in which a set is remembered across runs. The zero value is
@@ -50,7 +51,7 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 	o, err := h.load()
 	if err == nil {
 		if v, err = lock.Read(o); err != nil {
-			err = compressedFile(path, err)
+			err = setfile.ExplainCompressed(path, err)
 		}
 	}
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"seen/internal/setfile"
 	"seen/internal/store"
 )
 
@@ -49,7 +50,7 @@ func isDataFolder(name string) bool {
 	if err != nil || !info.IsDir() { // opening it as a filter says what is wrong
 		return false
 	}
-	chunks, err := chunksIn(name)
+	chunks, err := setfile.ChunksIn(name)
 	return err == nil && len(chunks) == 0
 }
 

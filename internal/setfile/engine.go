@@ -1,4 +1,4 @@
-package cli
+package setfile
 
 import (
 	"context"
@@ -9,50 +9,30 @@ import (
 	"time"
 
 	"seen/cluster"
-	"seen/internal/remote"
 	"seen/interop"
 )
 
 // liveTimeout is how long an engine may take for a string, of 512 MiB at most.
 const liveTimeout = 2 * time.Minute
 
-// openLive reads a filter of another system that lies in strings of a running engine:
-// redis://HOST/NAME. The strings are copied, a piece at a time, and nothing is written.
-func (a *app) openLive(address string, flags *foreignFlags, inspect bool) (*foreignFile, error) {
-	spec := flags.format.spec
-	if spec.Name == "" {
-		return nil, usagef("a string of Redis does not tell what it is: give --format, for example redisson or redis-recipe:type=md5; or --redis for a filter of seen")
-	}
-	at, err := remote.ParseAddress(address)
+// ReadEngine reads a filter of another system that is in strings of a running engine,
+// under the key name; label is what messages call it. The strings are copied, a piece at a
+// time, and nothing is written.
+func ReadEngine(ctx context.Context, client cluster.Engine, name, label string, c Config) (*Foreign, error) {
+	live := liveStrings{ctx: ctx, client: client}
+	spec, err := live.complete(c.Format, name)
 	if err != nil {
-		return nil, usagef("%w", err)
+		return nil, fmt.Errorf("%s: %w", label, err)
 	}
-	if at.Name == "" {
-		return nil, usagef("%s: the name of the filter is missing, as in redis://HOST/NAME", at)
+	content, err := live.content(spec, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", label, err)
 	}
-	login := flags.login
-	if login == nil {
-		login = new(fleetFlags)
-	}
-	if err := login.login(a, &at); err != nil {
+	f := &Foreign{Name: label, Size: int64(len(content))}
+	if err := f.open(content, spec, c.Inspect); err != nil {
 		return nil, err
 	}
-	client, err := at.Dial()
-	if err != nil {
-		return nil, explainLogin(err)
-	}
-	defer client.Close()
-	live := liveStrings{ctx: a.ctx, client: client}
-	f := &foreignFile{name: at.String()}
-	if spec, err = live.complete(spec, at.Name); err != nil {
-		return nil, explainLogin(fmt.Errorf("%s: %w", f.name, err))
-	}
-	content, err := live.content(spec, at.Name)
-	if err != nil {
-		return nil, explainLogin(fmt.Errorf("%s: %w", f.name, err))
-	}
-	f.size = int64(len(content))
-	return f, f.open(content, spec, inspect)
+	return f, nil
 }
 
 // liveStrings reads strings of an engine.

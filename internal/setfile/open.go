@@ -1,4 +1,4 @@
-package cli
+package setfile
 
 import (
 	"bytes"
@@ -11,30 +11,46 @@ import (
 	"runtime"
 	"slices"
 
+	"seen/internal/figure"
 	"seen/internal/frame"
-	"seen/internal/remote"
 	"seen/internal/stream/input"
 	"seen/interop"
 )
 
-// kind says what a set is.
-type kind int
+// Kind says what a set is.
+type Kind int
 
+// The kinds of sets.
 const (
-	textSet kind = iota
-	ownSet
-	foreignSet
+	KindText    Kind = iota // keys, one a line
+	KindOwn                 // a filter file of seen
+	KindForeign             // a filter of another system
 )
 
-// openedSet is a set whose kind is known.
-type openedSet struct {
-	kind    kind
-	foreign *foreignFile // of a foreignSet
-	// Of what is compressed or not a regular file, and so is not opened by its name
-	// again: the lines of a textSet, or the bytes of an ownSet.
-	text     io.Reader
-	own      []byte
-	unpacked uint64 // bytes of memory of a filter that is not mapped
+// FormatLines is the name of the format of a set that is a text.
+const FormatLines = "lines"
+
+// Config says how a set is opened.
+type Config struct {
+	Format    interop.Spec // what a filter of another system is, where its content does not say
+	Lines     bool         // the set is a text, whatever its bytes look like
+	Inspect   bool         // the filter is described or united, and is not asked for keys
+	Plain     bool         // compressed content is not unpacked
+	Records   bool         // the records of a text are not lines, and may have any bytes
+	Jobs      int          // cores to unpack with; 0: all
+	Stdin     io.Reader    // what the name "-" stands for
+	StdinName string       // what messages call Stdin, if it is something else
+}
+
+// Set is a set whose kind is known.
+type Set struct {
+	Kind    Kind
+	Foreign *Foreign // of KindForeign
+	// For content that is compressed or not a regular file, which cannot be opened by
+	// its name again: the lines of a KindText, or the bytes of a KindOwn.
+	Text     io.Reader
+	Own      []byte
+	Unpacked uint64 // bytes of memory of a filter that is not mapped
 }
 
 const (
@@ -48,75 +64,70 @@ const (
 	textHead = 4096
 )
 
-// kindOf is openSet for commands that want the file of a filter of ours: one that is
-// compressed, or in a pipe, is an error.
-func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (kind, *foreignFile, error) {
-	s, err := a.openSet(name, flags, new(recordFlags), inspect)
-	if err != nil {
-		return textSet, nil, err
+// CheckFile refuses a filter of ours that is compressed or came through a pipe, for callers
+// that need its file.
+func (s *Set) CheckFile(name string) error {
+	if s.Own == nil {
+		return nil
 	}
-	if s.own != nil {
-		return ownSet, nil, fmt.Errorf("%s is a filter file of seen that is compressed or comes through a pipe; write it to a file first, unpacked, as with gzip -d", name)
-	}
-	return s.kind, s.foreign, nil
+	return fmt.Errorf("%s is a filter file of seen that is compressed or comes through a pipe; write it to a file first, unpacked, as with gzip -d", name)
 }
 
-// openSet tells what the set name is: a filter file of ours, one of another system, which
+// Open tells what the set name is: a filter file of ours, one of another system, which
 // then is open, or a text. What is compressed is told by what is in it. Content that is a
-// filter, or looks like one, is never taken for a text unless the flags say so: its lines
-// would say no to every key.
-func (a *app) openSet(name string, flags *foreignFlags, r *recordFlags, inspect bool) (*openedSet, error) {
-	if remote.IsAddress(name) {
-		f, err := a.openLive(name, flags, inspect)
-		return &openedSet{kind: foreignSet, foreign: f}, err
-	}
+// filter, or looks like one, is never taken for a text unless the caller says so: its
+// lines would say no to every key.
+func Open(ctx context.Context, name string, c Config) (*Set, error) {
 	if name != "-" {
 		switch info, err := os.Stat(name); {
 		case err != nil:
 			return nil, err
 		case info.IsDir():
-			f, err := openFolder(name, flags.format.spec, inspect)
-			return &openedSet{kind: foreignSet, foreign: f}, err
+			f, err := openFolder(name, c.Format, c.Inspect)
+			if err != nil {
+				return nil, err
+			}
+			return &Set{Kind: KindForeign, Foreign: f}, nil
 		case info.Mode().IsRegular():
-			return a.openFile(name, flags, r, inspect)
+			return openFile(ctx, name, &c)
 		}
 	}
-	return a.openStream(name, flags, r, inspect)
+	return openStream(ctx, name, &c)
 }
 
-// openFile is openSet for a regular file.
-func (a *app) openFile(name string, flags *foreignFlags, r *recordFlags, inspect bool) (*openedSet, error) {
-	start, err := readStart(name)
+// openFile is Open for a regular file.
+func openFile(ctx context.Context, name string, c *Config) (*Set, error) {
+	start, err := ReadStart(name)
 	if err != nil {
 		return nil, err
 	}
-	spec, compressed := flags.format.spec, input.Compressed(start)
+	spec, compressed := c.Format, input.Compressed(start)
 	switch {
-	case isOwn(start):
-		return &openedSet{kind: ownSet}, nil
-	case flags.format.lines:
-		return &openedSet{kind: textSet}, nil
-	case compressed && r.plain:
+	case IsOwn(start):
+		return &Set{Kind: KindOwn}, nil
+	case c.Lines:
+		return &Set{Kind: KindText}, nil
+	case compressed && c.Plain:
 		return nil, fmt.Errorf("%s is compressed, and --no-decompress takes files as they are; leave it out, or unpack the file first", name)
 	case compressed && spec.Name != "" && spec.Name != "dcso":
-		return a.openStream(name, flags, r, inspect)
+		return openStream(ctx, name, c)
 	}
-	f, err := openForeign(name, spec, inspect)
+	f, err := openForeign(name, spec, c.Inspect)
 	switch {
 	case err == nil:
-		return &openedSet{kind: foreignSet, foreign: f}, nil
+		return &Set{Kind: KindForeign, Foreign: f}, nil
 	case compressed && (spec.Name != "" || errors.Is(err, interop.ErrUnknown)):
-		return a.openStream(name, flags, r, inspect)
+		return openStream(ctx, name, c)
 	case !errors.Is(err, interop.ErrUnknown):
 		return nil, err
 	}
-	return &openedSet{kind: textSet}, checkText(name, start, r)
+	return &Set{Kind: KindText}, checkText(name, start, c)
 }
 
-// openStream is openSet for what is compressed or can be read only once. A text goes on
+// openStream is Open for what is compressed or can be read only once. A text goes on
 // being read as it is asked for; a filter is read into memory.
-func (a *app) openStream(name string, flags *foreignFlags, r *recordFlags, inspect bool) (*openedSet, error) {
-	content, err := a.unpack(name, r)
+func openStream(ctx context.Context, name string, c *Config) (*Set, error) {
+	content, err := Unpack(ctx, name, *c)
 	if err != nil {
 		return nil, err
 	}
@@ -126,32 +137,32 @@ func (a *app) openStream(name string, flags *foreignFlags, r *recordFlags, inspe
 	}
 	head := buffer.Bytes()
 	whole := len(head) < unpackedHead
-	text := func() *openedSet {
-		return &openedSet{kind: textSet, text: io.MultiReader(bytes.NewReader(head), content)}
+	text := func() *Set {
+		return &Set{Kind: KindText, Text: io.MultiReader(bytes.NewReader(head), content)}
 	}
-	if flags.format.lines {
+	if c.Lines {
 		return text(), nil
 	}
-	filter := isOwn(head) || flags.format.isSet()
+	filter := IsOwn(head) || c.Format.Name != ""
 	if !whole && (filter || controlByte(head) >= 0 || interop.NeedsRest(head)) {
 		if head, err = readRest(name, head, content); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case isOwn(head):
-		return &openedSet{kind: ownSet, own: head, unpacked: uint64(len(head))}, nil
+	case IsOwn(head):
+		return &Set{Kind: KindOwn, Own: head, Unpacked: uint64(len(head))}, nil
 	case filter || mayBeFilter(head):
-		f := &foreignFile{name: name, size: int64(len(head))}
-		if err := f.open(head, flags.format.spec, inspect); err != nil {
+		f := &Foreign{Name: name, Size: int64(len(head))}
+		if err := f.open(head, c.Format, c.Inspect); err != nil {
 			return nil, err
 		}
-		return &openedSet{kind: foreignSet, foreign: f, unpacked: uint64(len(head))}, nil
+		return &Set{Kind: KindForeign, Foreign: f, Unpacked: uint64(len(head))}, nil
 	}
 	if err := checkResembles(name, head); err != nil {
 		return nil, err
 	}
-	return text(), checkText(name, head[:min(len(head), textHead)], r)
+	return text(), checkText(name, head[:min(len(head), textHead)], c)
 }
 
 // readRest returns head and all that follows it. It keeps the pieces until it knows their
@@ -168,7 +179,7 @@ func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 	}
 	if length > unpackedMost {
 		return nil, fmt.Errorf("%s may be a filter and unpacks to more than %s, the limit for sets that are compressed or come through a pipe; write it to a file first, as with gzip -d",
-			name, formatBytes(unpackedMost))
+			name, figure.Bytes(unpackedMost))
 	}
 	all := make([]byte, 0, length)
 	for _, piece := range pieces {
@@ -177,17 +188,17 @@ func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 	return all, nil
 }
 
-// unpack returns what is in a file or stream that is compressed up to layersMost times, or
+// Unpack returns what is in a file or stream that is compressed up to layersMost times, or
 // not at all.
-func (a *app) unpack(name string, r *recordFlags) (io.Reader, error) {
-	names, from, as := []string{name}, a.env.Stdin, a.stdinName
+func Unpack(ctx context.Context, name string, c Config) (io.Reader, error) {
+	names, from, as := []string{name}, c.Stdin, c.StdinName
 	for range layersMost {
-		in, err := input.Open(names, input.Options{Stdin: from, StdinName: as, Plain: r.plain, Jobs: cmp.Or(r.jobs, runtime.GOMAXPROCS(0))})
+		in, err := input.Open(names, input.Options{Stdin: from, StdinName: as, Plain: c.Plain, Jobs: cmp.Or(c.Jobs, runtime.GOMAXPROCS(0))})
 		if err != nil {
 			return nil, err
 		}
 		file, _ := in.Next()
-		content := &fileReader{ctx: a.ctx, file: file}
+		content := &fileReader{ctx: ctx, file: file}
 		start := make([]byte, textHead)
 		n, err := fill(start, content)
 		if err != nil {
@@ -197,7 +208,7 @@ func (a *app) unpack(name string, r *recordFlags) (io.Reader, error) {
 		if !input.Compressed(start[:n]) {
 			return all, nil
 		}
-		if r.plain {
+		if c.Plain {
 			return nil, fmt.Errorf("%s is compressed, and --no-decompress takes files as they are; leave it out, or unpack it first", name)
 		}
 		names, from, as = nil, all, name
@@ -222,8 +233,8 @@ func (r *fileReader) Read(p []byte) (n int, err error) {
 	return n, r.err
 }
 
-// readStart returns the first bytes of a file.
-func readStart(name string) ([]byte, error) {
+// ReadStart returns the first bytes of a file.
+func ReadStart(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -234,8 +245,8 @@ func readStart(name string) ([]byte, error) {
 	return start[:n], err
 }
 
-// unpackedStart returns the first bytes of what is in a compressed file.
-func (a *app) unpackedStart(name string) ([]byte, error) {
+// UnpackedStart returns the first bytes of what is in a compressed file.
+func UnpackedStart(ctx context.Context, name string) ([]byte, error) {
 	in, err := input.Open([]string{name}, input.Options{})
 	if err != nil {
 		return nil, err
@@ -243,7 +254,7 @@ func (a *app) unpackedStart(name string) ([]byte, error) {
 	file, _ := in.Next()
 	defer file.Close() // it is only read
 	start := make([]byte, textHead)
-	n, err := fill(start, &fileReader{ctx: a.ctx, file: file})
+	n, err := fill(start, &fileReader{ctx: ctx, file: file})
 	return start[:n], err
 }
 
@@ -261,9 +272,9 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 	return n, err
 }
 
-// isOwn tells a filter file of ours by its first bytes, also one that was cut short within
+// IsOwn tells a filter file of ours by its first bytes, also one that was cut short within
 // them. Their end shows damage by transfers of text, about which the reader knows more.
-func isOwn(start []byte) bool {
+func IsOwn(start []byte) bool {
 	magic := frame.Magic()[:len("\x89SEEN")]
 	return len(start) > 0 && bytes.HasPrefix(start, magic[:min(len(start), len(magic))])
 }
@@ -277,8 +288,8 @@ func controlByte(b []byte) int {
 
 // checkText refuses to read a set as a text that begins as none does: a filter that is
 // damaged, or of a format that content does not tell, would say no to every key.
-func checkText(name string, start []byte, r *recordFlags) error {
-	if r.zero || r.delimiter != "" {
+func checkText(name string, start []byte, c *Config) error {
+	if c.Records {
 		return nil
 	}
 	at := controlByte(start)
@@ -286,7 +297,7 @@ func checkText(name string, start []byte, r *recordFlags) error {
 		return nil
 	}
 	return fmt.Errorf("%s is neither a text nor a known filter: byte %d is 0x%02x; it may be a filter that is truncated, damaged or in a format that cannot be detected "+
-		"(give --format, see \"seen formats\"); to read it as lines, give --format %s", name, at, start[at], formatLines)
+		"(give --format, see \"seen formats\"); to read it as lines, give --format %s", name, at, start[at], FormatLines)
 }
 
 // wideMarks are the byte order marks of encodings with several bytes a letter. The longer
@@ -296,9 +307,9 @@ var wideMarks = []struct{ mark, name, order string }{
 	{"\xff\xfe", "UTF-16", "little-endian"}, {"\xfe\xff", "UTF-16", "big-endian"},
 }
 
-// checkEncoding refuses a text in UTF-16 or UTF-32, of which the lines are not between
+// CheckEncoding refuses a text in UTF-16 or UTF-32, of which the lines are not between
 // newline bytes.
-func checkEncoding(name string, start []byte) error {
+func CheckEncoding(name string, start []byte) error {
 	for _, m := range wideMarks {
 		if bytes.HasPrefix(start, []byte(m.mark)) {
 			return fmt.Errorf("%s begins with the byte order mark of %s (%s) and cannot be split into lines; convert it to UTF-8, as with iconv -f %[2]s -t UTF-8", name, m.name, m.order)
@@ -310,25 +321,20 @@ func checkEncoding(name string, start []byte) error {
 // checkResembles refuses to read a set as a text that interop.Resembles refuses, or that
 // is in UTF-16.
 func checkResembles(name string, b []byte) error {
-	err := checkEncoding(name, b)
+	err := CheckEncoding(name, b)
 	if err == nil {
 		if err = interop.Resembles(b); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("%s: %w", name, err)
 	}
-	return fmt.Errorf("%w; check and filter read it as lines with --format %s", err, formatLines)
+	return fmt.Errorf("%w; check and filter read it as lines with --format %s", err, FormatLines)
 }
 
-// unknownFormat adds the way out to the error of a file that is not a filter of ours.
-func unknownFormat(err error) error {
-	return fmt.Errorf("%w; if it is a filter of another system, give --format, see \"seen formats\"", err)
-}
-
-// compressedFile adds to the error of a file that is not a filter of ours that it is
+// ExplainCompressed adds to the error of a file that is not a filter of ours that it is
 // compressed, if it is.
-func compressedFile(name string, err error) error {
-	if start, readErr := readStart(name); readErr == nil && input.Compressed(start) {
+func ExplainCompressed(name string, err error) error {
+	if start, readErr := ReadStart(name); readErr == nil && input.Compressed(start) {
 		return fmt.Errorf("%w: the file is compressed; unpack it first, as with gzip -d", err)
 	}
 	return err

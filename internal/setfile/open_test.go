@@ -1,8 +1,7 @@
-package cli
+package setfile
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,14 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"unicode/utf16"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-	"github.com/spf13/cobra"
 	"github.com/ulikunitz/xz"
 
 	"seen/bloom"
@@ -224,7 +221,6 @@ func btoi(b bool) int {
 // every key.
 func TestWrappedFilters(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{ctx: context.Background(), env: Env{Stdin: strings.NewReader(""), Stderr: io.Discard}}
 	all := wrappings()
 	opened, refused := 0, 0
 	for name, b := range filterFiles(t) {
@@ -266,18 +262,17 @@ func TestWrappedFilters(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, via := range []string{path, "-"}[:1+btoi(cut == 0)] {
-					a.env.Stdin = bytes.NewReader(rest)
-					set, err := a.openSet(via, &foreignFlags{}, &recordFlags{}, true)
+					set, err := Open(t.Context(), via, Config{Inspect: true, Stdin: bytes.NewReader(rest)})
 					switch {
 					case err != nil:
 						refused++
-					case set.kind == textSet:
+					case set.Kind == KindText:
 						t.Errorf("%s, %s, %d of %d bytes, through %s: a text\n%.200q", name, w.name, len(rest), len(content), filepath.Base(via), rest)
-					case set.kind == foreignSet:
-						if got := told(set.foreign.filter); want == "" || got != want {
+					case set.Kind == KindForeign:
+						if got := told(set.Foreign.Filter); want == "" || got != want {
 							t.Errorf("%s, %s, %d of %d bytes: opened as %.80s, want %.80s", name, w.name, len(rest), len(content), got, want)
 						}
-						set.foreign.Close()
+						set.Foreign.Close()
 						opened++
 					default:
 						opened++ // its checksums tell more
@@ -295,10 +290,8 @@ func TestWrappedFilters(t *testing.T) {
 	}
 }
 
-// A set that is held in memory knows how much, and a note says so of a large one.
-func TestNoteOfUnpackedSets(t *testing.T) {
-	var said bytes.Buffer
-	a := &app{ctx: context.Background(), env: Env{Stdin: strings.NewReader(""), Stderr: &said}}
+// A set that is unpacked into memory knows how much of it.
+func TestUnpackedSize(t *testing.T) {
 	for _, name := range []string{"seen", "bnb-v3-json/filter.json"} {
 		b := filterFiles(t)[name]
 		var packed bytes.Buffer
@@ -313,28 +306,12 @@ func TestNoteOfUnpackedSets(t *testing.T) {
 		if err := os.WriteFile(path, packed.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		set, err := a.openLookup(path, &recordFlags{}, &hashFlags{}, &foreignFlags{})
+		set, err := Open(t.Context(), path, Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := set.done(); err != nil {
-			t.Error(err)
-		}
-		if set.unpacked != uint64(len(b)) {
-			t.Errorf("%s: %d bytes unpacked, want %d", name, set.unpacked, len(b))
-		}
-	}
-	cmd := &cobra.Command{Use: "filter"}
-	for unpacked, want := range map[uint64]string{
-		0: "", unpackedSaid - 1: "",
-		unpackedSaid: "filter: note: x.gz is held in 64.0 MiB of memory, since it is compressed or comes through a pipe; an uncompressed file is mapped instead\n",
-	} {
-		for _, quiet := range []bool{false, true} {
-			said.Reset()
-			a.sayOfSets(cmd, []*lookupSet{{name: "x.gz", unpacked: unpacked}}, &recordFlags{quiet: quiet}, &foreignFlags{})
-			if got := said.String(); got != want && !quiet || quiet && got != "" {
-				t.Errorf("%d bytes, quiet %t: said %q, want %q", unpacked, quiet, got, want)
-			}
+		if set.Unpacked != uint64(len(b)) {
+			t.Errorf("%s: %d bytes unpacked, want %d", name, set.Unpacked, len(b))
 		}
 	}
 }
