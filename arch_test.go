@@ -129,6 +129,12 @@ var arrows = []arrow{
 		"html/template": "it says what is shown; how it looks is the business of internal/web",
 	}},
 
+	// The words of a command, before a connection or a value comes into play.
+	{level: 1, pkg: "internal/server/args", not: map[string]string{
+		"net":  "arguments are read from words; sockets are the business of internal/server",
+		"os":   "reading arguments does no I/O",
+		"time": "reading arguments needs no clock",
+	}},
 	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto", "golang.org/x/sys"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},

@@ -39,6 +39,7 @@
 //	internal/server    answers clients of Redis, and puts the HTTP side together
 //	internal/server/rest       the HTTP API: connections, keys of a body, JSON
 //	internal/server/dashboard  what the pages show of a server, and to whom
+//	internal/server/args       reads the arguments of commands
 //	internal/cli       the subcommands
 //	docs/man           the manual pages, generated from the help texts
 //	internal/cli/flagvalue  values of options as people write them

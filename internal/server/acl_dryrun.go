@@ -1,8 +1,10 @@
 package server
 
+import "seen/internal/server/args"
+
 var aclDryRunCommand = command{
 	name: "dryrun", arity: -4, flags: forAdmin, handle: aclDryRun, since: "7.0.0", complexity: "O(n), n keys",
-	summary: "Tells whether a user may run a command.", arguments: arguments("username command [arg [arg ...]]"),
+	summary: "Tells whether a user may run a command.", arguments: args.Of("username command [arg [arg ...]]"),
 }
 
 func aclDryRun(c *call) {

@@ -1,10 +1,13 @@
 package server
 
-import "seen/internal/resp"
+import (
+	"seen/internal/resp"
+	"seen/internal/server/args"
+)
 
 var aclLogCommand = command{
 	name: "log", arity: -2, flags: forAdmin, handle: aclLogs, since: "6.0.0", complexity: "O(n), n entries",
-	summary: "Lists what users were refused.", arguments: arguments("[count|RESET]"),
+	summary: "Lists what users were refused.", arguments: args.Of("[count|RESET]"),
 }
 
 func aclLogs(c *call) {
@@ -13,14 +16,14 @@ func aclLogs(c *call) {
 	case len(c.args) > 3:
 		c.wrongSubcommand()
 		return
-	case len(c.args) == 3 && isWord(c.args[2], "RESET"):
+	case len(c.args) == 3 && args.Is(c.args[2], "RESET"):
 		c.server.acl.log.clear()
 		c.out.OK()
 		return
 	case len(c.args) == 3:
 		var ok bool
 		if n, ok = resp.ParseInt(c.args[2]); !ok {
-			c.out.Error(notInteger)
+			c.out.Error(args.NotInteger)
 			return
 		}
 	}

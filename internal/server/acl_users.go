@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 )
 
 var aclCommands = section("server", nil, []command{{
@@ -17,25 +18,25 @@ var aclCommands = section("server", nil, []command{{
 		{name: "users", arity: 2, flags: forAdmin, handle: aclUsers, since: "6.0.0", complexity: "O(n), n users", summary: "Lists the users."},
 		{
 			name: "getuser", arity: 3, flags: forAdmin, handle: aclGetUser, since: "6.0.0", complexity: "O(n), n rules",
-			summary: "Describes a user.", arguments: arguments("username"),
+			summary: "Describes a user.", arguments: args.Of("username"),
 		},
 		{
 			name: "setuser", arity: -3, flags: forAdmin, handle: aclSetUser, secret: 3, since: "6.0.0", complexity: "O(n), n rules",
-			summary: "Makes or changes a user.", arguments: arguments("username [rule [rule ...]]"),
+			summary: "Makes or changes a user.", arguments: args.Of("username [rule [rule ...]]"),
 		},
 		{
 			name: "deluser", arity: -3, flags: forAdmin, handle: aclDelUser, since: "6.0.0", complexity: "O(n), n connections",
-			summary: "Deletes users and ends their connections.", arguments: arguments("username [username ...]"),
+			summary: "Deletes users and ends their connections.", arguments: args.Of("username [username ...]"),
 		},
 		{
 			name: "cat", arity: -2, flags: forAll, handle: aclCat, since: "6.0.0", complexity: "O(n), n commands",
-			summary: "Lists the categories, or the commands of one.", arguments: arguments("[category]"),
+			summary: "Lists the categories, or the commands of one.", arguments: args.Of("[category]"),
 		},
 		aclLogCommand,
 		aclDryRunCommand,
 		{
 			name: "genpass", arity: -2, flags: forAll, handle: aclGenPass, since: "6.0.0", complexity: "O(1)",
-			summary: "Makes up a password.", arguments: arguments("[bits]"),
+			summary: "Makes up a password.", arguments: args.Of("[bits]"),
 		},
 		aclLoadCommand,
 		aclSaveCommand,
@@ -161,7 +162,7 @@ func aclGenPass(c *call) {
 	case 3:
 		var ok bool
 		if bits, ok = resp.ParseInt(c.args[2]); !ok {
-			c.out.Error(notInteger)
+			c.out.Error(args.NotInteger)
 			return
 		}
 		if bits < 1 || bits > 4096 {

@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 )
 
 var helloCommand = command{
 	name: "hello", arity: -1, flags: anyTime, handle: hello, secret: 2, since: "6.0.0", complexity: "O(1)",
 	summary:   "Chooses the version of the protocol; may authenticate and name the client.",
-	arguments: arguments("[protover [AUTH username password] [SETNAME clientname]]"),
+	arguments: args.Of("[protover [AUTH username password] [SETNAME clientname]]"),
 }
 
 var authCommand = command{
 	name: "auth", arity: -2, flags: anyTime, handle: auth, secret: 1, since: "1.0.0", complexity: "O(n), n passwords of the user",
-	summary: "Tells who the client is.", arguments: arguments("[username] password"),
+	summary: "Tells who the client is.", arguments: args.Of("[username] password"),
 }
 
 const wrongPassword = "WRONGPASS invalid username-password pair or user is disabled."
@@ -31,7 +32,7 @@ func auth(c *call) {
 	case 3:
 		name, password = string(c.args[1]), c.args[2]
 	default:
-		c.out.Error(syntaxError)
+		c.out.Error(args.SyntaxError)
 		return
 	}
 	if problem := c.login(name, password); problem != "" {
@@ -94,9 +95,9 @@ func hello(c *call) {
 	var user, password, name []byte
 	for len(rest) > 0 {
 		switch {
-		case isWord(rest[0], "AUTH") && len(rest) >= 3:
+		case args.Is(rest[0], "AUTH") && len(rest) >= 3:
 			user, password, rest = rest[1], rest[2], rest[3:]
-		case isWord(rest[0], "SETNAME") && len(rest) >= 2:
+		case args.Is(rest[0], "SETNAME") && len(rest) >= 2:
 			if !plainName(rest[1]) {
 				c.out.Error(badClientName)
 				return

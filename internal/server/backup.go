@@ -3,13 +3,15 @@ package server
 import (
 	"net"
 	"path/filepath"
+
+	"seen/internal/server/args"
 )
 
 var backupCommands = []command{{
 	name: "seen.backup", arity: 2, flags: flagAdmin | flagNoScript | flagNoMulti | flagAlone, categories: []string{"dangerous"}, handle: backup,
 	summary: "Writes a backup of all values, as they are at one moment, into a new folder on the server's machine.", since: "1.0.0",
 	complexity: "O(N) with the memory of all values", group: "server",
-	arguments: []argument{{name: "directory", kind: "string"}},
+	arguments: args.Of("directory"),
 }}
 
 // backup writes a backup while others are served. Only clients on this machine may

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -95,8 +96,8 @@ func bloomDefaults(s filterSettings) bloomOptions {
 }
 
 // rateAndCapacity reads the words 2 and 3.
-func (o *bloomOptions) rateAndCapacity(args [][]byte) (problem string) {
-	rate, ok := resp.ParseFloat(args[2])
+func (o *bloomOptions) rateAndCapacity(words [][]byte) (problem string) {
+	rate, ok := resp.ParseFloat(words[2])
 	if !ok {
 		return "ERR bad error rate"
 	}
@@ -104,10 +105,10 @@ func (o *bloomOptions) rateAndCapacity(args [][]byte) (problem string) {
 		return errorRateOutOfRange
 	}
 	o.errorRate = cappedErrorRate(rate)
-	if o.capacity, ok = resp.ParseInt(args[3]); !ok {
+	if o.capacity, ok = resp.ParseInt(words[3]); !ok {
 		return "ERR bad capacity"
 	}
-	if !within(o.capacity, 1, maxCapacity) {
+	if !args.Within(o.capacity, 1, maxCapacity) {
 		return capacityOutOfRange
 	}
 	return ""
@@ -115,9 +116,9 @@ func (o *bloomOptions) rateAndCapacity(args [][]byte) (problem string) {
 
 func parseLayout(arg []byte) (store.Layout, string) {
 	switch {
-	case isWord(arg, "SEEN"):
+	case args.Is(arg, "SEEN"):
 		return store.LayoutSeen, ""
-	case isWord(arg, "REDISBLOOM"):
+	case args.Is(arg, "REDISBLOOM"):
 		return store.LayoutRedisBloom, ""
 	}
 	return store.DefaultLayout, badLayout

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -15,14 +16,14 @@ var bfAddCommand = command{
 	name: "bf.add", arity: 3, flags: writer, handle: bfAdd, runs: bloomAdditions, since: "1.0.0",
 	complexity: "O(k * l), k probes in each of l layers",
 	summary:    "Adds an item to a Bloom filter, and makes the filter if it is missing.",
-	arguments:  arguments("key item"),
+	arguments:  args.Of("key item"),
 }
 
 var bfMAddCommand = command{
 	name: "bf.madd", arity: -3, flags: writer, handle: bfMAdd, runs: bloomAdditions, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
 	summary:    "Adds items to a Bloom filter, and makes the filter if it is missing.",
-	arguments:  arguments("key item [item ...]"),
+	arguments:  args.Of("key item [item ...]"),
 }
 
 func bfAdd(c *call) {

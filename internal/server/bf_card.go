@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 	"seen/sizing"
 )
@@ -13,21 +14,21 @@ const notComparable = "ERR filters cannot be compared: "
 var bfCardCommand = command{
 	name: "bf.card", arity: 2, flags: reader, handle: bfCard, since: "2.4.4", complexity: "O(l), l layers",
 	summary:   "Counts the items that were new to a Bloom filter.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 var bfUnionCardCommand = command{
 	name: "bf.unioncard", arity: -2, flags: slowReader | flagHeavy, first: 1, last: -1, step: 1, handle: bfUnionCard, since: "1.0.0",
 	complexity: "O(n * m), n filters of m bits",
 	summary:    "Estimates how many items are in any of several Bloom filters.",
-	arguments:  arguments("key [key ...]"),
+	arguments:  args.Of("key [key ...]"),
 }
 
 var bfInterCardCommand = command{
 	name: "bf.intercard", arity: -2, flags: slowReader | flagHeavy, first: 1, last: -1, step: 1, handle: bfInterCard, since: "1.0.0",
 	complexity: "O(2^n * m), n filters of m bits",
 	summary:    "Estimates how many items are in all of several Bloom filters.",
-	arguments:  arguments("key [key ...]"),
+	arguments:  args.Of("key [key ...]"),
 }
 
 func bfCard(c *call) {

@@ -3,13 +3,14 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
 var bfClearCommand = command{
 	name: "bf.clear", arity: 2, flags: freeWriter | flagHeavy, handle: bfClear, since: "1.0.0", complexity: "O(m), m bits",
 	summary:   "Makes a Bloom filter forget all items.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 func bfClear(c *call) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -17,13 +18,13 @@ const (
 var bfScanDumpCommand = command{
 	name: "bf.scandump", arity: 3, flags: reader | flagHeavy, handle: bfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 	summary:   "Gives the next chunk of a Bloom filter.",
-	arguments: arguments("key iterator"),
+	arguments: args.Of("key iterator"),
 }
 
 var bfLoadChunkCommand = command{
 	name: "bf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: bfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 	summary:   "Takes a chunk of a Bloom filter that BF.SCANDUMP has given.",
-	arguments: arguments("key iterator data"),
+	arguments: args.Of("key iterator data"),
 }
 
 func bfScanDump(c *call) {

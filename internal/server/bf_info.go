@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -12,7 +13,7 @@ const badInfoField = "Invalid information value"
 var bfInfoCommand = command{
 	name: "bf.info", arity: -2, flags: reader, handle: bfInfo, since: "1.0.0", complexity: "O(l), l layers",
 	summary:   "Describes a Bloom filter.",
-	arguments: arguments("key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]"),
+	arguments: args.Of("key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]"),
 }
 
 // bloomInfoFields are what BF.INFO tells, and the words that ask for each.
@@ -38,7 +39,7 @@ func bloomSize(i store.FilterInfo) uint64 {
 
 func bfInfo(c *call) {
 	if len(c.args) > 3 {
-		c.out.Error(wrongArity(c.args))
+		c.out.Error(args.WrongArity(c.args))
 		return
 	}
 	f, ok := c.bloom(c.args[1], noFilter)
@@ -63,7 +64,7 @@ func bfInfo(c *call) {
 		return
 	}
 	for at, field := range bloomInfoFields {
-		if !isWord(c.args[2], field.word) {
+		if !args.Is(c.args[2], field.word) {
 			continue
 		}
 		if c.out.Proto == 3 {
@@ -81,7 +82,7 @@ func bfInfo(c *call) {
 var bfDebugCommand = command{
 	name: "bf.debug", arity: 2, flags: reader, handle: bfDebug, since: "1.0.0", complexity: "O(l), l layers",
 	summary:   "Describes the layers of a Bloom filter.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 func bfDebug(c *call) {

@@ -1,12 +1,15 @@
 package server
 
-import "seen/internal/resp"
+import (
+	"seen/internal/resp"
+	"seen/internal/server/args"
+)
 
 var bfInsertCommand = command{
 	name: "bf.insert", arity: -4, flags: writer, handle: bfInsert, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
 	summary:    "Adds items to a Bloom filter, and says how the filter is made if it is missing.",
-	arguments:  arguments("key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [LAYOUT seen|redisbloom] ITEMS item [item ...]"),
+	arguments:  args.Of("key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [LAYOUT seen|redisbloom] ITEMS item [item ...]"),
 }
 
 func bfInsert(c *call) {
@@ -25,25 +28,25 @@ func bfInsert(c *call) {
 // and returns the index of the first key to add. Options are told apart by
 // letters, as clients may rely on: the first, for E the second too, for N the
 // third. LAYOUT, which is ours, has to be written out.
-func parseBloomInsert(args [][]byte, s filterSettings) (o bloomOptions, keysAt int, problem string) {
+func parseBloomInsert(words [][]byte, s filterSettings) (o bloomOptions, keysAt int, problem string) {
 	o = bloomDefaults(s)
-	if len(args) < 4 {
-		return o, 0, wrongArity(args)
+	if len(words) < 4 {
+		return o, 0, args.WrongArity(words)
 	}
 	nonScaling := false
-	for at := 2; at < len(args); at++ {
-		word := args[at]
-		switch letter(word, 0) {
+	for at := 2; at < len(words); at++ {
+		word := words[at]
+		switch args.Letter(word, 0) {
 		case 'I':
-			if at+1 == len(args) {
-				return o, 0, wrongArity(args)
+			if at+1 == len(words) {
+				return o, 0, args.WrongArity(words)
 			}
 			if nonScaling { // wins over EXPANSION, wherever they stand
 				o.expansion = 0
 			}
 			return o, at + 1, ""
 		case 'N':
-			if letter(word, 2) == 'C' {
+			if args.Letter(word, 2) == 'C' {
 				o.noCreate = true
 			} else {
 				nonScaling = true
@@ -51,33 +54,33 @@ func parseBloomInsert(args [][]byte, s filterSettings) (o bloomOptions, keysAt i
 			continue
 		case 'E', 'C':
 		default:
-			if !isWord(word, "LAYOUT") {
+			if !args.Is(word, "LAYOUT") {
 				return o, 0, "Unknown argument received"
 			}
 		}
-		if at++; at == len(args) {
-			return o, 0, wrongArity(args)
+		if at++; at == len(words) {
+			return o, 0, args.WrongArity(words)
 		}
-		if problem = o.insertValue(word, args[at]); problem != "" {
+		if problem = o.insertValue(word, words[at]); problem != "" {
 			return o, 0, problem
 		}
 	}
-	return o, 0, wrongArity(args)
+	return o, 0, args.WrongArity(words)
 }
 
 // insertValue reads the value of an option of BF.INSERT.
 func (o *bloomOptions) insertValue(word, value []byte) (problem string) {
 	switch {
-	case letter(word, 0) == 'L':
+	case args.Letter(word, 0) == 'L':
 		o.layout, problem = parseLayout(value)
 		return problem
-	case letter(word, 0) == 'C':
+	case args.Letter(word, 0) == 'C':
 		n, ok := resp.ParseInt(value)
-		if !ok || !within(n, 1, maxCapacity) {
+		if !ok || !args.Within(n, 1, maxCapacity) {
 			return "Bad capacity"
 		}
 		o.capacity = n
-	case letter(word, 1) == 'R':
+	case args.Letter(word, 1) == 'R':
 		rate, ok := resp.ParseFloat(value)
 		if !ok || !(rate > 0 && rate < 1) {
 			return "Bad error rate"
@@ -85,7 +88,7 @@ func (o *bloomOptions) insertValue(word, value []byte) (problem string) {
 		o.errorRate = cappedErrorRate(rate)
 	default:
 		n, ok := resp.ParseInt(value)
-		if !ok || !within(n, 0, maxExpansion) {
+		if !ok || !args.Within(n, 0, maxExpansion) {
 			return "Bad expansion"
 		}
 		o.expansion = n

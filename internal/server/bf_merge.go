@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -32,5 +33,5 @@ var bfMergeCommand = command{
 	name: "bf.merge", arity: -3, flags: writer | flagHeavy, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
 	complexity: "O(n * m), n filters of m bits",
 	summary:    "Makes a Bloom filter the union of itself and others.",
-	arguments:  arguments("destination source [source ...]"),
+	arguments:  args.Of("destination source [source ...]"),
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 )
 
 const badSpan = "ERR bad span: want seconds, or a duration such as 90m or 24h, of at least 1ms"
@@ -12,7 +13,7 @@ const badSpan = "ERR bad span: want seconds, or a duration such as 90m or 24h, o
 var bfWindowCommand = command{
 	name: "bf.window", arity: 5, flags: writer | flagHeavy, handle: bfWindow, since: "1.0.0", complexity: "O(1)",
 	summary:   "Makes an empty Bloom filter that forgets items a time after they were added.",
-	arguments: arguments("key error_rate capacity span"),
+	arguments: args.Of("key error_rate capacity span"),
 }
 
 func bfWindow(c *call) {
@@ -23,16 +24,16 @@ func bfWindow(c *call) {
 // parseBloomWindow reads
 //
 //	BF.WINDOW key error_rate capacity span
-func parseBloomWindow(args [][]byte, s filterSettings) (o bloomOptions, problem string) {
+func parseBloomWindow(words [][]byte, s filterSettings) (o bloomOptions, problem string) {
 	o = bloomDefaults(s)
-	if len(args) != 5 {
-		return o, wrongArity(args)
+	if len(words) != 5 {
+		return o, args.WrongArity(words)
 	}
-	if problem = o.rateAndCapacity(args); problem != "" {
+	if problem = o.rateAndCapacity(words); problem != "" {
 		return o, problem
 	}
 	var ok bool
-	if o.span, ok = parseSpan(args[4]); !ok {
+	if o.span, ok = parseSpan(words[4]); !ok {
 		return o, badSpan
 	}
 	return o, ""
@@ -41,7 +42,7 @@ func parseBloomWindow(args [][]byte, s filterSettings) (o bloomOptions, problem 
 // parseSpan reads a length of time: whole seconds, or a duration as Go writes it.
 func parseSpan(b []byte) (time.Duration, bool) {
 	if seconds, ok := resp.ParseInt(b); ok {
-		if !within(seconds, 1, math.MaxInt64/int64(time.Second)) {
+		if !args.Within(seconds, 1, math.MaxInt64/int64(time.Second)) {
 			return 0, false
 		}
 		return time.Duration(seconds) * time.Second, true

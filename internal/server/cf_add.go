@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -15,13 +16,13 @@ const (
 var cfAddCommand = command{
 	name: "cf.add", arity: 3, flags: writer, handle: cfAdd, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
 	summary:   "Adds a copy of an item to a cuckoo filter, and makes the filter if it is missing.",
-	arguments: arguments("key item"),
+	arguments: args.Of("key item"),
 }
 
 var cfAddNXCommand = command{
 	name: "cf.addnx", arity: 3, flags: writer, handle: cfAddNX, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
 	summary:   "Adds an item to a cuckoo filter unless it is there.",
-	arguments: arguments("key item"),
+	arguments: args.Of("key item"),
 }
 
 func cfAdd(c *call) { c.addOneToCuckoo(false) }

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -11,12 +12,12 @@ const noCuckoo = "Cuckoo filter was not found"
 var cfCompactCommand = command{
 	name: "cf.compact", arity: -1, flags: freeWriter | flagHeavy, handle: cfCompact, since: "1.0.0", complexity: "O(n), n items",
 	summary:   "Moves the items of a cuckoo filter into as few sub-filters as possible.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 func cfCompact(c *call) {
 	if len(c.args) != 2 {
-		c.out.Error(wrongArity(c.args))
+		c.out.Error(args.WrongArity(c.args))
 		return
 	}
 	for {

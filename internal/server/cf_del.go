@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -11,7 +12,7 @@ const notFound = "Not found"
 var cfDelCommand = command{
 	name: "cf.del", arity: 3, flags: freeWriter | flagFast, handle: cfDel, since: "1.0.0", complexity: "O(f), f sub-filters",
 	summary:   "Deletes one copy of an item from a cuckoo filter.",
-	arguments: arguments("key item"),
+	arguments: args.Of("key item"),
 }
 
 func cfDel(c *call) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -20,13 +21,13 @@ const cuckooHeader = 38
 var cfScanDumpCommand = command{
 	name: "cf.scandump", arity: 3, flags: reader | flagHeavy, handle: cfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 	summary:   "Gives the next chunk of a cuckoo filter.",
-	arguments: arguments("key iterator"),
+	arguments: args.Of("key iterator"),
 }
 
 var cfLoadChunkCommand = command{
 	name: "cf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: cfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
 	summary:   "Takes a chunk of a cuckoo filter that CF.SCANDUMP has given.",
-	arguments: arguments("key iterator data"),
+	arguments: args.Of("key iterator data"),
 }
 
 func cfScanDump(c *call) {

@@ -1,23 +1,26 @@
 package server
 
-import "seen/internal/store"
+import (
+	"seen/internal/server/args"
+	"seen/internal/store"
+)
 
 var cfExistsCommand = command{
 	name: "cf.exists", arity: 3, flags: reader, handle: cfExists, since: "1.0.0", complexity: "O(f), f sub-filters",
 	summary:   "Tells whether an item is in a cuckoo filter.",
-	arguments: arguments("key item"),
+	arguments: args.Of("key item"),
 }
 
 var cfMExistsCommand = command{
 	name: "cf.mexists", arity: -3, flags: reader, handle: cfMExists, since: "1.0.0", complexity: "O(n * f), n items and f sub-filters",
 	summary:   "Tells which items are in a cuckoo filter.",
-	arguments: arguments("key item [item ...]"),
+	arguments: args.Of("key item [item ...]"),
 }
 
 var cfCountCommand = command{
 	name: "cf.count", arity: 3, flags: reader, handle: cfCount, since: "1.0.0", complexity: "O(f), f sub-filters",
 	summary:   "Counts the copies of an item in a cuckoo filter.",
-	arguments: arguments("key item"),
+	arguments: args.Of("key item"),
 }
 
 func cfExists(c *call) {

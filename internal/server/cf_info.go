@@ -1,17 +1,21 @@
 package server
 
-import "fmt"
+import (
+	"fmt"
+
+	"seen/internal/server/args"
+)
 
 var cfInfoCommand = command{
 	name: "cf.info", arity: 2, flags: reader, handle: cfInfo, since: "1.0.0", complexity: "O(1)",
 	summary:   "Describes a cuckoo filter.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 var cfDebugCommand = command{
 	name: "cf.debug", arity: 2, flags: reader, handle: cfDebug, since: "1.0.0", complexity: "O(1)",
 	summary:   "Describes a cuckoo filter on one line.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 func cfInfo(c *call) {

@@ -1,17 +1,20 @@
 package server
 
-import "seen/internal/resp"
+import (
+	"seen/internal/resp"
+	"seen/internal/server/args"
+)
 
 var cfInsertCommand = command{
 	name: "cf.insert", arity: -4, flags: writer, handle: cfInsert, since: "1.0.0", complexity: "O(n * (f + i)), n items, f sub-filters and i iterations",
 	summary:   "Adds items to a cuckoo filter, and says how the filter is made if it is missing.",
-	arguments: arguments("key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]"),
+	arguments: args.Of("key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]"),
 }
 
 var cfInsertNXCommand = command{
 	name: "cf.insertnx", arity: -4, flags: writer, handle: cfInsertNX, since: "1.0.0", complexity: "O(n * (f + i)), n items, f sub-filters and i iterations",
 	summary:   "Adds those items to a cuckoo filter that are not there.",
-	arguments: arguments("key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]"),
+	arguments: args.Of("key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]"),
 }
 
 func cfInsert(c *call) {
@@ -69,34 +72,34 @@ func (c *call) insertIntoCuckoo(absentOnly bool) ([]cuckooAnswer, bool) {
 //
 // and returns the index of the first key to add. Options are told apart by their
 // first letters.
-func parseCuckooInsert(args [][]byte, s filterSettings) (o cuckooOptions, keysAt int, problem string) {
+func parseCuckooInsert(words [][]byte, s filterSettings) (o cuckooOptions, keysAt int, problem string) {
 	o = cuckooDefaults(s)
-	if len(args) < 4 {
-		return o, 0, wrongArity(args)
+	if len(words) < 4 {
+		return o, 0, args.WrongArity(words)
 	}
-	for at := 2; at < len(args); at++ {
-		switch letter(args[at], 0) {
+	for at := 2; at < len(words); at++ {
+		switch args.Letter(words[at], 0) {
 		case 'I':
-			if at+1 == len(args) {
-				return o, 0, wrongArity(args)
+			if at+1 == len(words) {
+				return o, 0, args.WrongArity(words)
 			}
 			return o, at + 1, ""
 		case 'N':
 			o.noCreate = true
 		case 'C':
-			if at++; at == len(args) {
-				return o, 0, wrongArity(args)
+			if at++; at == len(words) {
+				return o, 0, args.WrongArity(words)
 			}
 			var ok bool
-			if o.capacity, ok = resp.ParseInt(args[at]); !ok {
+			if o.capacity, ok = resp.ParseInt(words[at]); !ok {
 				return o, 0, "Bad capacity"
 			}
-			if !within(o.capacity, 2*o.bucketSize, maxCapacity) {
+			if !args.Within(o.capacity, 2*o.bucketSize, maxCapacity) {
 				return o, 0, "Capacity must be in the range [cf-bucket-size * 2, 1073741824]"
 			}
 		default:
 			return o, 0, "Unknown argument received"
 		}
 	}
-	return o, 0, wrongArity(args)
+	return o, 0, args.WrongArity(words)
 }

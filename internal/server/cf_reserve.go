@@ -4,13 +4,14 @@ import (
 	"errors"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
 var cfReserveCommand = command{
 	name: "cf.reserve", arity: -3, flags: writer | flagHeavy, handle: cfReserve, since: "1.0.0", complexity: "O(1)",
 	summary:   "Makes an empty cuckoo filter.",
-	arguments: arguments("key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] [LAYOUT seen|redisbloom]"),
+	arguments: args.Of("key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] [LAYOUT seen|redisbloom]"),
 }
 
 func cfReserve(c *call) {
@@ -40,13 +41,13 @@ func cfReserve(c *call) {
 // The options count wherever they stand, even as the key, and pairs that mean
 // nothing are skipped. An option without a value is one that cannot be parsed.
 // LAYOUT, which is ours, is only looked for behind the capacity.
-func parseCuckooReserve(args [][]byte, s filterSettings) (o cuckooOptions, problem string) {
+func parseCuckooReserve(words [][]byte, s filterSettings) (o cuckooOptions, problem string) {
 	o = cuckooDefaults(s)
-	if len(args) < 3 || len(args)%2 == 0 {
-		return o, wrongArity(args)
+	if len(words) < 3 || len(words)%2 == 0 {
+		return o, args.WrongArity(words)
 	}
 	var ok bool
-	if o.capacity, ok = resp.ParseInt(args[2]); !ok {
+	if o.capacity, ok = resp.ParseInt(words[2]); !ok {
 		return o, "Bad capacity"
 	}
 	for _, option := range []struct {
@@ -58,28 +59,28 @@ func parseCuckooReserve(args [][]byte, s filterSettings) (o cuckooOptions, probl
 		{"BUCKETSIZE", "[1, 255]", &o.bucketSize, 1, maxBucketSize},
 		{"EXPANSION", "[0, 32768]", &o.expansion, 0, maxExpansion},
 	} {
-		at := findWord(args, 1, option.word)
+		at := args.Find(words, 1, option.word)
 		if at < 0 {
 			continue
 		}
-		if at+1 == len(args) {
+		if at+1 == len(words) {
 			return o, "Couldn't parse " + option.word
 		}
-		if *option.value, ok = resp.ParseInt(args[at+1]); !ok {
+		if *option.value, ok = resp.ParseInt(words[at+1]); !ok {
 			return o, "Couldn't parse " + option.word
 		}
-		if !within(*option.value, option.lowest, option.highest) {
+		if !args.Within(*option.value, option.lowest, option.highest) {
 			return o, option.word + ": value must be in the range " + option.limits
 		}
 	}
-	if !within(o.capacity, 2*o.bucketSize, maxCapacity) {
+	if !args.Within(o.capacity, 2*o.bucketSize, maxCapacity) {
 		return o, "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
 	}
-	if at := findWord(args, 3, "LAYOUT"); at > 0 {
-		if at+1 == len(args) {
+	if at := args.Find(words, 3, "LAYOUT"); at > 0 {
+		if at+1 == len(words) {
 			return o, badLayout
 		}
-		o.layout, problem = parseLayout(args[at+1])
+		o.layout, problem = parseLayout(words[at+1])
 	}
 	return o, problem
 }

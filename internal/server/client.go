@@ -1,6 +1,10 @@
 package server
 
-import "strings"
+import (
+	"strings"
+
+	"seen/internal/server/args"
+)
 
 const (
 	forAll   = flagNoScript | flagLoading | flagStale | flagAlone
@@ -14,21 +18,21 @@ var clientCommands = []command{
 	{name: "getname", arity: 2, flags: forAll, handle: clientGetName, since: "2.6.9", complexity: "O(1)", summary: "Tells the name of the connection."},
 	{
 		name: "setname", arity: 3, flags: forAll, handle: clientSetName, since: "2.6.9", complexity: "O(1)", summary: "Names the connection.",
-		arguments: arguments("connection-name"),
+		arguments: args.Of("connection-name"),
 	},
 	{
 		name: "setinfo", arity: 4, flags: forAll, handle: clientSetInfo, since: "7.2.0", complexity: "O(1)", summary: "Tells the library of the client and its version.",
-		arguments: arguments("LIB-NAME|LIB-VER value"),
+		arguments: args.Of("LIB-NAME|LIB-VER value"),
 	},
 	clientKillCommand,
 	clientReplyCommand,
 	{
 		name: "no-evict", arity: 3, flags: forAdmin, handle: clientNoEvict, since: "7.0.0", complexity: "O(1)", summary: "Is noted; no client is closed to save memory.",
-		arguments: arguments("ON|OFF"),
+		arguments: args.Of("ON|OFF"),
 	},
 	{
 		name: "no-touch", arity: 3, flags: forAll, handle: clientNoTouch, since: "7.2.0", complexity: "O(1)", summary: "Is noted; the last use of keys is not kept.",
-		arguments: arguments("ON|OFF"),
+		arguments: args.Of("ON|OFF"),
 	},
 	clientTrackingCommand,
 	clientTrackingInfoCommand,
@@ -72,9 +76,9 @@ func (c *call) setName(name []byte) {
 func clientSetInfo(c *call) {
 	var field *string
 	switch {
-	case isWord(c.args[2], "LIB-NAME"):
+	case args.Is(c.args[2], "LIB-NAME"):
 		field = &c.about.library
-	case isWord(c.args[2], "LIB-VER"):
+	case args.Is(c.args[2], "LIB-VER"):
 		field = &c.about.version
 	default:
 		c.out.Error("ERR Unrecognized option '" + string(c.args[2]) + "'")
@@ -94,12 +98,12 @@ func clientSetInfo(c *call) {
 // onOff reads the last word of a command; it writes the error if it is neither.
 func (c *call) onOff() (on, ok bool) {
 	switch word := c.args[2]; {
-	case isWord(word, "ON"):
+	case args.Is(word, "ON"):
 		return true, true
-	case isWord(word, "OFF"):
+	case args.Is(word, "OFF"):
 		return false, true
 	}
-	c.out.Error(syntaxError)
+	c.out.Error(args.SyntaxError)
 	return false, false
 }
 

@@ -1,10 +1,13 @@
 package server
 
-import "seen/internal/resp"
+import (
+	"seen/internal/resp"
+	"seen/internal/server/args"
+)
 
 var clientKillCommand = command{
 	name: "kill", arity: -3, flags: forAdmin, handle: clientKill, since: "2.4.0", complexity: "O(n), n connections", summary: "Ends connections.",
-	arguments: arguments("[ip:port] [ID client-id] [TYPE normal|master|replica|pubsub] [USER username] [ADDR address] [LADDR address] [SKIPME yes|no]"),
+	arguments: args.Of("[ip:port] [ID client-id] [TYPE normal|master|replica|pubsub] [USER username] [ADDR address] [LADDR address] [SKIPME yes|no]"),
 }
 
 func clientKill(c *call) {
@@ -32,37 +35,37 @@ func (c *call) killOptions(rest [][]byte) (wanted func(*conn) bool, problem stri
 	for ; len(rest) >= 2; rest = rest[2:] {
 		value := string(rest[1])
 		switch {
-		case isWord(rest[0], "ID"):
+		case args.Is(rest[0], "ID"):
 			id, ok := resp.ParseInt(rest[1])
 			if !ok || id < 1 {
 				return nil, "ERR client-id should be greater than 0"
 			}
 			tests = append(tests, func(other *conn) bool { return other.id == id })
-		case isWord(rest[0], "TYPE"):
+		case args.Is(rest[0], "TYPE"):
 			normal, ok := clientType(rest[1])
 			if !ok {
 				return nil, "ERR Unknown client type '" + value + "'"
 			}
 			tests = append(tests, func(*conn) bool { return normal })
-		case isWord(rest[0], "ADDR"):
+		case args.Is(rest[0], "ADDR"):
 			tests = append(tests, func(other *conn) bool { return other.address() == value })
-		case isWord(rest[0], "LADDR"):
+		case args.Is(rest[0], "LADDR"):
 			tests = append(tests, func(other *conn) bool { return other.localAddress() == value })
-		case isWord(rest[0], "USER"):
+		case args.Is(rest[0], "USER"):
 			if c.server.acl.get(value) == nil {
 				return nil, "ERR No such user '" + value + "'"
 			}
 			tests = append(tests, func(other *conn) bool { return other.user.Load().name == value })
-		case isWord(rest[0], "SKIPME") && isWord(rest[1], "YES"):
+		case args.Is(rest[0], "SKIPME") && args.Is(rest[1], "YES"):
 			skipMe = true
-		case isWord(rest[0], "SKIPME") && isWord(rest[1], "NO"):
+		case args.Is(rest[0], "SKIPME") && args.Is(rest[1], "NO"):
 			skipMe = false
 		default:
-			return nil, syntaxError
+			return nil, args.SyntaxError
 		}
 	}
 	if len(rest) > 0 {
-		return nil, syntaxError
+		return nil, args.SyntaxError
 	}
 	return func(other *conn) bool {
 		if skipMe && other == c.conn {

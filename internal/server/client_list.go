@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 )
 
 var clientListCommand = command{
 	name: "list", arity: -2, flags: forAdmin, handle: clientList, since: "2.4.0", complexity: "O(n), n connections", summary: "Describes connections.",
-	arguments: arguments("[TYPE normal|master|replica|pubsub] [ID client-id [client-id ...]]"),
+	arguments: args.Of("[TYPE normal|master|replica|pubsub] [ID client-id [client-id ...]]"),
 }
 
 func clientList(c *call) {
@@ -17,14 +18,14 @@ func clientList(c *call) {
 	wanted := func(*conn) bool { return true }
 	switch {
 	case len(rest) == 0:
-	case len(rest) == 2 && isWord(rest[0], "TYPE"):
+	case len(rest) == 2 && args.Is(rest[0], "TYPE"):
 		normal, ok := clientType(rest[1])
 		if !ok {
 			c.out.Error("ERR Unknown client type '" + string(rest[1]) + "'")
 			return
 		}
 		wanted = func(*conn) bool { return normal }
-	case len(rest) >= 2 && isWord(rest[0], "ID"):
+	case len(rest) >= 2 && args.Is(rest[0], "ID"):
 		ids := map[int64]bool{}
 		for _, arg := range rest[1:] {
 			id, ok := resp.ParseInt(arg)
@@ -36,7 +37,7 @@ func clientList(c *call) {
 		}
 		wanted = func(other *conn) bool { return ids[other.id] }
 	default:
-		c.out.Error(syntaxError)
+		c.out.Error(args.SyntaxError)
 		return
 	}
 	var text strings.Builder

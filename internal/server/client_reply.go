@@ -1,5 +1,7 @@
 package server
 
+import "seen/internal/server/args"
+
 // muting says which replies a client has asked not to get (CLIENT REPLY).
 type muting uint8
 
@@ -27,21 +29,21 @@ func (c *conn) afterReply(mark int) {
 var clientReplyCommand = command{
 	// Not within a transaction: EXEC announces how many replies come.
 	name: "reply", arity: 3, flags: forAll | flagNoMulti, handle: clientReply, since: "3.2.0", complexity: "O(1)", summary: "Chooses whether commands are answered.",
-	arguments: arguments("ON|OFF|SKIP"),
+	arguments: args.Of("ON|OFF|SKIP"),
 }
 
 func clientReply(c *call) {
 	switch {
-	case isWord(c.args[2], "ON"):
+	case args.Is(c.args[2], "ON"):
 		c.mute = muteNothing
 		c.out.OK()
-	case isWord(c.args[2], "OFF"):
+	case args.Is(c.args[2], "OFF"):
 		c.mute = muteAll
-	case isWord(c.args[2], "SKIP"):
+	case args.Is(c.args[2], "SKIP"):
 		if c.mute != muteAll {
 			c.mute = muteNext
 		}
 	default:
-		c.out.Error(syntaxError)
+		c.out.Error(args.SyntaxError)
 	}
 }

@@ -1,15 +1,17 @@
 package server
 
+import "seen/internal/server/args"
+
 var clientTrackingCommand = command{
 	name: "tracking", arity: -3, flags: forAll, handle: clientTracking, since: "6.0.0", complexity: "O(1)", summary: "Accepts OFF; changes are not told to clients.",
-	arguments: arguments("ON|OFF"),
+	arguments: args.Of("ON|OFF"),
 }
 
 var clientTrackingInfoCommand = command{name: "trackinginfo", arity: 2, flags: forAll, handle: clientTrackingInfo, since: "6.2.0", complexity: "O(1)", summary: "Tells that changes are not told."}
 
 var clientCachingCommand = command{
 	name: "caching", arity: 3, flags: forAll, handle: clientCaching, since: "6.0.0", complexity: "O(1)", summary: "Is refused, as without tracking.",
-	arguments: arguments("YES|NO"),
+	arguments: args.Of("YES|NO"),
 }
 
 var clientGetRedirCommand = command{name: "getredir", arity: 2, flags: forAll, handle: clientGetRedir, since: "6.0.0", complexity: "O(1)", summary: "Tells that changes are not told."}

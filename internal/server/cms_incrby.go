@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -12,12 +13,12 @@ const countMinOverflow = "CMS: INCRBY overflow"
 var cmsIncrByCommand = command{
 	name: "cms.incrby", arity: -4, flags: writer, handle: cmsIncrBy, since: "2.0.0", complexity: "O(n * d), n items and d rows",
 	summary:   "Counts items in a count-min sketch.",
-	arguments: arguments("key item increment [item increment ...]"),
+	arguments: args.Of("key item increment [item increment ...]"),
 }
 
 func cmsIncrBy(c *call) {
 	if len(c.args)%2 != 0 {
-		c.out.Error(wrongArity(c.args))
+		c.out.Error(args.WrongArity(c.args))
 		return
 	}
 	for {
@@ -61,8 +62,8 @@ func cmsIncrBy(c *call) {
 //	CMS.INCRBY key item increment [item increment ...]
 //
 // into items and increments.
-func parseCounts(args [][]byte) (items [][]byte, increments []uint64, problem string) {
-	pairs := args[2:]
+func parseCounts(words [][]byte) (items [][]byte, increments []uint64, problem string) {
+	pairs := words[2:]
 	items, increments = make([][]byte, 0, len(pairs)/2), make([]uint64, 0, len(pairs)/2)
 	for ; len(pairs) > 1; pairs = pairs[2:] {
 		n, ok := resp.ParseInt(pairs[1])

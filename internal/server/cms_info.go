@@ -1,9 +1,11 @@
 package server
 
+import "seen/internal/server/args"
+
 var cmsInfoCommand = command{
 	name: "cms.info", arity: 2, flags: slowReader, handle: cmsInfo, since: "2.0.0", complexity: "O(1)",
 	summary:   "Describes a count-min sketch.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 func cmsInfo(c *call) {

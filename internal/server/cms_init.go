@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -19,20 +20,20 @@ const (
 var cmsInitByDimCommand = command{
 	name: "cms.initbydim", arity: 4, flags: writer | flagHeavy, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
 	summary:   "Makes an empty count-min sketch of a given size.",
-	arguments: arguments("key width depth"),
+	arguments: args.Of("key width depth"),
 }
 
 var cmsInitByProbCommand = command{
 	name: "cms.initbyprob", arity: 4, flags: writer | flagHeavy, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
 	summary:   "Makes an empty count-min sketch of a given accuracy.",
-	arguments: arguments("key error probability"),
+	arguments: args.Of("key error probability"),
 }
 
 func cmsInitByDim(c *call) { c.initCountMin(parseCountMinByDim) }
 
 func cmsInitByProb(c *call) { c.initCountMin(parseCountMinByProb) }
 
-func (c *call) initCountMin(parse func(args [][]byte) (width, depth int64, problem string)) {
+func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, problem string)) {
 	for !c.taken(c.args[1], anything, countMinExists) {
 		width, depth, problem := parse(c.args)
 		if problem != "" {
@@ -63,15 +64,15 @@ const maxDepth = 1024
 // parseCountMinByDim reads
 //
 //	CMS.INITBYDIM key width depth
-func parseCountMinByDim(args [][]byte) (width, depth int64, problem string) {
-	if len(args) != 4 {
-		return 0, 0, wrongArity(args)
+func parseCountMinByDim(words [][]byte) (width, depth int64, problem string) {
+	if len(words) != 4 {
+		return 0, 0, args.WrongArity(words)
 	}
 	var ok bool
-	if width, ok = resp.ParseInt(args[2]); !ok || width < 1 {
+	if width, ok = resp.ParseInt(words[2]); !ok || width < 1 {
 		return 0, 0, badWidth
 	}
-	if depth, ok = resp.ParseInt(args[3]); !ok || !within(depth, 1, maxDepth) {
+	if depth, ok = resp.ParseInt(words[3]); !ok || !args.Within(depth, 1, maxDepth) {
 		return 0, 0, badDepth
 	}
 	if width > math.MaxInt64/depth {
@@ -87,15 +88,15 @@ func parseCountMinByDim(args [][]byte) (width, depth int64, problem string) {
 // where error bounds the overestimation as a part of all counts, and probability
 // is that of exceeding it. The depth comes from logarithms of single precision,
 // as clients that compute it themselves expect.
-func parseCountMinByProb(args [][]byte) (width, depth int64, problem string) {
-	if len(args) != 4 {
-		return 0, 0, wrongArity(args)
+func parseCountMinByProb(words [][]byte) (width, depth int64, problem string) {
+	if len(words) != 4 {
+		return 0, 0, args.WrongArity(words)
 	}
-	over, ok := resp.ParseFloat(args[2])
+	over, ok := resp.ParseFloat(words[2])
 	if !ok || !(over > 0 && over < 1) {
 		return 0, 0, "CMS: invalid overestimation value"
 	}
-	probability, ok := resp.ParseFloat(args[3])
+	probability, ok := resp.ParseFloat(words[3])
 	if !ok || !(probability > 0 && probability < 1) {
 		return 0, 0, "CMS: invalid prob value"
 	}

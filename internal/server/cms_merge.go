@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -15,13 +16,13 @@ const (
 var cmsMergeCommand = command{
 	name: "cms.merge", arity: -4, flags: writer | flagHeavy, handle: cmsMerge, keys: mergedKeys, since: "2.0.0", complexity: "O(n * w * d), n sketches of d rows of w counters",
 	summary:   "Makes a count-min sketch the weighted sum of others.",
-	arguments: arguments("destination numkeys source [source ...] [WEIGHTS weight [weight ...]]"),
+	arguments: args.Of("destination numkeys source [source ...] [WEIGHTS weight [weight ...]]"),
 }
 
 // mergedKeys tells the keys of CMS.MERGE, as far as its words make sense.
-func mergedKeys(args [][]byte, key func(at int, a access)) {
+func mergedKeys(words [][]byte, key func(at int, a access)) {
 	key(1, reads|writes)
-	if m, problem := parseCountMinMerge(args); problem == "" {
+	if m, problem := parseCountMinMerge(words); problem == "" {
 		for i := range m.sources {
 			key(3+i, reads)
 		}
@@ -95,28 +96,28 @@ type countMinMerge struct {
 //
 // The weights are left to weight, since what is wrong with the keys before them is
 // to be said first.
-func parseCountMinMerge(args [][]byte) (m countMinMerge, problem string) {
-	if len(args) < 4 {
-		return m, wrongArity(args)
+func parseCountMinMerge(words [][]byte) (m countMinMerge, problem string) {
+	if len(words) < 4 {
+		return m, args.WrongArity(words)
 	}
-	n, ok := resp.ParseInt(args[2])
+	n, ok := resp.ParseInt(words[2])
 	if !ok {
 		return m, "CMS: invalid numkeys"
 	}
 	if n < 1 {
 		return m, "CMS: Number of keys must be positive"
 	}
-	at := findWord(args, 1, "WEIGHTS")
+	at := args.Find(words, 1, "WEIGHTS")
 	if at < 0 {
-		if n != int64(len(args)-3) {
+		if n != int64(len(words)-3) {
 			return m, "CMS: wrong number of keys"
 		}
-		return countMinMerge{sources: args[3:]}, ""
+		return countMinMerge{sources: words[3:]}, ""
 	}
-	if n > int64(len(args)) || int64(at) != 3+n || int64(len(args)) != 4+2*n {
+	if n > int64(len(words)) || int64(at) != 3+n || int64(len(words)) != 4+2*n {
 		return m, "CMS: wrong number of keys/weights"
 	}
-	return countMinMerge{sources: args[3:at], weights: args[at+1:]}, ""
+	return countMinMerge{sources: words[3:at], weights: words[at+1:]}, ""
 }
 
 // weight returns the weight of source i.

@@ -3,6 +3,7 @@ package server
 import (
 	"math"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -11,7 +12,7 @@ const countMinSaturated = math.MaxUint32
 var cmsQueryCommand = command{
 	name: "cms.query", arity: -3, flags: slowReader, handle: cmsQuery, since: "2.0.0", complexity: "O(n * d), n items and d rows",
 	summary:   "Estimates how often items were counted in a count-min sketch.",
-	arguments: arguments("key item [item ...]"),
+	arguments: args.Of("key item [item ...]"),
 }
 
 func cmsQuery(c *call) {

@@ -1,8 +1,10 @@
 package server
 
+import "seen/internal/server/args"
+
 var commandDocsCommand = command{
 	name: "docs", arity: -2, flags: describing, handle: commandDocs, since: "7.0.0", complexity: "O(n), n commands",
-	summary: "Describes commands for people.", arguments: arguments("[command-name [command-name ...]]"),
+	summary: "Describes commands for people.", arguments: args.Of("[command-name [command-name ...]]"),
 }
 
 func commandDocs(c *call) {
@@ -52,25 +54,25 @@ func (c *call) documentCommand(cmd *command) {
 	}
 }
 
-func (c *call) documentArguments(list []argument) {
+func (c *call) documentArguments(list []args.Argument) {
 	c.out.Array(len(list))
 	for _, a := range list {
-		fields := []struct{ name, value string }{{"name", a.name}, {"type", a.kind}}
-		if len(a.parts) == 0 && a.kind != "pure-token" {
-			fields = append(fields, struct{ name, value string }{"display_text", a.name})
+		fields := []struct{ name, value string }{{"name", a.Name}, {"type", a.Kind}}
+		if len(a.Parts) == 0 && a.Kind != "pure-token" {
+			fields = append(fields, struct{ name, value string }{"display_text", a.Name})
 		}
-		if a.token != "" {
-			fields = append(fields, struct{ name, value string }{"token", a.token})
+		if a.Token != "" {
+			fields = append(fields, struct{ name, value string }{"token", a.Token})
 		}
 		var flags []string
-		if a.optional {
+		if a.Optional {
 			flags = append(flags, "optional")
 		}
-		if a.multiple {
+		if a.Multiple {
 			flags = append(flags, "multiple")
 		}
 		n := len(fields)
-		for _, more := range []bool{a.kind == "key", len(flags) > 0, len(a.parts) > 0} {
+		for _, more := range []bool{a.Kind == "key", len(flags) > 0, len(a.Parts) > 0} {
 			if more {
 				n++
 			}
@@ -80,7 +82,7 @@ func (c *call) documentArguments(list []argument) {
 			c.out.BulkString(field.name)
 			c.out.BulkString(field.value)
 		}
-		if a.kind == "key" {
+		if a.Kind == "key" {
 			c.out.BulkString("key_spec_index")
 			c.out.Int(0)
 		}
@@ -88,9 +90,9 @@ func (c *call) documentArguments(list []argument) {
 			c.out.BulkString("flags")
 			c.statuses(flags)
 		}
-		if len(a.parts) > 0 {
+		if len(a.Parts) > 0 {
 			c.out.BulkString("arguments")
-			c.documentArguments(a.parts)
+			c.documentArguments(a.Parts)
 		}
 	}
 }

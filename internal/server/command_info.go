@@ -3,11 +3,13 @@ package server
 import (
 	"bytes"
 	"strings"
+
+	"seen/internal/server/args"
 )
 
 var commandInfoCommand = command{
 	name: "info", arity: -2, flags: describing, handle: commandInfo, since: "2.8.13", complexity: "O(n), n commands",
-	summary: "Describes commands for clients.", arguments: arguments("[command-name [command-name ...]]"),
+	summary: "Describes commands for clients.", arguments: args.Of("[command-name [command-name ...]]"),
 }
 
 func allCommands(c *call) { c.describeAll(c.server.table.top) }
@@ -26,27 +28,27 @@ func commandCount(c *call) { c.out.Int(int64(len(c.server.table.top))) }
 
 var commandListCommand = command{
 	name: "list", arity: -2, flags: describing, handle: commandList, since: "7.0.0", complexity: "O(n), n commands",
-	summary: "Lists the names of commands.", arguments: arguments("[FILTERBY MODULE|ACLCAT|PATTERN filter]"),
+	summary: "Lists the names of commands.", arguments: args.Of("[FILTERBY MODULE|ACLCAT|PATTERN filter]"),
 }
 
 func commandList(c *call) {
 	wanted := func(*command) bool { return true }
 	switch rest := c.args[2:]; {
 	case len(rest) == 0:
-	case len(rest) != 3 || !isWord(rest[0], "FILTERBY"):
-		c.out.Error(syntaxError)
+	case len(rest) != 3 || !args.Is(rest[0], "FILTERBY"):
+		c.out.Error(args.SyntaxError)
 		return
-	case isWord(rest[1], "MODULE"):
+	case args.Is(rest[1], "MODULE"):
 		module := strings.ToLower(string(rest[2]))
 		wanted = func(cmd *command) bool { return cmd.flags&flagModule != 0 && module == "bf" }
-	case isWord(rest[1], "ACLCAT"):
+	case args.Is(rest[1], "ACLCAT"):
 		category := strings.ToLower(string(rest[2]))
 		wanted = func(cmd *command) bool { return cmd.in(category) }
-	case isWord(rest[1], "PATTERN"):
+	case args.Is(rest[1], "PATTERN"):
 		pattern := bytes.ToLower(rest[2])
 		wanted = func(cmd *command) bool { return globMatch(pattern, []byte(cmd.full)) }
 	default:
-		c.out.Error(syntaxError)
+		c.out.Error(args.SyntaxError)
 		return
 	}
 	var names []string

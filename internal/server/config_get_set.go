@@ -1,15 +1,19 @@
 package server
 
-import "strings"
+import (
+	"strings"
+
+	"seen/internal/server/args"
+)
 
 var configCommands = []command{
 	{
 		name: "get", arity: -3, flags: forAdmin, handle: configGet, since: "2.0.0", complexity: "O(n), n settings and patterns",
-		summary: "Tells settings.", arguments: arguments("parameter [parameter ...]"),
+		summary: "Tells settings.", arguments: args.Of("parameter [parameter ...]"),
 	},
 	{
 		name: "set", arity: -4, flags: forAdmin, handle: configSet, secret: 2, since: "2.0.0", complexity: "O(n), n settings",
-		summary: "Changes settings until the server ends: all of them, or none.", arguments: arguments("parameter value [parameter value ...]"),
+		summary: "Changes settings until the server ends: all of them, or none.", arguments: args.Of("parameter value [parameter value ...]"),
 	},
 	{
 		name: "resetstat", arity: 2, flags: forAdmin, handle: configResetStat, since: "2.0.0", complexity: "O(n), n commands",
@@ -42,7 +46,7 @@ func configGet(c *call) {
 
 func configSet(c *call) {
 	if len(c.args)%2 != 0 {
-		c.out.Error(syntaxError)
+		c.out.Error(args.SyntaxError)
 		return
 	}
 	var changes []change

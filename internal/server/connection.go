@@ -1,6 +1,9 @@
 package server
 
-import "seen/internal/resp"
+import (
+	"seen/internal/resp"
+	"seen/internal/server/args"
+)
 
 // anyTime are the flags of commands that run in every state of a connection.
 const anyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth | flagAllowBusy | flagAlone
@@ -8,17 +11,17 @@ const anyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth |
 var connectionCommands = section("connection", []string{"connection"}, []command{
 	{
 		name: "ping", arity: -1, flags: flagFast | flagAlone, handle: ping, since: "1.0.0", complexity: "O(1)",
-		summary: "Answers PONG, or with the message.", arguments: arguments("[message]"),
+		summary: "Answers PONG, or with the message.", arguments: args.Of("[message]"),
 	},
 	{
 		name: "echo", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: echo, since: "1.0.0", complexity: "O(1)",
-		summary: "Answers with the message.", arguments: arguments("message"),
+		summary: "Answers with the message.", arguments: args.Of("message"),
 	},
 	helloCommand,
 	authCommand,
 	{
 		name: "select", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: selectDatabase, since: "1.0.0", complexity: "O(1)",
-		summary: "Accepts database 0, the only one.", arguments: arguments("index"),
+		summary: "Accepts database 0, the only one.", arguments: args.Of("index"),
 	},
 	{
 		name: "quit", arity: -1, flags: anyTime, handle: quit, since: "1.0.0", complexity: "O(1)",
@@ -38,7 +41,7 @@ var connectionCommands = section("connection", []string{"connection"}, []command
 	},
 	{
 		name: "wait", arity: 3, flags: flagNoScript | flagAlone, handle: wait, since: "3.0.0", complexity: "O(1)",
-		summary: "Counts the replicas that have the changes: none, since there are none.", arguments: arguments("numreplicas timeout"),
+		summary: "Counts the replicas that have the changes: none, since there are none.", arguments: args.Of("numreplicas timeout"),
 	},
 })
 
@@ -72,13 +75,11 @@ func reset(c *call) {
 	c.out.Simple("RESET")
 }
 
-const notInteger = "ERR value is not an integer or out of range"
-
 func selectDatabase(c *call) {
 	n, ok := resp.ParseInt(c.args[1])
 	switch {
 	case !ok:
-		c.out.Error(notInteger)
+		c.out.Error(args.NotInteger)
 	case n != 0:
 		c.out.Error("ERR DB index is out of range")
 	default:
@@ -88,7 +89,7 @@ func selectDatabase(c *call) {
 
 func wait(c *call) {
 	if n, ok := resp.ParseInt(c.args[1]); !ok || n < -1<<31 || n >= 1<<31 {
-		c.out.Error(notInteger)
+		c.out.Error(args.NotInteger)
 		return
 	}
 	switch timeout, ok := resp.ParseInt(c.args[2]); {
@@ -100,8 +101,6 @@ func wait(c *call) {
 		c.out.Int(0)
 	}
 }
-
-const syntaxError = "ERR syntax error"
 
 // redisVersion is the version of Redis whose behaviour clients may count on.
 const redisVersion = "7.4.0"

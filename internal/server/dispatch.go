@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"time"
+
+	"seen/internal/server/args"
 )
 
 // find returns the command that the words call, nil if there is none. Pipelines call
@@ -88,7 +90,7 @@ func (c *conn) execute(batch []parsed) {
 // speaksHTTP reports whether a word begins a line of HTTP. A web page can have a
 // browser send a request to any port; its body would be read as commands.
 func speaksHTTP(word []byte) bool {
-	return isWord(word, "POST") || isWord(word, "HOST:")
+	return args.Is(word, "POST") || args.Is(word, "HOST:")
 }
 
 // handle calls the handler of a command whose words are in the call.

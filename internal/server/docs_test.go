@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"seen/internal/server/args"
 )
 
 // Every command stands in docs/COMMANDS.md, in a section or in a row, with its words
@@ -29,7 +31,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 	}
 	for _, cmd := range newTable().commands {
 		name := strings.ToUpper(strings.ReplaceAll(cmd.full, "|", " "))
-		grammar := strings.TrimSpace(name + " " + syntax(cmd.arguments))
+		grammar := strings.TrimSpace(name + " " + args.Syntax(cmd.arguments))
 		if rows[grammar] {
 			delete(rows, grammar)
 			continue

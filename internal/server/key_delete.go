@@ -1,23 +1,25 @@
 package server
 
+import "seen/internal/server/args"
+
 var delCommand = command{
 	name: "del", arity: -2, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: writes | deletes, handle: del,
-	since: "1.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: arguments("key [key ...]"),
+	since: "1.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: args.Of("key [key ...]"),
 }
 
 var unlinkCommand = command{
 	name: "unlink", arity: -2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: writes | deletes, handle: del,
-	since: "4.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: arguments("key [key ...]"),
+	since: "4.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: args.Of("key [key ...]"),
 }
 
 var flushAllCommand = command{
 	name: "flushall", arity: -1, flags: flagWrite | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: flush,
-	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: arguments("[ASYNC|SYNC]"),
+	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: args.Of("[ASYNC|SYNC]"),
 }
 
 var flushDBCommand = command{
 	name: "flushdb", arity: -1, flags: flagWrite | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: flush,
-	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: arguments("[ASYNC|SYNC]"),
+	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: args.Of("[ASYNC|SYNC]"),
 }
 
 func del(c *call) {
@@ -32,8 +34,8 @@ func del(c *call) {
 }
 
 func flush(c *call) {
-	if len(c.args) > 2 || len(c.args) == 2 && !isWord(c.args[1], "ASYNC") && !isWord(c.args[1], "SYNC") {
-		c.out.Error(syntaxError)
+	if len(c.args) > 2 || len(c.args) == 2 && !args.Is(c.args[1], "ASYNC") && !args.Is(c.args[1], "SYNC") {
+		c.out.Error(args.SyntaxError)
 		return
 	}
 	at, err := c.store().Flush()

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
 var dumpCommands = section("generic", nil, []command{
 	{
 		name: "dump", arity: 2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, handle: dump,
-		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Gives a value away as one string.", arguments: arguments("key"),
+		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Gives a value away as one string.", arguments: args.Of("key"),
 	},
 	{
 		name: "restore", arity: -4, flags: flagWrite | flagDenyOOM | flagHeavy, categories: []string{"keyspace", "dangerous"}, first: 1, last: 1, step: 1,
 		access: writes | overwrites, handle: restore,
 		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Makes the value that DUMP has given away.",
-		arguments: arguments("key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"),
+		arguments: args.Of("key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"),
 	},
 })
 
@@ -57,26 +58,26 @@ type restoring struct{ replace, absolute bool }
 func (r *restoring) read(words [][]byte) (problem string) {
 	for len(words) > 0 {
 		switch {
-		case isWord(words[0], "REPLACE"):
+		case args.Is(words[0], "REPLACE"):
 			r.replace = true
-		case isWord(words[0], "ABSTTL"):
+		case args.Is(words[0], "ABSTTL"):
 			r.absolute = true
-		case len(words) > 1 && isWord(words[0], "IDLETIME"):
+		case len(words) > 1 && args.Is(words[0], "IDLETIME"):
 			if n, ok := resp.ParseInt(words[1]); !ok {
-				return notInteger
+				return args.NotInteger
 			} else if n < 0 {
 				return "ERR Invalid IDLETIME value, must be >= 0"
 			}
 			words = words[1:]
-		case len(words) > 1 && isWord(words[0], "FREQ"):
+		case len(words) > 1 && args.Is(words[0], "FREQ"):
 			if n, ok := resp.ParseInt(words[1]); !ok {
-				return notInteger
-			} else if !within(n, 0, 255) {
+				return args.NotInteger
+			} else if !args.Within(n, 0, 255) {
 				return "ERR Invalid FREQ value, must be >= 0 and <= 255"
 			}
 			words = words[1:]
 		default:
-			return syntaxError
+			return args.SyntaxError
 		}
 		words = words[1:]
 	}
@@ -96,7 +97,7 @@ func restore(c *call) {
 	}
 	ttl, ok := resp.ParseInt(c.args[2])
 	if !ok {
-		c.out.Error(notInteger)
+		c.out.Error(args.NotInteger)
 		return
 	}
 	if ttl < 0 {

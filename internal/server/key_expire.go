@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 )
 
 var expiryCommands = section("generic", nil, []command{
@@ -18,7 +19,7 @@ var expiryCommands = section("generic", nil, []command{
 	asking("pexpiretime", "7.0.0", "Tells when a value is deleted, in milliseconds since 1970.", time.Millisecond, false),
 	{
 		name: "persist", arity: 2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: writes, handle: persist,
-		since: "2.2.0", complexity: "O(1)", summary: "Has a value stay until it is deleted.", arguments: arguments("key"),
+		since: "2.2.0", complexity: "O(1)", summary: "Has a value stay until it is deleted.", arguments: args.Of("key"),
 	},
 })
 
@@ -27,7 +28,7 @@ var expiryCommands = section("generic", nil, []command{
 func expiring(name, since, syntax, summary string, unit time.Duration, fromNow bool) command {
 	return command{
 		name: name, arity: -3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: writes,
-		since: since, complexity: "O(1)", summary: summary, arguments: arguments(syntax),
+		since: since, complexity: "O(1)", summary: summary, arguments: args.Of(syntax),
 		handle: func(c *call) { expire(c, unit, fromNow) },
 	}
 }
@@ -36,7 +37,7 @@ func expiring(name, since, syntax, summary string, unit time.Duration, fromNow b
 func asking(name, since, summary string, unit time.Duration, fromNow bool) command {
 	return command{
 		name: name, arity: 2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1,
-		since: since, complexity: "O(1)", summary: summary, arguments: arguments("key"),
+		since: since, complexity: "O(1)", summary: summary, arguments: args.Of("key"),
 		handle: func(c *call) { timeToLive(c, unit, fromNow) },
 	}
 }
@@ -48,13 +49,13 @@ type expiryTerms struct{ nx, xx, gt, lt bool }
 func (t *expiryTerms) read(words [][]byte) (problem string) {
 	for _, word := range words {
 		switch {
-		case isWord(word, "NX"):
+		case args.Is(word, "NX"):
 			t.nx = true
-		case isWord(word, "XX"):
+		case args.Is(word, "XX"):
 			t.xx = true
-		case isWord(word, "GT"):
+		case args.Is(word, "GT"):
 			t.gt = true
-		case isWord(word, "LT"):
+		case args.Is(word, "LT"):
 			t.lt = true
 		default:
 			return "ERR Unsupported option " + string(word)
@@ -88,7 +89,7 @@ func expire(c *call, unit time.Duration, fromNow bool) {
 	}
 	n, ok := resp.ParseInt(c.args[2])
 	if !ok {
-		c.out.Error(notInteger)
+		c.out.Error(args.NotInteger)
 		return
 	}
 	now := c.server.config.Now()

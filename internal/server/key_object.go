@@ -1,21 +1,24 @@
 package server
 
-import "seen/internal/store"
+import (
+	"seen/internal/server/args"
+	"seen/internal/store"
+)
 
 var objectCommand = command{
 	name: "object", arity: -2, flags: flagAlone, since: "2.2.3", complexity: "Depends on the subcommand", summary: "What Redis tells about the inside of values.",
 	subs: []command{
 		{
 			name: "encoding", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectEncoding,
-			since: "2.2.3", complexity: "O(1)", summary: "Answers raw, as for the values of modules.", arguments: arguments("key"),
+			since: "2.2.3", complexity: "O(1)", summary: "Answers raw, as for the values of modules.", arguments: args.Of("key"),
 		},
 		{
 			name: "freq", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectFreq,
-			since: "4.0.0", complexity: "O(1)", summary: "Is refused: the use of keys is not counted.", arguments: arguments("key"),
+			since: "4.0.0", complexity: "O(1)", summary: "Is refused: the use of keys is not counted.", arguments: args.Of("key"),
 		},
 		{
 			name: "refcount", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectRefCount,
-			since: "2.2.3", complexity: "O(1)", summary: "Answers 1: values are not shared.", arguments: arguments("key"),
+			since: "2.2.3", complexity: "O(1)", summary: "Answers 1: values are not shared.", arguments: args.Of("key"),
 		},
 		help("6.2.0"),
 	},

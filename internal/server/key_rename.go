@@ -3,17 +3,18 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
 var renameCommand = command{
 	name: "rename", arity: 3, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRename, handle: rename,
-	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key; one that is there is deleted.", arguments: arguments("key newkey"),
+	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key; one that is there is deleted.", arguments: args.Of("key newkey"),
 }
 
 var renameNXCommand = command{
 	name: "renamenx", arity: 3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRenameNX, handle: renameNX,
-	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key unless that has one.", arguments: arguments("key newkey"),
+	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key unless that has one.", arguments: args.Of("key newkey"),
 }
 
 const noSuchKey = "ERR no such key"

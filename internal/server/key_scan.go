@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -15,13 +16,13 @@ const (
 
 var keysCommand = command{
 	name: "keys", arity: 2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: keys,
-	since: "1.0.0", complexity: "O(n), n values", summary: "Lists the keys that match a pattern.", arguments: arguments("pattern"),
+	since: "1.0.0", complexity: "O(n), n values", summary: "Lists the keys that match a pattern.", arguments: args.Of("pattern"),
 }
 
 var scanCommand = command{
 	name: "scan", arity: -2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace"}, handle: scan,
 	since: "2.8.0", complexity: "O(1) for a call, O(n) for all of n values", summary: "Lists some keys at a time.",
-	arguments: arguments("cursor [MATCH pattern] [COUNT count] [TYPE type]"),
+	arguments: args.Of("cursor [MATCH pattern] [COUNT count] [TYPE type]"),
 }
 
 func keys(c *call) {
@@ -62,25 +63,25 @@ func scan(c *call) {
 	for rest := c.args[2:]; len(rest) > 0; rest = rest[2:] {
 		switch {
 		case len(rest) < 2:
-			c.out.Error(syntaxError)
+			c.out.Error(args.SyntaxError)
 			return
-		case isWord(rest[0], "COUNT"):
+		case args.Is(rest[0], "COUNT"):
 			n, ok := resp.ParseInt(rest[1])
 			if !ok {
-				c.out.Error(notInteger)
+				c.out.Error(args.NotInteger)
 				return
 			}
 			if n < 1 {
-				c.out.Error(syntaxError)
+				c.out.Error(args.SyntaxError)
 				return
 			}
 			count = min(n, maxScanCount)
-		case isWord(rest[0], "MATCH"):
+		case args.Is(rest[0], "MATCH"):
 			pattern = rest[1]
-		case isWord(rest[0], "TYPE"):
+		case args.Is(rest[0], "TYPE"):
 			kind = string(rest[1])
 		default:
-			c.out.Error(syntaxError)
+			c.out.Error(args.SyntaxError)
 			return
 		}
 	}

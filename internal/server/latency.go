@@ -1,11 +1,13 @@
 package server
 
+import "seen/internal/server/args"
+
 var latencyCommand = command{
 	name: "latency", arity: -2, flags: flagAlone, since: "2.8.13", complexity: "Depends on the subcommand", summary: "Commands about the time that commands take.",
 	subs: []command{
 		{
 			name: "histogram", arity: -2, flags: forAdmin, handle: latencyHistogram, since: "7.0.0", complexity: "O(n), n commands",
-			summary: "Tells how many calls of each command took how long.", arguments: arguments("[command [command ...]]"),
+			summary: "Tells how many calls of each command took how long.", arguments: args.Of("[command [command ...]]"),
 		},
 		{
 			name: "latest", arity: 2, flags: forAdmin, handle: func(c *call) { c.out.Array(0) }, since: "2.8.13", complexity: "O(1)",
@@ -13,7 +15,7 @@ var latencyCommand = command{
 		},
 		{
 			name: "reset", arity: -2, flags: forAdmin, handle: func(c *call) { c.out.Int(0) }, since: "2.8.13", complexity: "O(1)",
-			summary: "Forgets no events: none are watched.", arguments: arguments("[event [event ...]]"),
+			summary: "Forgets no events: none are watched.", arguments: args.Of("[event [event ...]]"),
 		},
 		help("2.8.13"),
 	},

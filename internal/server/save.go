@@ -1,5 +1,7 @@
 package server
 
+import "seen/internal/server/args"
+
 var lastsaveCommand = command{
 	name: "lastsave", arity: 1, flags: flagLoading | flagStale | flagFast | flagAlone, categories: []string{"admin", "dangerous"}, handle: lastSave,
 	since: "1.0.0", complexity: "O(1)", summary: "Tells when the last checkpoint ended, in seconds since 1970.",
@@ -12,7 +14,7 @@ var saveCommand = command{
 
 var bgsaveCommand = command{
 	name: "bgsave", arity: -1, flags: flagAdmin | flagNoScript | flagNoAsyncLoading | flagAlone, handle: bgSave,
-	since: "1.0.0", complexity: "O(1)", summary: "Begins a checkpoint.", arguments: arguments("[SCHEDULE]"),
+	since: "1.0.0", complexity: "O(1)", summary: "Begins a checkpoint.", arguments: args.Of("[SCHEDULE]"),
 }
 
 func lastSave(c *call) { c.out.Int(c.store().LastCheckpoint().Unix()) }
@@ -26,8 +28,8 @@ func save(c *call) {
 }
 
 func bgSave(c *call) {
-	if len(c.args) > 2 || len(c.args) == 2 && !isWord(c.args[1], "SCHEDULE") {
-		c.out.Error(syntaxError)
+	if len(c.args) > 2 || len(c.args) == 2 && !args.Is(c.args[1], "SCHEDULE") {
+		c.out.Error(args.SyntaxError)
 		return
 	}
 	if c.store().Checkpointing() {

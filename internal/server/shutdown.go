@@ -1,10 +1,14 @@
 package server
 
-import "strings"
+import (
+	"strings"
+
+	"seen/internal/server/args"
+)
 
 var shutdownCommand = command{
 	name: "shutdown", arity: -1, flags: flagAdmin | flagNoScript | flagLoading | flagStale | flagNoMulti | flagAllowBusy | flagAlone, handle: shutdown,
-	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Ends the server.", arguments: arguments("[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]"),
+	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Ends the server.", arguments: args.Of("[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]"),
 }
 
 func shutdown(c *call) {
@@ -16,7 +20,7 @@ func shutdown(c *call) {
 			c.out.Error("ERR No shutdown in progress.")
 			return
 		default:
-			c.out.Error(syntaxError)
+			c.out.Error(args.SyntaxError)
 			return
 		}
 	}

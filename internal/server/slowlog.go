@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 )
 
 // What is kept of a slow command.
@@ -95,7 +96,7 @@ var slowlogCommand = command{
 	subs: []command{
 		{
 			name: "get", arity: -2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogGet,
-			since: "2.2.12", complexity: "O(n), n entries", summary: "Lists commands that took long.", arguments: arguments("[count]"),
+			since: "2.2.12", complexity: "O(n), n entries", summary: "Lists commands that took long.", arguments: args.Of("[count]"),
 		},
 		{
 			name: "len", arity: 2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogLen,

@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"strings"
+
+	"seen/internal/server/args"
 )
 
 // flags say what a command is and where it may run, as COMMAND INFO lists it.
@@ -78,7 +80,7 @@ type command struct {
 
 	// What COMMAND DOCS tells.
 	summary, since, complexity, group string
-	arguments                         []argument
+	arguments                         []args.Argument
 
 	full   string // the name with that of its command: client|id
 	parent *command
@@ -91,15 +93,6 @@ type command struct {
 // have a number of words that is allowed, and the same key.
 type runs struct {
 	handle func(c *call, batch []parsed)
-}
-
-// argument describes words of a command for COMMAND DOCS.
-type argument struct {
-	name, kind, token string // kind: key, string, integer, double, pattern, unix-time, pure-token, oneof, block
-	optional          bool
-	multiple          bool
-	multipleToken     bool
-	parts             []argument // of a oneof or a block
 }
 
 // takes reports whether a command may have n words.
@@ -226,7 +219,7 @@ func listSubcommands(c *call) {
 	c.out.Simple(strings.ToUpper(parent.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
 	for i := range parent.subs {
 		sub := &parent.subs[i]
-		c.out.Simple(strings.TrimSpace(strings.ToUpper(sub.name) + " " + syntax(sub.arguments)))
+		c.out.Simple(strings.TrimSpace(strings.ToUpper(sub.name) + " " + args.Syntax(sub.arguments)))
 		c.out.Simple("    " + sub.summary)
 	}
 }

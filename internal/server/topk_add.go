@@ -4,19 +4,20 @@ import (
 	"errors"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
 var topkAddCommand = command{
 	name: "topk.add", arity: -3, flags: writer, handle: topkAdd, since: "2.0.0", complexity: "O(n * (k + d)), n items and d rows",
 	summary:   "Counts items in a top-k.",
-	arguments: arguments("key item [item ...]"),
+	arguments: args.Of("key item [item ...]"),
 }
 
 var topkIncrByCommand = command{
 	name: "topk.incrby", arity: -4, flags: writer, handle: topkIncrBy, since: "2.0.0", complexity: "O(n * (k + d * i)), n items, d rows and the increment i",
 	summary:   "Counts items in a top-k several times each.",
-	arguments: arguments("key item increment [item increment ...]"),
+	arguments: args.Of("key item increment [item increment ...]"),
 }
 
 func topkAdd(c *call) {
@@ -27,7 +28,7 @@ func topkAdd(c *call) {
 // error in its place, so that there are as many answers as were announced.
 func topkIncrBy(c *call) {
 	if len(c.args)%2 != 0 {
-		c.out.Error(wrongArity(c.args))
+		c.out.Error(args.WrongArity(c.args))
 		return
 	}
 	c.addToTopK(func() (keys [][]byte, by []uint32, problems []string) {
@@ -110,7 +111,7 @@ const badIncrement = "TopK: increment must be an integer greater or equal to 0 a
 // parseIncrement reads an increment of TOPK.INCRBY.
 func parseIncrement(arg []byte) (n uint32, problem string) {
 	increment, ok := resp.ParseInt(arg)
-	if !ok || !within(increment, 0, maxIncrement) {
+	if !ok || !args.Within(increment, 0, maxIncrement) {
 		return 0, badIncrement
 	}
 	return uint32(increment), ""

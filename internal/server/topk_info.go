@@ -1,9 +1,11 @@
 package server
 
+import "seen/internal/server/args"
+
 var topkInfoCommand = command{
 	name: "topk.info", arity: 2, flags: slowReader, handle: topkInfo, since: "2.0.0", complexity: "O(1)",
 	summary:   "Describes a top-k.",
-	arguments: arguments("key"),
+	arguments: args.Of("key"),
 }
 
 func topkInfo(c *call) {

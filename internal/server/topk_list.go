@@ -1,16 +1,18 @@
 package server
 
+import "seen/internal/server/args"
+
 const noWithCount = "WITHCOUNT keyword expected"
 
 var topkListCommand = command{
 	name: "topk.list", arity: -2, flags: slowReader | flagHeavy, handle: topkList, since: "2.0.0", complexity: "O(k log k)",
 	summary:   "Lists the most frequent items.",
-	arguments: arguments("key [WITHCOUNT]"),
+	arguments: args.Of("key [WITHCOUNT]"),
 }
 
 func topkList(c *call) {
 	if len(c.args) > 3 {
-		c.out.Error(wrongArity(c.args))
+		c.out.Error(args.WrongArity(c.args))
 		return
 	}
 	t, ok := c.topK()
@@ -18,7 +20,7 @@ func topkList(c *call) {
 		return
 	}
 	withCount := len(c.args) == 3
-	if withCount && !isWord(c.args[2], "WITHCOUNT") {
+	if withCount && !args.Is(c.args[2], "WITHCOUNT") {
 		c.out.Error(noWithCount)
 		return
 	}

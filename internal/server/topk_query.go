@@ -1,17 +1,20 @@
 package server
 
-import "seen/internal/store"
+import (
+	"seen/internal/server/args"
+	"seen/internal/store"
+)
 
 var topkQueryCommand = command{
 	name: "topk.query", arity: -3, flags: slowReader, handle: topkQuery, since: "2.0.0", complexity: "O(n), n items",
 	summary:   "Tells which items are among the most frequent.",
-	arguments: arguments("key item [item ...]"),
+	arguments: args.Of("key item [item ...]"),
 }
 
 var topkCountCommand = command{
 	name: "topk.count", arity: -3, flags: slowReader, handle: topkCount, since: "2.0.0", complexity: "O(n * d), n items and d rows",
 	summary:   "Estimates how often items were counted in a top-k.",
-	arguments: arguments("key item [item ...]"),
+	arguments: args.Of("key item [item ...]"),
 }
 
 func topkQuery(c *call) {

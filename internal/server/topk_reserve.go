@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -18,12 +19,12 @@ const (
 var topkReserveCommand = command{
 	name: "topk.reserve", arity: -3, flags: writer | flagHeavy, handle: topkReserve, since: "2.0.0", complexity: "O(k + w * d), d rows of w counters",
 	summary:   "Makes an empty top-k.",
-	arguments: arguments("key k [width depth decay]"),
+	arguments: args.Of("key k [width depth decay]"),
 }
 
 func topkReserve(c *call) {
 	if len(c.args) != 3 && len(c.args) != 6 {
-		c.out.Error(wrongArity(c.args))
+		c.out.Error(args.WrongArity(c.args))
 		return
 	}
 	for !c.taken(c.args[1], anything, topKExists) {
@@ -60,25 +61,25 @@ type topKOptions struct {
 // parseTopKReserve reads
 //
 //	TOPK.RESERVE key k [width depth decay]
-func parseTopKReserve(args [][]byte) (o topKOptions, problem string) {
-	if len(args) != 3 && len(args) != 6 {
-		return o, wrongArity(args)
+func parseTopKReserve(words [][]byte) (o topKOptions, problem string) {
+	if len(words) != 3 && len(words) != 6 {
+		return o, args.WrongArity(words)
 	}
 	o = topKOptions{width: 8, depth: 7, decay: 0.9}
 	var ok bool
-	if o.k, ok = resp.ParseInt(args[2]); !ok || !within(o.k, 1, math.MaxUint32) {
+	if o.k, ok = resp.ParseInt(words[2]); !ok || !args.Within(o.k, 1, math.MaxUint32) {
 		return o, "TopK: invalid k"
 	}
-	if len(args) == 3 {
+	if len(words) == 3 {
 		return o, ""
 	}
-	if o.width, ok = resp.ParseInt(args[3]); !ok || !within(o.width, 1, math.MaxUint32) {
+	if o.width, ok = resp.ParseInt(words[3]); !ok || !args.Within(o.width, 1, math.MaxUint32) {
 		return o, "TopK: invalid width"
 	}
-	if o.depth, ok = resp.ParseInt(args[4]); !ok || !within(o.depth, 1, math.MaxUint32) {
+	if o.depth, ok = resp.ParseInt(words[4]); !ok || !args.Within(o.depth, 1, math.MaxUint32) {
 		return o, "TopK: invalid depth"
 	}
-	if o.decay, ok = resp.ParseFloat(args[5]); !ok || !(o.decay > 0 && o.decay <= 1) {
+	if o.decay, ok = resp.ParseFloat(words[5]); !ok || !(o.decay > 0 && o.decay <= 1) {
 		return o, "TopK: invalid decay value. must be '<= 1' & '> 0'"
 	}
 	return o, ""

@@ -1,6 +1,10 @@
 package server
 
-import "bytes"
+import (
+	"bytes"
+
+	"seen/internal/server/args"
+)
 
 // transaction is what a client has between MULTI and EXEC, and what it watches.
 type transaction struct {
@@ -72,7 +76,7 @@ var transactionCommands = section("transaction", []string{"transaction"}, []comm
 	{
 		name: "watch", arity: -2, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy, first: 1, last: -1, step: 1, access: looks, handle: watch,
 		since: "2.2.0", complexity: "O(n), n keys", summary: "Lets the next EXEC run only if the keys have not changed until then.",
-		arguments: arguments("key [key ...]"),
+		arguments: args.Of("key [key ...]"),
 	},
 	{
 		name: "unwatch", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: unwatch,

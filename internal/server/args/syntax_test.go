@@ -1,4 +1,4 @@
-package server
+package args
 
 import "testing"
 
@@ -14,15 +14,15 @@ func TestArguments(t *testing.T) {
 		"[protover [AUTH username password] [SETNAME clientname]]",
 		"[rule [rule ...]]",
 	} {
-		if got := syntax(arguments(text)); got != text {
+		if got := Syntax(Of(text)); got != text {
 			t.Errorf("%s\nis read as\n%s", text, got)
 		}
 	}
-	list := arguments("destination numkeys [LAYOUT seen|redisbloom] [width depth] ITEMS item [item ...]")
-	if len(list) != 5 || list[0].kind != "key" || list[1].kind != "integer" ||
-		list[2].kind != "oneof" || list[2].token != "LAYOUT" || !list[2].optional || len(list[2].parts) != 2 || list[2].parts[0].kind != "pure-token" ||
-		list[3].kind != "block" || !list[3].optional || len(list[3].parts) != 2 ||
-		list[4].token != "ITEMS" || !list[4].multiple || list[4].optional || list[4].kind != "string" {
+	list := Of("destination numkeys [LAYOUT seen|redisbloom] [width depth] ITEMS item [item ...]")
+	if len(list) != 5 || list[0].Kind != "key" || list[1].Kind != "integer" ||
+		list[2].Kind != "oneof" || list[2].Token != "LAYOUT" || !list[2].Optional || len(list[2].Parts) != 2 || list[2].Parts[0].Kind != "pure-token" ||
+		list[3].Kind != "block" || !list[3].Optional || len(list[3].Parts) != 2 ||
+		list[4].Token != "ITEMS" || !list[4].Multiple || list[4].Optional || list[4].Kind != "string" {
 		t.Errorf("%+v", list)
 	}
 }

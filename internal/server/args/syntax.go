@@ -1,11 +1,19 @@
-package server
+package args
 
 import (
 	"slices"
 	"strings"
 )
 
-// arguments reads the words of a command as docs/COMMANDS.md writes them, for
+// An Argument describes words of a command for COMMAND DOCS.
+type Argument struct {
+	Name, Kind, Token string // Kind: key, string, integer, double, pure-token, oneof, block
+	Optional          bool
+	Multiple          bool
+	Parts             []Argument // of a oneof or a block
+}
+
+// Of reads the words of a command as docs/COMMANDS.md writes them, for
 // COMMAND DOCS:
 //
 //	key item [item ...]     item once or more often
@@ -15,12 +23,12 @@ import (
 //	LAYOUT seen|redisbloom  a value that is one of these words
 //
 // What is in lower case stands for a value, whose name says of what kind it is.
-func arguments(syntax string) []argument {
+func Of(syntax string) []Argument {
 	words := strings.Fields(strings.NewReplacer("[", " [ ", "]", " ] ", " | ", "|").Replace(syntax))
-	return argumentsOf(words)
+	return read(words)
 }
 
-func argumentsOf(words []string) (list []argument) {
+func read(words []string) (list []Argument) {
 	for len(words) > 0 {
 		word, rest := words[0], words[1:]
 		switch {
@@ -30,18 +38,18 @@ func argumentsOf(words []string) (list []argument) {
 			rest = rest[end+1:]
 			if n := len(inner) - 1; inner[n] == "..." {
 				again := one(slices.Clone(list[len(list)-n:]))
-				again.multiple = true
+				again.Multiple = true
 				list = append(list[:len(list)-n], again)
 			} else {
-				a := one(argumentsOf(inner))
-				a.optional = true
+				a := one(read(inner))
+				a.Optional = true
 				list = append(list, a)
 			}
 		case isOption(word) && len(rest) > 0 && !isOption(rest[0]) && rest[0] != "[":
 			a := value(rest[0])
-			a.token = word
-			if a.kind == "oneof" {
-				a.name = strings.ToLower(word)
+			a.Token = word
+			if a.Kind == "oneof" {
+				a.Name = strings.ToLower(word)
 			}
 			rest = rest[1:]
 			list = append(list, a)
@@ -68,30 +76,30 @@ func closing(words []string) int {
 }
 
 // one makes one argument of several.
-func one(list []argument) argument {
+func one(list []Argument) Argument {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return argument{name: "block", kind: "block", parts: list}
+	return Argument{Name: "block", Kind: "block", Parts: list}
 }
 
 // value is the argument of one word.
-func value(word string) argument {
+func value(word string) Argument {
 	if choices := strings.Split(word, "|"); len(choices) > 1 {
-		a := argument{name: "choice", kind: "oneof"}
+		a := Argument{Name: "choice", Kind: "oneof"}
 		for _, choice := range choices {
-			a.parts = append(a.parts, argument{name: strings.ToLower(choice), kind: "pure-token", token: choice})
+			a.Parts = append(a.Parts, Argument{Name: strings.ToLower(choice), Kind: "pure-token", Token: choice})
 		}
 		return a
 	}
 	if isOption(word) {
-		return argument{name: strings.ToLower(word), kind: "pure-token", token: word}
+		return Argument{Name: strings.ToLower(word), Kind: "pure-token", Token: word}
 	}
 	kind, ok := kinds[word]
 	if !ok {
 		kind = "string"
 	}
-	return argument{name: word, kind: kind}
+	return Argument{Name: word, Kind: kind}
 }
 
 func isOption(word string) bool { return word == strings.ToUpper(word) }
@@ -118,34 +126,31 @@ var kinds = map[string]string{
 	"weight":        "integer",
 }
 
-// syntax writes arguments as docs/COMMANDS.md does.
-func syntax(list []argument) string {
+// Syntax writes arguments as docs/COMMANDS.md does.
+func Syntax(list []Argument) string {
 	var words []string
 	for _, a := range list {
 		var text string
 		switch {
-		case a.kind == "block":
-			text = syntax(a.parts)
-		case a.kind == "oneof" && a.token == "" && a.optional:
+		case a.Kind == "block":
+			text = Syntax(a.Parts)
+		case a.Kind == "oneof" && a.Token == "" && a.Optional:
 			text = choices(a, " | ")
-		case a.kind == "oneof":
+		case a.Kind == "oneof":
 			text = choices(a, "|")
-		case a.kind == "pure-token":
-			text = a.token
+		case a.Kind == "pure-token":
+			text = a.Token
 		default:
-			text = a.name
+			text = a.Name
 		}
 		again := text
-		if a.token != "" && a.kind != "pure-token" {
-			text = a.token + " " + text
-			if a.multipleToken {
-				again = text
-			}
+		if a.Token != "" && a.Kind != "pure-token" {
+			text = a.Token + " " + text
 		}
-		if a.multiple {
+		if a.Multiple {
 			text += " [" + again + " ...]"
 		}
-		if a.optional {
+		if a.Optional {
 			text = "[" + text + "]"
 		}
 		words = append(words, text)
@@ -153,10 +158,10 @@ func syntax(list []argument) string {
 	return strings.Join(words, " ")
 }
 
-func choices(a argument, between string) string {
+func choices(a Argument, between string) string {
 	var words []string
-	for _, part := range a.parts {
-		words = append(words, syntax([]argument{part}))
+	for _, part := range a.Parts {
+		words = append(words, Syntax([]Argument{part}))
 	}
 	return strings.Join(words, between)
 }
