@@ -6,6 +6,7 @@ import (
 	"html"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 )
@@ -195,48 +197,84 @@ func TestRubbishIsCheap(t *testing.T) {
 	}
 }
 
+// pipes is a listener whose connections are pipes, for tests in which time is not real.
+type pipes struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func newPipes() *pipes { return &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.accepted:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	p.accepted <- theirs
+	return ours, nil
+}
+
 // A file may take longer than a page while it goes on.
 func TestSlowFiles(t *testing.T) {
-	source := &fake{open: true, keys: map[string]bool{"k": true}, slow: 15}
-	server := httptest.NewUnstartedServer(New(Config{Source: source}))
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
-	server.Start()
-	defer server.Close()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
-	read := func(answer *http.Response, err error) (*http.Response, string) {
-		t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		source, l := &fake{open: true, keys: map[string]bool{"k": true}, slow: 15}, newPipes()
+		server := &http.Server{Handler: New(Config{Source: source}), ReadTimeout: 200 * time.Millisecond, WriteTimeout: 200 * time.Millisecond}
+		go func() { _ = server.Serve(l) }() // until Close
+		defer server.Close()
+		jar, err := cookiejar.New(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer answer.Body.Close()
-		return answer, text(t, answer)
-	}
-	if _, file := read(client.Get(server.URL + "/filter/download?name=a&format=dump")); file != "bytes of a"+strings.Repeat(".", 15) {
-		t.Errorf("the download is %q", file)
-	}
-	_, page := read(client.Get(server.URL + "/filter?name=a"))
-	body, sent := io.Pipe()
-	form := multipart.NewWriter(sent)
-	go func() {
-		_ = form.WriteField("csrf", proofField.FindStringSubmatch(page)[1])
-		part, err := form.CreateFormFile("file", "keys.txt")
-		for i := range 15 {
-			time.Sleep(20 * time.Millisecond)
-			_, err = fmt.Fprintln(part, "key", i)
+		client := &http.Client{
+			Jar: jar, Transport: &http.Transport{DialContext: l.dial},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
-		if err == nil {
-			err = form.Close()
+		defer client.CloseIdleConnections()
+		read := func(answer *http.Response, err error) (*http.Response, string) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			return answer, text(t, answer)
 		}
-		sent.CloseWithError(err)
-	}()
-	if answer, _ := read(client.Post(server.URL+"/filter/upload?name=a", form.FormDataContentType(), body)); !strings.HasSuffix(answer.Header.Get("Location"), "new=15&of=15") {
-		t.Errorf("%s to %s", answer.Status, answer.Header.Get("Location"))
-	}
+		const url = "http://localhost"
+		if _, file := read(client.Get(url + "/filter/download?name=a&format=dump")); file != "bytes of a"+strings.Repeat(".", 15) {
+			t.Errorf("the download is %q", file)
+		}
+		_, page := read(client.Get(url + "/filter?name=a"))
+		body, sent := io.Pipe()
+		form := multipart.NewWriter(sent)
+		go func() {
+			_ = form.WriteField("csrf", proofField.FindStringSubmatch(page)[1])
+			part, err := form.CreateFormFile("file", "keys.txt")
+			for i := range 15 {
+				time.Sleep(20 * time.Millisecond)
+				_, err = fmt.Fprintln(part, "key", i)
+			}
+			if err == nil {
+				err = form.Close()
+			}
+			sent.CloseWithError(err)
+		}()
+		if answer, _ := read(client.Post(url+"/filter/upload?name=a", form.FormDataContentType(), body)); !strings.HasSuffix(answer.Header.Get("Location"), "new=15&of=15") {
+			t.Errorf("%s to %s", answer.Status, answer.Header.Get("Location"))
+		}
+	})
 }
 
 // Pages that are not looked at any more take no place among those that are.
@@ -247,7 +285,7 @@ func TestManyWatchersLeave(t *testing.T) {
 	defer server.Close()
 	defer close(source.done)
 	for round := range 2 { // the second finds the places of the first
-		ctx, leave := context.WithCancel(t.Context())
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute)
 		var all sync.WaitGroup
 		for range 200 {
 			all.Go(func() {
