@@ -164,3 +164,12 @@ func allSet(bits float64, k int, probes float64) []float64 {
 	}
 	return all
 }
+
+// rateLeeway is how many times the error rate that was asked for is taken for it: sizes
+// are rounded, and the bits that are set are partly chance.
+const rateLeeway = 1.05
+
+// PastRate reports whether a filter that has the error rate now errs more often than was
+// asked for, beyond what rounding makes of its size. It is false if nothing was asked for,
+// and true if now is NaN: the filter is full.
+func PastRate(now, asked float64) bool { return asked > 0 && !(now <= rateLeeway*asked) }

@@ -185,3 +185,22 @@ func TestHashFloor(t *testing.T) {
 		}
 	}
 }
+
+// A filter with as many keys as it was made for is not past its rate; one with a tenth
+// more is.
+func TestPastRate(t *testing.T) {
+	for _, asked := range []float64{0.1, 0.01, 1e-6} {
+		p, err := For(Classic, 10_000, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for keys, want := range map[uint64]bool{10_000: false, 11_000: true} {
+			if PastRate(p.ErrorRate(keys), asked) != want {
+				t.Errorf("%d keys, %v asked for: past is not %v", keys, asked, want)
+			}
+		}
+	}
+	if PastRate(1, 0) || !PastRate(math.NaN(), 0.1) {
+		t.Error("a filter made for no rate is past it, or a full one is not")
+	}
+}

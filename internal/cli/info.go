@@ -278,12 +278,9 @@ func stateOf(st bloom.Stats) setState {
 	return s
 }
 
-// How far above the asked ones an error rate and a number of keys, which may be
-// estimated, can be before that is worth a warning.
-const (
-	rateLeeway = 1.05
-	keysLeeway = 1.01
-)
+// keysLeeway is how far above the capacity a number of keys, which may be estimated, can
+// be before that is worth a warning.
+const keysLeeway = 1.01
 
 // pastItsRate is how the warning about an error rate above the one asked for begins.
 const pastItsRate = "past its error rate"
@@ -313,7 +310,7 @@ func stuckCounters(n uint64) []string {
 // it has too many keys. The rate follows from how many bits are set, which is chance:
 // a small filter with no more keys than it was made for may well be a tenth above.
 func pastRate(st bloom.Stats) bool {
-	if st.AskedErrorRate == 0 || st.ErrorRate <= rateLeeway*st.AskedErrorRate {
+	if !sizing.PastRate(st.ErrorRate, st.AskedErrorRate) {
 		return false
 	}
 	n := st.Cardinality

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"seen/bloom"
+	"seen/sizing"
 )
 
 // A filter past its error rate takes keys for seen more often than it was made for.
@@ -59,7 +60,7 @@ func (f *fleet) past(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the error rate of %s is not known: %w", f.label, f.flags.explain(err))
-	case surely <= rateLeeway*asked:
+	case !sizing.PastRate(surely, asked):
 		return nil
 	}
 	return pastError(f.label, now, asked, 0, 0)

@@ -112,10 +112,7 @@ type FilterInfo struct {
 
 // PastRate reports whether the filter errs more often than was asked for, beyond what
 // rounding makes of its layout.
-func (i *FilterInfo) PastRate() bool {
-	const leeway = 1.05
-	return i.ErrorRate > 0 && i.ErrorRateNow > leeway*i.ErrorRate
-}
+func (i *FilterInfo) PastRate() bool { return sizing.PastRate(i.ErrorRateNow, i.ErrorRate) }
 
 // LayerInfo describes one array of a Bloom filter.
 type LayerInfo struct {
