@@ -258,6 +258,7 @@ func TestSlowFiles(t *testing.T) {
 		}
 		_, page := read(client.Get(url + "/filter?name=a"))
 		body, sent := io.Pipe()
+		defer body.Close()
 		form := multipart.NewWriter(sent)
 		go func() {
 			_ = form.WriteField("csrf", proofField.FindStringSubmatch(page)[1])
