@@ -265,7 +265,7 @@ func TestACLQuotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustAdd(t, f, keys(0, 10)...)
-	if _, err := Open(t.Context(), client, name(t)+"*a", Config{Capacity: 100, ErrorRate: 0.01}); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+	if _, err := Open(t.Context(), client, name(t)+"*a", Config{Capacity: 100, ErrorRate: 0.01}); CodeOf(err) != NoPermission {
 		t.Errorf("another filter: %v", err)
 	}
 }
@@ -304,7 +304,7 @@ func TestLayerThatCannotBeClosed(t *testing.T) {
 						}
 						refusals++
 						var u *UndecidedError
-						if !errors.As(err, &u) || !u.NotAdded || !strings.Contains(err.Error(), "NOPERM") || errors.Is(err, ErrFull) != isFull {
+						if !errors.As(err, &u) || !u.NotAdded || CodeOf(err) != NoPermission || errors.Is(err, ErrFull) != isFull {
 							t.Fatal(err)
 						}
 					}
@@ -352,7 +352,7 @@ func TestRefusedTransaction(t *testing.T) {
 				t.Errorf("without ROLE: %v, and the record is %s", err, after)
 			}
 		default:
-			if err == nil || !strings.Contains(err.Error(), "NOPERM") || after != before {
+			if CodeOf(err) != NoPermission || after != before {
 				t.Errorf("without %s: %v, and the record has become %s", refused, err, after)
 			}
 		}

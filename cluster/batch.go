@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"slices"
 	"sync"
 	"unsafe"
@@ -156,7 +155,7 @@ func (f *failures) err() error {
 	slices.Sort(f.keys)
 	// A key can fail for two reasons.
 	f.keys = slices.Compact(f.keys)
-	return &UndecidedError{Keys: f.keys, Err: errors.Join(f.errs...), NotAdded: !f.maybe}
+	return &UndecidedError{Keys: f.keys, Reasons: f.errs, NotAdded: !f.maybe}
 }
 
 // headerEnd is the last byte of what is read of a header.

@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -27,8 +29,8 @@ func TestWrongTypeSlice(t *testing.T) {
 		}
 		check := func(what string, answers []bool, err error, want func(i int) bool) {
 			t.Helper()
-			if !errors.Is(err, ErrWrongType) || !strings.Contains(err.Error(), key) {
-				t.Errorf("%s: %v; want ErrWrongType for %s", what, err, key)
+			if !isA[*NotFilterError](err) || !strings.Contains(err.Error(), key) {
+				t.Errorf("%s: %v; want a NotFilterError for %s", what, err, key)
 			}
 			undecided := undecidedOf(t, err, len(ks))
 			for i := range ks {
@@ -55,7 +57,7 @@ func TestOutOfMemory(t *testing.T) {
 	server := redistest.NewServer(t, "maxmemory 5mb", "maxmemory-policy noeviction")
 	client := dial(t, server.Addr())
 	ctx := t.Context()
-	if _, err := Open(ctx, client, name(t), Config{Capacity: 50_000_000, ErrorRate: 0.01, SliceBytes: 1 << 20}); err == nil || !strings.Contains(err.Error(), "OOM") {
+	if _, err := Open(ctx, client, name(t), Config{Capacity: 50_000_000, ErrorRate: 0.01, SliceBytes: 1 << 20}); CodeOf(err) != OutOfMemory {
 		t.Errorf("a filter larger than the memory: %v", err)
 	}
 	if _, err := server.Do("FLUSHALL"); err != nil {
@@ -72,7 +74,7 @@ func TestOutOfMemory(t *testing.T) {
 		if err != nil {
 			refusals++
 			var u *UndecidedError
-			if !strings.Contains(err.Error(), "OOM") || !errors.As(err, &u) || !u.NotAdded {
+			if CodeOf(err) != OutOfMemory || !errors.As(err, &u) || !u.NotAdded {
 				t.Fatal(err)
 			}
 		}
@@ -138,10 +140,10 @@ func TestDropOutOfMemory(t *testing.T) {
 	if _, err := server.Do("CONFIG", "SET", "maxmemory", "1mb"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.swap(t.Context(), raw, r); !outOfMemory(err) {
+	if _, err := f.swap(t.Context(), raw, r); CodeOf(err) != OutOfMemory {
 		t.Fatalf("changing the record: %v; the engine is to refuse that", err)
 	}
-	if err := f.Clear(t.Context()); !outOfMemory(err) {
+	if err := f.Clear(t.Context()); CodeOf(err) != OutOfMemory {
 		t.Errorf("Clear: %v; the engine is to refuse that", err)
 	}
 	mustHas(t, f, keys(0, 1000)...)
@@ -201,20 +203,73 @@ func TestEviction(t *testing.T) {
 // What the engine's refusals are taken for, also within other errors.
 func TestRefusals(t *testing.T) {
 	client := dial(t, lab.Server(t).Addr())
-	for text, want := range map[string]struct{ passing, outOfMemory bool }{
-		"ERR no such thing":   {},
-		"MOVED 1 127.0.0.1:1": {passing: true},
-		"ASK 1 127.0.0.1:1":   {passing: true},
-		"READONLY a replica":  {passing: true},
-		"OOM too much":        {outOfMemory: true},
-		"EXECABORT Transaction discarded because of: OOM too much":       {outOfMemory: true},
-		"EXECABORT Transaction discarded because of: READONLY a replica": {passing: true},
-		"EXECABORT Transaction discarded because of previous errors.":    {},
+	for text, want := range map[string]struct {
+		code    Code
+		passing bool
+	}{
+		"ERR no such thing":                                              {"ERR", false},
+		"MOVED 1 127.0.0.1:1":                                            {Moved, true},
+		"ASK 1 127.0.0.1:1":                                              {"ASK", true},
+		"READONLY a replica":                                             {"READONLY", true},
+		"OOM too much":                                                   {OutOfMemory, false},
+		"NOPERM this user has no permissions":                            {NoPermission, false},
+		"NOAUTH Authentication required.":                                {NoLogin, false},
+		"WRONGPASS invalid username-password pair":                       {WrongPassword, false},
+		"ERR unknown command 'BF.INFO', with args":                       {UnknownCommand, false},
+		"OOMPH is another word":                                          {"OOMPH", false},
+		"EXECABORT Transaction discarded because of: OOM too much":       {OutOfMemory, false},
+		"EXECABORT Transaction discarded because of: READONLY a replica": {"READONLY", true},
+		"EXECABORT Transaction discarded because of previous errors.":    {"EXECABORT", false},
 	} {
 		err := client.Do(t.Context(), client.B().Eval().Script("return redis.error_reply(ARGV[1])").Numkeys(0).Arg(text).Build()).Error()
-		err = fmt.Errorf("record: %w", err)
-		if !refused(err) || passing(err) != want.passing || outOfMemory(err) != want.outOfMemory {
-			t.Errorf("%v: refused %v, passing %v, out of memory %v", err, refused(err), passing(err), outOfMemory(err))
+		err = errors.Join(context.Canceled, fmt.Errorf("record: %w", about("k", err)))
+		if !refused(err) || CodeOf(err) != want.code || passing(err) != want.passing {
+			t.Errorf("%v: refused %v, code %q, passing %v", err, refused(err), CodeOf(err), passing(err))
+		}
+	}
+	if code := CodeOf(fmt.Errorf("NOPERM is only a word: %w", rueidis.Nil)); code != "" {
+		t.Errorf("what is not a refusal has the code %q", code)
+	}
+}
+
+// A difference is told with its parameter and both values.
+func TestParameterError(t *testing.T) {
+	client, n := dial(t, lab.Server(t).Addr()), name(t)
+	c := Config{Capacity: 100, ErrorRate: 0.01}
+	for change, want := range map[string]ParameterError{
+		"":           {},
+		"Capacity":   {Have: uint64(100), Want: uint64(101)},
+		"ErrorRate":  {Have: 0.01, Want: 0.02},
+		"SliceBytes": {Have: uint64(DefaultSliceBytes), Want: uint64(2048)},
+		"Fixed":      {Have: false, Want: true},
+		"Hash":       {Have: "xxh3 with seed 0", Want: "xxh3 with seed 7"},
+		"Kind":       {Have: "filter", Want: "window"},
+	} {
+		other := c
+		var err error
+		switch change {
+		case "Capacity":
+			other.Capacity++
+		case "ErrorRate":
+			other.ErrorRate = 0.02
+		case "SliceBytes":
+			other.SliceBytes = 2048
+		case "Fixed":
+			other.Fixed = true
+		case "Hash":
+			other.Hash.Seed = 7
+		}
+		if _, err = Open(t.Context(), client, n, c); err != nil {
+			t.Fatal(err)
+		}
+		if change == "Kind" {
+			_, err = OpenWindow(t.Context(), client, n, WindowConfig{Config: c, Span: time.Hour})
+		} else {
+			_, err = Open(t.Context(), client, n, other)
+		}
+		want.Filter, want.Parameter = n, change
+		if got, ok := errors.AsType[*ParameterError](err); ok != (change != "") || ok && *got != want {
+			t.Errorf("%s: %v", change, err)
 		}
 	}
 }

@@ -3,24 +3,14 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"net"
-	"slices"
-	"strings"
-
-	"github.com/redis/rueidis"
 )
 
 var (
 	// ErrMissingSlice is matched by errors about a slice that is not there, is
 	// shorter than it was made or is not of this filter: evicted, deleted, or lost
 	// with a node. Keys may be forgotten, so no answer is given; [Filter.Clear] makes
-	// the filter whole, and empty.
+	// the filter whole, and empty. A [KeyError] around it names the slices.
 	ErrMissingSlice = errors.New("a slice of the filter is missing")
-	// ErrOtherParameters is matched when a filter of the name exists with other
-	// parameters than those asked for. The text names the difference.
-	ErrOtherParameters = errors.New("the filter has other parameters")
-	// ErrWrongType is matched when a key of the filter holds something else.
-	ErrWrongType = errors.New("the key holds something else")
 	// ErrNotFound is matched when there is no filter of the name, or no longer.
 	ErrNotFound = errors.New("there is no such filter")
 	// ErrFull is matched when a filter that is Fixed has reached its capacity, or
@@ -34,31 +24,72 @@ var (
 	ErrReplicas = errors.New("not enough replicas have confirmed")
 )
 
+// ParameterError says that a filter exists with another parameter than was asked for.
+type ParameterError struct {
+	// Filter is the name of the filter, or of the string of a [RecipeFilter].
+	Filter string
+	// Parameter is the first that differs: the name of a field of [Config],
+	// [WindowConfig], [ServerConfig] or [RecipeConfig], or Kind, which is a filter or a
+	// window.
+	Parameter string
+	// Have is what the filter has, Want what was asked for.
+	Have, Want any
+}
+
+// Error names the parameter and both values.
+func (e *ParameterError) Error() string {
+	name, ok := map[string]string{
+		"Kind": "kind", "Capacity": "capacity", "ErrorRate": "error rate", "SliceBytes": "largest slice", "Fixed": "fixed",
+		"Hash": "hash", "Span": "span", "Generations": "generations", "NoRefresh": "no refresh", "Bits": "length",
+	}[e.Parameter]
+	if !ok {
+		name = e.Parameter
+	}
+	return fmt.Sprintf("%q: the filter has other parameters: %s is %v, not %v", e.Filter, name, e.Have, e.Want)
+}
+
+// NotFilterError says that a key of the engine holds something else than the filter, or
+// the part of one, that was looked for.
+type NotFilterError struct {
+	// Key is the key of the engine.
+	Key string
+	// Holds is what it holds instead.
+	Holds string
+	// Record says that this is the record of a filter, which is damaged or of a newer
+	// version.
+	Record bool
+}
+
+// Error names the key and what it holds.
+func (e *NotFilterError) Error() string {
+	return fmt.Sprintf("key %q cannot be used as a filter: it holds %s", e.Key, e.Holds)
+}
+
 // UndecidedError says for which keys of a call there is no answer. The answers of
-// the others stand.
+// the others are valid.
 //
 // An undecided key of Add may or may not have been recorded: if the connection
 // broke after the command was sent, nobody can know. Adding it again then answers
 // false if the first attempt has arrived, so a crawler that must not lose a page
 // takes undecided keys for new, and one that must not fetch twice takes them for
-// seen. If [ErrFull] is all that Err has, the keys were not in the filter.
+// seen. If every reason is [ErrFull], the keys were not in the filter.
 type UndecidedError struct {
 	// Keys are the indices, ascending, of the keys in the call.
 	Keys []int
-	// Err is why: one reason, or several joined.
-	Err error
+	// Reasons are why, at least one.
+	Reasons []error
 	// NotAdded says that this call has recorded none of Keys: nothing was sent for
 	// them, or the engine has refused it. Of a call of Has it says nothing.
 	NotAdded bool
 }
 
-// Error names the number of keys and the reason.
+// Error names the number of keys and the reasons.
 func (e *UndecidedError) Error() string {
-	return fmt.Sprintf("%d keys are undecided: %v", len(e.Keys), e.Err)
+	return fmt.Sprintf("%d keys are undecided: %v", len(e.Keys), errors.Join(e.Reasons...))
 }
 
-// Unwrap returns the reason.
-func (e *UndecidedError) Unwrap() error { return e.Err }
+// Unwrap returns the reasons.
+func (e *UndecidedError) Unwrap() []error { return e.Reasons }
 
 // KeyError is an error about keys of the engine, such as slices. A reason that many
 // slices share is told once.
@@ -83,59 +114,6 @@ func (e *KeyError) Unwrap() error { return e.Err }
 // about returns err as one about a key of the engine.
 func about(key string, err error) error { return &KeyError{Keys: []string{key}, Err: err} }
 
-// unsent reports whether a command has failed before it was sent, since nobody was
-// there to send it to.
-func unsent(err error) bool {
-	var e *net.OpError
-	return errors.As(err, &e) && e.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot)
-}
-
-// refused reports whether the engine has answered a command with an error: then it
-// was not executed.
-func refused(err error) bool {
-	_, ok := refusal(err) // the error is err itself
-	return ok
-}
-
-// refusal returns the error with which the engine has answered, if err is one, also
-// within others.
-func refusal(err error) (*rueidis.RedisError, bool) {
-	var e *rueidis.RedisError
-	ok := errors.As(err, &e)
-	return e, ok && !rueidis.IsRedisNil(e)
-}
-
-// passing reports whether the engine has refused a command for a reason that goes
-// away by itself, so that trying again makes sense.
-func passing(err error) bool {
-	e, ok := refusal(err)
-	if !ok {
-		return false
-	}
-	// Those who have a connection of their own are not redirected.
-	return hasPrefix(e, "TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN", "MOVED", "ASK", "REDIRECT")
-}
-
-// outOfMemory reports whether the engine has refused to write for want of memory.
-func outOfMemory(err error) bool {
-	e, ok := refusal(err)
-	return ok && hasPrefix(e, "OOM")
-}
-
-func hasPrefix(e *rueidis.RedisError, prefixes ...string) bool {
-	// What a transaction is refused for stands behind this.
-	text := strings.TrimPrefix(e.Error(), "EXECABORT Transaction discarded because of: ")
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
-}
-
-// explain gives an answer of the engine the words that callers branch on.
-func explain(key string, err error) error {
-	if e, ok := refusal(err); ok && hasPrefix(e, "WRONGTYPE") {
-		return about(key, fmt.Errorf("%w: %w; choose another name or delete it", ErrWrongType, err))
-	}
-	return about(key, err)
-}
-
 func missingSlice(key string) error {
-	return about(key, fmt.Errorf("%w: evicted, deleted or lost with a node; clear the filter or drop it", ErrMissingSlice))
+	return about(key, fmt.Errorf("%w: it was evicted, deleted or lost with a node", ErrMissingSlice))
 }

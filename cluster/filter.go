@@ -95,7 +95,7 @@ func (c Config) check(name string) error {
 const maxName = 4096
 
 // Open opens the filter of the given name, or creates it. A filter that exists is
-// compared with c, and must not differ: [ErrOtherParameters]. If Capacity and
+// compared with c, and must not differ: [ParameterError]. If Capacity and
 // ErrorRate are both 0 the filter must exist, [ErrNotFound], and is opened with its own
 // parameters; its hash must be c.Hash in any case.
 //
@@ -134,7 +134,7 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 		}
 		switch {
 		case r == nil && existing:
-			return fmt.Errorf("%q: %w; give a capacity and an error rate to create it", c.name, ErrNotFound)
+			return fmt.Errorf("%q: %w", c.name, ErrNotFound)
 		case r == nil:
 			if created, err = c.create(ctx, want, now); err != nil {
 				return err
@@ -146,15 +146,15 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 			}
 			continue
 		}
-		if window != (r.Generations > 0) {
-			return fmt.Errorf("%q: %w: it is a filter where a window is wanted, or the other way round; choose another name", c.name, ErrOtherParameters)
+		if isWindow := r.Generations > 0; window != isWindow {
+			return &ParameterError{Filter: c.name, Parameter: "Kind", Have: kindOf(isWindow), Want: kindOf(window)}
 		}
 		if existing {
 			want = r.parameters
 			want.setHash(c.hash)
 		}
-		if d := want.difference(r.parameters); d != "" {
-			return fmt.Errorf("%q: %w: %s; open it with its own parameters or choose another name", c.name, ErrOtherParameters, d)
+		if err := c.compare(r.parameters, want); err != nil {
+			return err
 		}
 		err = c.adopt(ctx, raw, r, created)
 		if errors.Is(err, ErrNotFound) && !existing {
@@ -162,6 +162,14 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 		}
 		return err
 	}
+}
+
+// kindOf returns what ParameterError calls a window or a filter.
+func kindOf(window bool) string {
+	if window {
+		return "window"
+	}
+	return "filter"
 }
 
 // create writes the first record, if nobody else has, and reports whether it did.
@@ -296,7 +304,7 @@ func (c *core) drop(ctx context.Context) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil
-	case outOfMemory(err):
+	case CodeOf(err) == OutOfMemory:
 		return c.dropFull(ctx)
 	}
 	return err
@@ -322,8 +330,8 @@ func (c *core) dropFull(ctx context.Context) error {
 	}
 	// Slices that another client has made since then are named by the record as it was
 	// when it went; who makes some from now on sees that it is gone.
-	if r, err = decodeRecord(raw); err != nil {
-		return fmt.Errorf("key %q: %w: %w", c.name, ErrWrongType, err)
+	if r, err = decodeRecord(c.name, raw); err != nil {
+		return err
 	}
 	return c.unlinkAll(ctx, r)
 }

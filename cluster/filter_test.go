@@ -203,11 +203,11 @@ func TestOpen(t *testing.T) {
 		}
 		other := c
 		other.Capacity++
-		if _, err := Open(ctx, client, n, other); !errors.Is(err, ErrOtherParameters) {
-			t.Errorf("other capacity: %v; want ErrOtherParameters", err)
+		if _, err := Open(ctx, client, n, other); !isA[*ParameterError](err) {
+			t.Errorf("other capacity: %v; want a ParameterError", err)
 		}
-		if _, err := Open(ctx, client, n, Config{Hash: bloom.Hash{Seed: 1}}); !errors.Is(err, ErrOtherParameters) {
-			t.Errorf("other seed: %v; want ErrOtherParameters", err)
+		if _, err := Open(ctx, client, n, Config{Hash: bloom.Hash{Seed: 1}}); !isA[*ParameterError](err) {
+			t.Errorf("other seed: %v; want a ParameterError", err)
 		}
 		if err := f.Drop(ctx); err != nil {
 			t.Fatal(err)
@@ -224,8 +224,8 @@ func TestOpen(t *testing.T) {
 		if err := client.Do(ctx, client.B().Rpush().Key(n).Element("x").Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(ctx, client, n, c); !errors.Is(err, ErrWrongType) {
-			t.Errorf("a list in the way: %v; want ErrWrongType", err)
+		if _, err := Open(ctx, client, n, c); !isA[*NotFilterError](err) {
+			t.Errorf("a list in the way: %v; want a NotFilterError", err)
 		}
 	})
 }

@@ -476,7 +476,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add(`{"format":"seen cluster filter","version":2}`)
 	f.Add(`{}`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		r, err := decodeRecord(raw)
+		r, err := decodeRecord("f", raw)
 		if (r == nil) == (err == nil) {
 			t.Fatalf("%v, %v", r, err)
 		}
@@ -494,7 +494,7 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := decodeRecord(again); err != nil {
+		if _, err := decodeRecord("f", again); err != nil {
 			t.Errorf("%v of %s", err, again)
 		}
 	})

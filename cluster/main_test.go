@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -78,4 +79,10 @@ func open(t testing.TB, client rueidis.Client, c Config) *Filter {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// isA reports whether err is an error of type T, or has one within.
+func isA[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
 }

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/redis/rueidis"
 )
@@ -70,8 +69,7 @@ func (f *failures) undecided(keys []int, err error) {
 // refusal into words.
 func (f *failures) ofWrite(key string, err error, say func(key string, err error) error) error {
 	switch {
-	// seen serve says so of a command that it has run and could not write to its log.
-	case refused(err) && !strings.Contains(err.Error(), "outcome of this command is not known"):
+	case refused(err) && !executed(err):
 		return say(key, err)
 	case unsent(err):
 		return about(key, fmt.Errorf("nothing was sent: %w", err))

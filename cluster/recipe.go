@@ -60,8 +60,8 @@ type RecipeFilter struct {
 
 // OpenRecipe opens the filter of the given name, as c says that it is made. There is
 // nothing to create: the first key that is added makes the string. Strings that hold
-// something else are an error, [ErrWrongType], and strings longer than Bits allows
-// another, [ErrOtherParameters]. Reading needs Redis 6 or Valkey. The client stays
+// something else are an error, [NotFilterError], and strings longer than Bits allows
+// another, [ParameterError]. Reading needs Redis 6 or Valkey. The client stays
 // the caller's, who closes it.
 func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c RecipeConfig) (*RecipeFilter, error) {
 	f := &RecipeFilter{client: client}
@@ -123,8 +123,10 @@ func (f *RecipeFilter) check(ctx context.Context, bits int, mustExist bool) erro
 			return explain(f.strings[i], err)
 		}
 		if n > limit {
-			return fmt.Errorf("key %q: %w: its %d bytes are more than the %d that offsets of %d bits reach",
-				f.strings[i], ErrOtherParameters, n, limit, bits)
+			return &ParameterError{
+				Filter: f.strings[i], Parameter: "Bits",
+				Have: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("the at most %d bytes that offsets of %d bits reach", limit, bits),
+			}
 		}
 		there = there || n > 0
 	}

@@ -269,14 +269,14 @@ func TestRecipeRefused(t *testing.T) {
 	if _, err := f.Add(ctx, keys(0, 100)...); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenRecipe(ctx, client, n, RecipeConfig{Bits: 16}); !errors.Is(err, ErrOtherParameters) {
+	if _, err := OpenRecipe(ctx, client, n, RecipeConfig{Bits: 16}); !isA[*ParameterError](err) {
 		t.Errorf("a string longer than its offsets: %v", err)
 	}
 	set := client.B().Arbitrary("SADD").Keys(n + "1").Args("x").Build()
 	if err := client.Do(ctx, set).Error(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenRecipe(ctx, client, n, RecipeConfig{Bits: 20, Blocks: 2}); !errors.Is(err, ErrWrongType) {
+	if _, err := OpenRecipe(ctx, client, n, RecipeConfig{Bits: 20, Blocks: 2}); !isA[*NotFilterError](err) {
 		t.Errorf("a set in the way of opening: %v", err)
 	}
 	for _, cmd := range []rueidis.Completed{client.B().Del().Key(n + "0").Build(), client.B().Arbitrary("SADD").Keys(n + "0").Args("x").Build()} {
@@ -289,7 +289,7 @@ func TestRecipeRefused(t *testing.T) {
 		"Has": func() ([]bool, error) { return f.Has(ctx, keys(0, 3)...) },
 	} {
 		var u *UndecidedError
-		if _, err := ask(); !errors.As(err, &u) || len(u.Keys) != 3 || !errors.Is(err, ErrWrongType) {
+		if _, err := ask(); !errors.As(err, &u) || len(u.Keys) != 3 || !isA[*NotFilterError](err) {
 			t.Errorf("%s with a set in the way: %v", what, err)
 		}
 	}

@@ -64,28 +64,35 @@ type parameters struct {
 	NoRefresh   bool          `json:"no_refresh,omitempty"`
 }
 
-// difference names the first parameter in which have and want differ.
-func (want parameters) difference(have parameters) string {
+// hashText describes the hash.
+func (p parameters) hashText() string {
+	if p.KeyID != "" {
+		return p.Hash + " with key id " + p.KeyID
+	}
+	return fmt.Sprintf("%s with seed %d", p.Hash, p.Seed)
+}
+
+// compare returns a [ParameterError] about the first parameter in which have and want
+// differ.
+func (c *core) compare(have, want parameters) error {
 	for _, d := range []struct {
-		what       string
+		parameter  string
 		have, want any
 	}{
-		{"capacity", have.Capacity, want.Capacity},
-		{"error rate", have.ErrorRate, want.ErrorRate},
-		{"largest slice", have.SliceBytes, want.SliceBytes},
-		{"fixed", have.Fixed, want.Fixed},
-		{"hash", have.Hash, want.Hash},
-		{"seed", have.Seed, want.Seed},
-		{"key id", have.KeyID, want.KeyID},
-		{"span", have.Span, want.Span},
-		{"generations", have.Generations, want.Generations},
-		{"no refresh", have.NoRefresh, want.NoRefresh},
+		{"Capacity", have.Capacity, want.Capacity},
+		{"ErrorRate", have.ErrorRate, want.ErrorRate},
+		{"SliceBytes", have.SliceBytes, want.SliceBytes},
+		{"Fixed", have.Fixed, want.Fixed},
+		{"Hash", have.hashText(), want.hashText()},
+		{"Span", have.Span, want.Span},
+		{"Generations", have.Generations, want.Generations},
+		{"NoRefresh", have.NoRefresh, want.NoRefresh},
 	} {
 		if d.have != d.want {
-			return fmt.Sprintf("%s is %v, not %v", d.what, d.have, d.want)
+			return &ParameterError{Filter: c.name, Parameter: d.parameter, Have: d.have, Want: d.want}
 		}
 	}
-	return ""
+	return nil
 }
 
 // shapeOf returns the form of layer i of a generation.
@@ -146,47 +153,47 @@ const (
 	maxLayers      = 64
 )
 
-// decodeRecord parses and checks a record.
-func decodeRecord(raw string) (*record, error) {
-	if len(raw) > maxRecordBytes {
-		return nil, fmt.Errorf("a value of %d bytes is no record of a filter", len(raw))
-	}
+// decodeRecord parses and checks the record under a key. An error is a [NotFilterError].
+func decodeRecord(key, raw string) (*record, error) {
 	r := new(record)
-	d := json.NewDecoder(strings.NewReader(raw))
-	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("no record of a filter: %w", err)
-	}
-	if r.Format != recordFormat {
-		return nil, fmt.Errorf("format %q is not %q", r.Format, recordFormat)
+	if len(raw) > maxRecordBytes || json.NewDecoder(strings.NewReader(raw)).Decode(r) != nil || r.Format != recordFormat {
+		return nil, &NotFilterError{Key: key, Holds: fmt.Sprintf("a string of %d bytes that is not the record of one", len(raw))}
 	}
 	if r.Version != recordVersion {
-		return nil, fmt.Errorf("version %d of the record; this program knows %d: update it", r.Version, recordVersion)
+		return nil, &NotFilterError{Key: key, Record: true, Holds: fmt.Sprintf("a record of version %d, and this program knows version %d", r.Version, recordVersion)}
 	}
+	if err := r.check(); err != nil {
+		return nil, &NotFilterError{Key: key, Record: true, Holds: "a damaged record: " + err.Error()}
+	}
+	return r, nil
+}
+
+func (r *record) check() error {
 	if len(r.Live) == 0 || len(r.Live) > maxLive || len(r.Gone) > maxLive {
-		return nil, fmt.Errorf("%d live and %d former generations; at least 1 is live, and at most %d", len(r.Live), len(r.Gone), maxLive)
+		return fmt.Errorf("%d live and %d former generations; at least 1 is live, and at most %d", len(r.Live), len(r.Gone), maxLive)
 	}
 	if !(r.ErrorRate > 0 && r.ErrorRate < 1) || r.Capacity == 0 {
-		return nil, fmt.Errorf("capacity %d and error rate %v", r.Capacity, r.ErrorRate)
+		return fmt.Errorf("capacity %d and error rate %v", r.Capacity, r.ErrorRate)
 	}
 	if r.Generations != 0 && (r.Generations < 2 || r.Generations > maxGenerations || r.Span <= 0) {
-		return nil, fmt.Errorf("a window of %d generations and %v", r.Generations, r.Span)
+		return fmt.Errorf("a window of %d generations and %v", r.Generations, r.Span)
 	}
 	for _, g := range slices.Concat(r.Live, r.Gone) {
 		if err := g.check(); err != nil {
-			return nil, fmt.Errorf("generation %d: %w", g.Number, err)
+			return fmt.Errorf("generation %d: %w", g.Number, err)
 		}
 	}
 	for i := 1; i < len(r.Live); i++ {
 		if r.Live[i].Number <= r.Live[i-1].Number {
-			return nil, fmt.Errorf("generation %d follows generation %d", r.Live[i].Number, r.Live[i-1].Number)
+			return fmt.Errorf("generation %d follows generation %d", r.Live[i].Number, r.Live[i-1].Number)
 		}
 	}
 	for _, g := range r.Live[:len(r.Live)-1] {
 		if g.Ready < len(g.Layers) {
-			return nil, fmt.Errorf("generation %d is not ready and not the last", g.Number)
+			return fmt.Errorf("generation %d is not ready and not the last", g.Number)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 func (g *generation) check() error {
@@ -222,8 +229,8 @@ func (c *core) get(ctx context.Context) (raw string, r *record, err error) {
 	if err != nil {
 		return "", nil, explain(c.name, err)
 	}
-	if r, err = decodeRecord(raw); err != nil {
-		return "", nil, fmt.Errorf("key %q: %w: %w; choose another name", c.name, ErrWrongType, err)
+	if r, err = decodeRecord(c.name, raw); err != nil {
+		return "", nil, err
 	}
 	return raw, r, nil
 }

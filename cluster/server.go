@@ -37,7 +37,7 @@ type ServerFilter struct {
 }
 
 // OpenServer opens the filter of the given name, or creates it. One that exists is
-// compared with c and must not differ: [ErrOtherParameters]. If Capacity and
+// compared with c and must not differ: [ParameterError]. If Capacity and
 // ErrorRate are both 0 the filter must exist, [ErrNotFound], and is opened as it is.
 // The client stays the caller's, who closes it.
 func OpenServer(ctx context.Context, client rueidis.Client, name string, c ServerConfig) (*ServerFilter, error) {
@@ -70,7 +70,7 @@ func (f *ServerFilter) reserve(ctx context.Context, c ServerConfig) (made bool, 
 		cmd = cmd.Args("NONSCALING")
 	}
 	err = f.client.Do(ctx, cmd.Build()).Error()
-	if e, ok := rueidis.IsRedisErr(err); ok && strings.Contains(e.Error(), "exists") {
+	if exists(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -114,22 +114,20 @@ func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
 			return fmt.Errorf("BF.DEBUG of %q: %w", f.name, err)
 		}
 	}
-	for _, d := range []struct {
-		what       string
-		have, want any
-		same       bool
-	}{
-		{"fixed", fixed, c.Fixed, fixed == c.Fixed},
-		{"capacity", capacity, c.Capacity, capacity == c.Capacity},
-		{"error rate of the first layer", rate, c.ErrorRate, slices.ContainsFunc(firstShares(fixed), func(share float64) bool {
-			// It comes with six digits.
-			return math.Abs(rate-share*c.ErrorRate) <= 1e-5*rate
-		})},
-	} {
-		if !d.same {
-			return fmt.Errorf("%q: %w: %s is %v, not %v; open it with its own parameters or choose another name",
-				f.name, ErrOtherParameters, d.what, d.have, d.want)
-		}
+	differs := func(parameter string, have, want any) error {
+		return &ParameterError{Filter: f.name, Parameter: parameter, Have: have, Want: want}
+	}
+	asked := slices.ContainsFunc(firstShares(fixed), func(share float64) bool {
+		// It comes with six digits.
+		return math.Abs(rate-share*c.ErrorRate) <= 1e-5*rate
+	})
+	switch {
+	case fixed != c.Fixed:
+		return differs("Fixed", fixed, c.Fixed)
+	case capacity != c.Capacity:
+		return differs("Capacity", capacity, c.Capacity)
+	case !asked:
+		return differs("ErrorRate", fmt.Sprintf("%v in the first layer", rate), c.ErrorRate)
 	}
 	return nil
 }
@@ -146,22 +144,6 @@ func firstShares(fixed bool) []float64 {
 
 func (f *ServerFilter) info() rueidis.Completed {
 	return f.client.B().Arbitrary("BF.INFO").Keys(f.name).ReadOnly()
-}
-
-// serverError gives an answer of a server the words that callers branch on.
-func serverError(name string, err error) error {
-	e, ok := rueidis.IsRedisErr(err)
-	switch {
-	case err == nil:
-		return nil
-	case ok && strings.Contains(e.Error(), "not found"):
-		return fmt.Errorf("%q: %w: %w", name, ErrNotFound, err)
-	case ok && strings.Contains(e.Error(), "filter is full"):
-		return fmt.Errorf("%q: %w: %w; make a larger one", name, ErrFull, err)
-	case ok && strings.Contains(e.Error(), "unknown command"):
-		return fmt.Errorf("%w: %w; use Open, or \"seen serve\"", ErrNoBloom, err)
-	}
-	return explain(name, err)
 }
 
 // Add adds keys and reports of each whether it was certainly not there before. Of

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,7 +54,7 @@ func TestServerFilter(t *testing.T) {
 		}
 	}
 	for _, other := range []ServerConfig{{Capacity: 20001, ErrorRate: 0.001}, {Capacity: 20000, ErrorRate: 0.0011}, {Capacity: 20000, ErrorRate: 0.001, Fixed: true}} {
-		if _, err := OpenServer(ctx, client, n, other); !errors.Is(err, ErrOtherParameters) {
+		if _, err := OpenServer(ctx, client, n, other); !isA[*ParameterError](err) {
 			t.Errorf("%+v: %v", other, err)
 		}
 	}
@@ -82,15 +81,15 @@ func TestServerFilter(t *testing.T) {
 	if err := client.Do(ctx, client.B().Arbitrary("CMS.INITBYDIM").Keys(n).Args("10", "10").Build()).Error(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenServer(ctx, client, n, c); !errors.Is(err, ErrWrongType) {
+	if _, err := OpenServer(ctx, client, n, c); !isA[*NotFilterError](err) {
 		t.Errorf("a sketch in the way: %v", err)
 	}
-	if _, err := f.Add(ctx, ks[:5]...); !errors.Is(err, ErrWrongType) {
+	if _, err := f.Add(ctx, ks[:5]...); !isA[*NotFilterError](err) {
 		t.Errorf("adding to a sketch: %v", err)
 	}
 
 	plain := dial(t, lab.Server(t).Addr())
-	if _, err := OpenServer(ctx, plain, n, c); err == nil || !strings.Contains(err.Error(), "seen serve") {
+	if _, err := OpenServer(ctx, plain, n, c); !errors.Is(err, ErrNoBloom) {
 		t.Errorf("an engine without the commands: %v", err)
 	}
 }

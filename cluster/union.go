@@ -40,12 +40,12 @@ func (f *Filter) Union(ctx context.Context, into string, others ...*Filter) erro
 		if err != nil {
 			return err
 		}
-		if d := f.current.Load().record.parameters.difference(s.record.parameters); d != "" {
-			return fmt.Errorf("union of %q and %q: %w: %s", f.name, g.name, ErrOtherParameters, d)
+		if err := g.compare(s.record.parameters, f.current.Load().record.parameters); err != nil {
+			return fmt.Errorf("union of %q and %q: %w", f.name, g.name, err)
 		}
 		sources, cores = append(sources, s), append(cores, &g.core)
 	}
-	forms, err := commonLayers(sources)
+	forms, err := commonLayers(cores, sources)
 	if err != nil {
 		return fmt.Errorf("union into %q: %w", into, err)
 	}
@@ -55,15 +55,15 @@ func (f *Filter) Union(ctx context.Context, into string, others ...*Filter) erro
 
 // commonLayers returns the layers of the filter with the most, of which the others
 // must have the first.
-func commonLayers(sources []*snapshot) ([]shape, error) {
+func commonLayers(cores []*core, sources []*snapshot) ([]shape, error) {
 	var forms []shape
-	for _, s := range sources {
+	for n, s := range sources {
 		for i, l := range s.layers {
 			switch {
 			case i == len(forms):
 				forms = append(forms, l.shape)
 			case forms[i] != l.shape:
-				return nil, fmt.Errorf("%w: layer %d is %+v in one and %+v in another", ErrOtherParameters, i+1, forms[i], l.shape)
+				return nil, &ParameterError{Filter: cores[n].name, Parameter: fmt.Sprintf("layer %d", i+1), Have: fmt.Sprintf("%+v", l.shape), Want: fmt.Sprintf("%+v", forms[i])}
 			}
 		}
 	}

@@ -98,7 +98,7 @@ func TestUnion(t *testing.T) {
 			t.Error("a union into a filter that exists succeeds")
 		}
 		c.ErrorRate = 1e-3
-		if err := a.Union(ctx, name(t), open(t, client, c)); !errors.Is(err, ErrOtherParameters) {
+		if err := a.Union(ctx, name(t), open(t, client, c)); !isA[*ParameterError](err) {
 			t.Errorf("union of unlike filters: %v", err)
 		}
 	})

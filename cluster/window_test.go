@@ -174,7 +174,7 @@ func TestWindowOfEngine(t *testing.T) {
 			t.Errorf("call %d: %v, %v", i, added, err)
 		}
 	}
-	if _, err := Open(ctx, client, n, Config{}); !errors.Is(err, ErrOtherParameters) {
+	if _, err := Open(ctx, client, n, Config{}); !isA[*ParameterError](err) {
 		t.Errorf("opening a window as a filter: %v", err)
 	}
 	if again, err := OpenWindow(ctx, client, n, WindowConfig{}); err != nil {

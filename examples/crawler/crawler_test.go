@@ -168,7 +168,7 @@ func TestFrontier(t *testing.T) {
 type undecided struct{}
 
 func (undecided) Add(_ context.Context, keys ...[]byte) ([]bool, error) {
-	return make([]bool, len(keys)), &cluster.UndecidedError{Keys: []int{1}, Err: context.DeadlineExceeded}
+	return make([]bool, len(keys)), &cluster.UndecidedError{Keys: []int{1}, Reasons: []error{context.DeadlineExceeded}}
 }
 
 // What nobody may have heard of is taken for new: the links of a page that a worker

@@ -280,9 +280,6 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 	return o, nil
 }
 
-// reasons tells in one line why records are undecided.
-func (f *fleet) reasons(err error) error { return f.flags.reasons(err) }
-
 // dial connects to where the filter is.
 func (f *fleetFlags) dial(a *app) (remote.Address, cluster.Engine, error) {
 	at, err := f.address(a)

@@ -92,10 +92,10 @@ func (r *fleetRun) deliver(b *stream.Block, v *remote.Verdicts, next func(b *str
 	}
 	if len(v.Undecided) > 0 {
 		if r.reason == nil {
-			r.reason = r.fleet.reasons(v.Err)
+			r.reason = r.fleet.flags.reasons(v.Errs)
 		}
-		r.full = r.full || isFull(v.Err)
-		r.maybe = r.maybe || !notAdded(v.Err)
+		r.full = r.full || remote.IsFull(v.Errs)
+		r.maybe = r.maybe || !remote.NotAdded(v.Errs)
 	}
 	if err := next(b, v); err != nil {
 		return err

@@ -450,7 +450,7 @@ func TestFleetAdvice(t *testing.T) {
 		{run("a\n", "add", "--redis", url+"/lost"), `; "seen clear --redis URL --name NAME" makes the filter whole, and empty`},
 		{run("", "info", url+"/lost"), `; "seen clear --redis URL --name NAME" makes`},
 		{run("a\n", "add", "--redis", url+"/large", "-n", "20M"), "; raise the maxmemory of the engine or make a smaller filter"},
-		{run("a\n", "uniq", "--redis", "redis://"+seen.addr+"/x", "-n", "10"), `; this is no Redis or Valkey: for a "seen serve" or`},
+		{run("a\n", "uniq", "--redis", "redis://"+seen.addr+"/x", "-n", "10"), `; this is not Redis or Valkey: for a "seen serve" or`},
 	} {
 		if !strings.Contains(test.said, test.want) {
 			t.Errorf("%q is not in %s", test.want, test.said)

@@ -92,7 +92,7 @@ func (u *fleetUniq) deliver(b *stream.Block, v *remote.Verdicts) error {
 	// Nobody else may be told that an undecided line is new; so it must not be lost.
 	// Nor one that was not added, since the output has later ones. Where the filter is
 	// full the next run will be told.
-	inDoubt := !isFull(v.Err)
+	inDoubt := !remote.IsFull(v.Errs)
 	for _, i := range v.Undecided {
 		v.Yes[i] = inDoubt
 	}

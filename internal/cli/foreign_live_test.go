@@ -84,7 +84,7 @@ func TestLiveStrings(t *testing.T) {
 		t.Errorf("without a format: exit code %d, %q", code, stderr)
 	}
 	for _, command := range [][]string{{"explain", at("myfilter"), "key"}, {"info", at("myfilter")}} {
-		if code, out, stderr := run("", command...); code != ExitError || out != "" || !strings.Contains(stderr, "no filter that a fleet shares") || !strings.Contains(stderr, "--format") {
+		if code, out, stderr := run("", command...); code != ExitError || out != "" || !strings.Contains(stderr, "cannot be used as a filter") || !strings.Contains(stderr, "--format") {
 			t.Errorf("%s: exit code %d, %q, %q", command[0], code, out, stderr)
 		}
 	}

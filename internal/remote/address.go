@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"seen/cluster"
 )
 
 // Address is where a filter is, as people write it:
@@ -212,15 +214,27 @@ func (a Address) Option() (rueidis.ClientOption, error) {
 	return o, nil
 }
 
-// Dial connects. The client must be closed.
+// Dial connects. The client must be closed. The code with which the engine may refuse
+// that is [cluster.CodeOf] of the error.
 func (a Address) Dial() (rueidis.Client, error) {
 	o, err := a.Option()
 	if err != nil {
 		return nil, err
 	}
 	client, err := rueidis.NewClient(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a, err)
+	switch {
+	case err == nil:
+		return client, nil
+	case cluster.CodeOf(err) == cluster.NoLogin:
+		return nil, fmt.Errorf("%s: %w", a, noLogin{err})
 	}
-	return client, nil
+	return nil, fmt.Errorf("%s: %w", a, err)
 }
+
+// noLogin is an engine's demand for a password, which it words for programs that speak
+// its protocol.
+type noLogin struct{ err error }
+
+func (noLogin) Error() string { return "NOAUTH: a password is wanted" }
+
+func (e noLogin) Unwrap() error { return e.err }

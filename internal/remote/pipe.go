@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -56,8 +55,8 @@ type Verdicts struct {
 	// Undecided lists the records without an answer, in ascending order. Repeats of
 	// their keys are not among them.
 	Undecided []int
-	// Err says why they have none: the error of the call, or those of several joined.
-	Err error
+	// Errs says why they have none: an error for each call that has failed.
+	Errs []error
 }
 
 // Totals tell what a Pipe has done.
@@ -342,17 +341,14 @@ func (c *call) add(b *stream.Block, i int, withKey bool) {
 func (w *pending) settle() (wrong error) {
 	v := &w.verdicts
 	clear(v.Yes)
-	v.Undecided, v.Err = v.Undecided[:0], nil
+	v.Undecided, v.Errs = v.Undecided[:0], nil
 	for _, c := range w.calls[:w.used] {
 		if c.err == nil && len(c.answers) != len(c.records) {
 			c.err = fmt.Errorf("%d answers for %d keys", len(c.answers), len(c.records))
 			wrong = c.err
 		}
-		switch {
-		case v.Err == nil:
-			v.Err = c.err
-		case c.err != nil:
-			v.Err = errors.Join(v.Err, c.err)
+		if c.err != nil {
+			v.Errs = append(v.Errs, c.err)
 		}
 		if c.err != nil && (len(c.undecided) == 0 || len(c.answers) != len(c.records)) {
 			v.Undecided = append(v.Undecided, c.records...)

@@ -76,7 +76,7 @@ func (a *answers) deliver(b *stream.Block, v *Verdicts) error {
 	for _, i := range v.Undecided {
 		a.undecided = append(a.undecided, string(b.Record(i)))
 	}
-	if len(v.Undecided) > 0 && v.Err == nil {
+	if len(v.Undecided) > 0 && len(v.Errs) == 0 {
 		return errors.New("undecided without an error")
 	}
 	if a.end != nil {
