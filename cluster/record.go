@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,10 +154,17 @@ const (
 	maxLayers      = 64
 )
 
+// errLongRecord is about a string that is too long for a record.
+var errLongRecord = errors.New("longer than a record")
+
 // decodeRecord parses and checks the record under a key. An error is a [NotFilterError].
 func decodeRecord(key, raw string) (*record, error) {
 	r := new(record)
-	if len(raw) > maxRecordBytes || json.NewDecoder(strings.NewReader(raw)).Decode(r) != nil || r.Format != recordFormat {
+	err := errLongRecord
+	if len(raw) <= maxRecordBytes {
+		err = json.NewDecoder(strings.NewReader(raw)).Decode(r)
+	}
+	if err != nil || r.Format != recordFormat {
 		return nil, &NotFilterError{Key: key, Holds: fmt.Sprintf("a string of %d bytes that is not the record of one", len(raw))}
 	}
 	if r.Version != recordVersion {

@@ -63,7 +63,7 @@ func refusal(err error) (*rueidis.RedisError, bool) {
 // refused reports whether the engine has answered a command with an error: then it
 // was not executed.
 func refused(err error) bool {
-	_, ok := refusal(err)
+	_, ok := refusal(err) // the error is err itself
 	return ok
 }
 
