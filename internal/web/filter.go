@@ -247,7 +247,7 @@ func upload(r *request) error {
 	if r.file == nil || r.file.FileName() == "" {
 		return r.problem(&Refused{http.StatusBadRequest, "Choose a file of keys, one a line."})
 	}
-	added, all, err := r.visitor.Add(r.name(), r.progress(r.file, nil))
+	added, all, err := r.visitor.Add(r.name(), r.transfer(r.file, nil))
 	if err != nil {
 		return r.problem(stopped(err, added, all))
 	}
@@ -323,7 +323,7 @@ func download(r *request) error {
 			h.Set("Content-Type", "application/octet-stream")
 			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(name) + f.Extension}))
 			r.answered = true
-			return r.progress(nil, r.out)
+			return r.transfer(nil, r.out)
 		})
 	}
 	return &Refused{http.StatusNotFound, "The filter cannot be had in that format."}

@@ -107,7 +107,7 @@ type ErrorRates struct {
 	Past  bool    `json:"past"` // now is above asked
 }
 
-func (w *handler) showFilter(r *request) {
+func (h *handler) showFilter(r *request) {
 	kind := r.kind()
 	if kind == nil {
 		return
@@ -124,7 +124,7 @@ func (w *handler) showFilter(r *request) {
 		}
 		state.Info[strings.ReplaceAll(strings.ToLower(info.Elems[i].Text), " ", "_")] = number
 	}
-	state.Errors = w.ErrorRates(r.name()) // who may ask for the information may know this too
+	state.Errors = h.ErrorRates(r.name()) // who may ask for the information may know this too
 	ttl, ok := r.must("PTTL", r.name())
 	if !ok {
 		return

@@ -19,12 +19,12 @@ type routes struct {
 }
 
 // routes returns the API.
-func (w *handler) routes(other http.Handler) *routes {
-	on := func(serve func(*request)) http.Handler { return w.guard(w.slots, serve) }
+func (h *handler) routes(other http.Handler) *routes {
+	on := func(serve func(*request)) http.Handler { return h.guard(h.slots, serve) }
 	return &routes{
 		all: map[string]http.Handler{http.MethodGet: on(listFilters)},
 		one: map[string]map[string]http.Handler{
-			"":      {http.MethodGet: on(w.showFilter), http.MethodPut: on(makeFilter), http.MethodDelete: on(deleteFilter)},
+			"":      {http.MethodGet: on(h.showFilter), http.MethodPut: on(makeFilter), http.MethodDelete: on(deleteFilter)},
 			"add":   {http.MethodPost: on(addKeys)},
 			"check": {http.MethodPost: on(checkKeys)},
 		},
