@@ -45,6 +45,7 @@ var arrows = []arrow{
 	}},
 	{level: 0, pkg: "internal/fair"},
 	{level: 0, pkg: "internal/recipe"},
+	{level: 0, pkg: "internal/rdb"},
 	{level: 0, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
 
@@ -60,6 +61,9 @@ var arrows = []arrow{
 		"internal/vfs": "the codec turns bytes into values; files are the business of bloomfile",
 	}},
 
+	{level: 2, pkg: "internal/redisbloom", not: map[string]string{
+		"os": "a filter is in memory, and comes as bytes or from a reader",
+	}},
 	{level: 2, pkg: "bloom", modules: []string{"github.com/FastFilter/xorfilter"}, not: map[string]string{
 		"os":           "a filter lives in memory; files are the business of bloomfile",
 		"internal/vfs": "a filter lives in memory; files are the business of bloomfile",

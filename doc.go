@@ -19,10 +19,12 @@
 //
 //	internal/keyhash   the one hash that is taken of each key
 //	internal/pages     large arrays outside the Go heap
+//	internal/rdb       the encoding of Redis in its files and in the payloads of DUMP
 //	internal/recipe    which bits of Redis strings the filters of crawlers use
 //	internal/kernel    the probes of a filter's words
 //	internal/vfs       the few file operations in use
 //	internal/frame     the bytes of the file format, docs/FORMAT.md
+//	internal/redisbloom  the Bloom filter of RedisBloom, in memory and in its dumps
 //	internal/figure    numbers as people read them
 //	internal/chart     curves, drawn as SVG and PNG
 //	internal/planner   what filters cost, every type side by side

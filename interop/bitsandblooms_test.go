@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"seen/bloom"
+	"seen/internal/filtertest"
 )
 
 var bitsAndBloomsVectors = []string{
@@ -61,7 +62,7 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
-			file := v.file(t, w.File)
+			file := v.File(t, w.File)
 			f, err := ParseBitsAndBlooms(file)
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +84,7 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			adds(t, made, v.keys)
+			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
 			v.compareForeign(t, "made, and read in the plain way", plainBitsAndBlooms(t, written(t, made)))
@@ -115,7 +116,7 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 func TestBitsAndBloomsFormsAgree(t *testing.T) {
 	read := func(name string) []byte {
 		v := readVector(t, name)
-		return v.file(t, v.wish(t).File)
+		return v.File(t, v.wish(t).File)
 	}
 	f, err := ParseBitsAndBlooms(read("bnb-v3-binary"))
 	if err != nil {
@@ -300,13 +301,13 @@ func TestBitsAndBloomsWriteErrors(t *testing.T) {
 func FuzzParseBitsAndBlooms(f *testing.F) {
 	for _, name := range bitsAndBloomsVectors {
 		v := readVector(f, name)
-		f.Add(v.file(f, v.wish(f).File))
+		f.Add(v.File(f, v.wish(f).File))
 	}
 	f.Add(bitsAndBloomsHeaderOf(1<<62, 3, 64, 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		before := heapAllocs()
+		before := filtertest.HeapAllocs()
 		g, err := ParseBitsAndBlooms(b)
-		if n := heapAllocs() - before; n > 2<<20+8*uint64(len(b)) {
+		if n := filtertest.HeapAllocs() - before; n > 2<<20+8*uint64(len(b)) {
 			t.Fatalf("parsing %d bytes allocated %d", len(b), n)
 		}
 		if (g == nil) == (err == nil) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"seen/bloom"
+	"seen/internal/filtertest"
 )
 
 var dcsoVectors = []string{"dcso-bytes", "dcso-data", "dcso-gzip", "dcso-plain"}
@@ -73,7 +74,7 @@ func TestDCSOVectors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
-			file := v.file(t, w.File)
+			file := v.File(t, w.File)
 			f, err := ParseDCSO(file)
 			if err != nil {
 				t.Fatal(err)
@@ -93,7 +94,7 @@ func TestDCSOVectors(t *testing.T) {
 			expectBytes(t, "written compressed", unzipped(t, written(t, f.As(true))), plain)
 
 			made := newDCSO(t, DCSOConfig{Capacity: w.N, ErrorRate: w.P, Data: f.Data()})
-			adds(t, made, v.keys)
+			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), plain)
 			if s := made.Stats(); s.Added != w.Added || s.Capacity != w.N || s.AskedErrorRate != w.P || math.Abs(s.ErrorRateAtCapacity-w.P) > w.P/2 {
@@ -162,9 +163,9 @@ func TestDCSORefuses(t *testing.T) {
 // TestDCSOBomb decompresses much out of little: no more than a limit is taken.
 func TestDCSOBomb(t *testing.T) {
 	bomb := zipped(t, append(dcsoFile(1, 10, 0.1, 3, 64, 8), make([]byte, 3*dcsoMostData)...))
-	before := heapAllocs()
+	before := filtertest.HeapAllocs()
 	_, err := ParseDCSO(bomb)
-	if n := heapAllocs() - before; !errors.Is(err, ErrBadData) || n > 8*dcsoMostData {
+	if n := filtertest.HeapAllocs() - before; !errors.Is(err, ErrBadData) || n > 8*dcsoMostData {
 		t.Errorf("%d bytes allocated, %v", n, err)
 	}
 	f, err := ParseDCSO(zipped(t, append(dcsoFile(1, 10, 0.1, 3, 64, 8), make([]byte, dcsoMostData)...)))
@@ -233,13 +234,13 @@ func TestDCSONoCopy(t *testing.T) {
 func FuzzParseDCSO(f *testing.F) {
 	for _, name := range dcsoVectors {
 		v := readVector(f, name)
-		f.Add(v.file(f, v.wish(f).File), []byte("a key"))
+		f.Add(v.File(f, v.wish(f).File), []byte("a key"))
 	}
 	f.Add(zipped(f, dcsoFile(1, 10, 0.1, 3, 1<<30, 8)), []byte("key"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
-		before := heapAllocs()
+		before := filtertest.HeapAllocs()
 		g, err := ParseDCSO(b)
-		if n := heapAllocs() - before; n > 2<<20+2*gzipMost*uint64(len(b)) {
+		if n := filtertest.HeapAllocs() - before; n > 2<<20+2*gzipMost*uint64(len(b)) {
 			t.Fatalf("parsing %d bytes allocated %d", len(b), n)
 		}
 		if (g == nil) == (err == nil) {

@@ -2,10 +2,8 @@
 // their own layout and with their own hash: the same bits, the same answers, false
 // positives included. There is one file, or group of files, per system:
 //
-//   - redisbloom*.go: [RedisBloom], the Bloom filters of RedisBloom (BF.* of Redis);
-//   - rdb*.go: [RDB], those filters in a file that Redis has saved;
-//   - redisrecipe_hash.go: [MD5Recipe] and [ScrapyRecipe], which bits of Redis
-//     strings stand for a key in the recipes of crawlers;
+//   - redisbloom.go: the Bloom filters of RedisBloom (BF.* of Redis);
+//   - rdb*.go: those filters in a file that Redis has saved;
 //   - bitsandblooms.go: [BitsAndBlooms], of the Go module bits-and-blooms/bloom;
 //   - guava.go: [Guava], of Google's Guava library for Java;
 //   - spark.go: [Spark], of Apache Spark;

@@ -1,36 +1,61 @@
 package interop_test
 
 import (
+	"bytes"
 	"fmt"
+	"log"
 
 	"seen/interop"
 )
 
-// A filter moves through the chunks of BF.SCANDUMP and BF.LOADCHUNK.
-func ExampleRedisBloom() {
-	f, err := interop.NewRedisBloom(interop.RedisBloomConfig{Capacity: 100, ErrorRate: 0.01, Expansion: 2})
+// A filter of Guava is made, written as a file, and recognised by its content. What
+// content cannot tell, here how Guava turned keys into bytes, a Spec says.
+func Example() {
+	spec, err := interop.ParseSpec("guava:funnel=string")
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	if _, err := f.Add([]byte("https://example.org/")); err != nil {
-		panic(err)
+	made, err := interop.Create(spec, 1000, 0.01)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := made.(interop.Adder).Add([]byte("https://example.org/")); err != nil {
+		log.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := made.WriteTo(&file); err != nil {
+		log.Fatal(err)
 	}
 
-	iterator, header := f.ScanDump(nil, 0)
-	g, err := interop.NewRedisBloomFromHeader(header, nil)
+	fmt.Println(interop.Detect(file.Bytes())[0].System)
+	f, err := interop.Open(file.Bytes(), spec)
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	for {
-		next, chunk := f.ScanDump(nil, iterator)
-		if next == 0 {
-			break
-		}
-		if err := g.LoadChunk(next, chunk); err != nil {
-			panic(err)
-		}
-		iterator = next
+	fmt.Println(f.Has([]byte("https://example.org/")), f.Has([]byte("https://example.net/")))
+	// Output:
+	// Guava BloomFilter (Java), as writeTo writes it
+	// true false
+}
+
+// The payload of DUMP is written as the chunks of BF.SCANDUMP: the same bits in another
+// form.
+func ExampleRewrap() {
+	f, err := interop.Create(interop.Spec{Name: "redisbloom"}, 100, 0.01)
+	if err != nil {
+		log.Fatal(err)
 	}
-	fmt.Println(g.Has([]byte("https://example.org/")), g.Has([]byte("https://example.net/")))
-	// Output: true false
+	w, err := interop.Rewrap(f, interop.Spec{Name: "redisbloom", Params: map[string]string{"form": "chunks"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for piece, err := range w.(interop.Chunker).Chunks() {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(piece), "bytes")
+	}
+	// Output:
+	// 73 bytes
+	// 144 bytes
 }

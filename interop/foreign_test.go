@@ -2,10 +2,10 @@ package interop
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,30 +40,50 @@ type wish struct {
 	Offset    int64 `json:"bloom_filter_offset"`
 }
 
+type vector struct{ *filtertest.Vector }
+
+func readVector(t testing.TB, name string) *vector {
+	t.Helper()
+	return &vector{filtertest.ReadVector(t, filepath.Join("testdata", name))}
+}
+
 func (v *vector) wish(t testing.TB) (w wish) {
 	t.Helper()
-	if err := json.Unmarshal(v.file(t, "params.json"), &w); err != nil {
+	v.JSON(t, &w)
+	return w
+}
+
+// smallRedis is a filter of RedisBloom that is full and does not grow.
+func smallRedis(t testing.TB, form string) Foreign {
+	t.Helper()
+	f, err := Create(Spec{"redisbloom", map[string]string{"form": form, "expansion": "0"}}, 10, 0.05)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	for i := range 10 {
+		if _, err := f.(Adder).Add(fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
 }
 
 // compareForeign expects the answers of the original.
 func (v *vector) compareForeign(t *testing.T, how string, has func([]byte) bool) {
 	t.Helper()
 	yes := 0
-	for i, key := range v.asked {
+	for i, key := range v.Asked {
 		got := has(key)
-		if want := v.answers[i] == "true"; got != want {
-			t.Fatalf("%s, %s: key %q: %v, the original says %v", v.dir, how, key, got, want)
+		if want := v.Answers[i] == "true"; got != want {
+			t.Fatalf("%s, %s: key %q: %v, the original says %v", v.Dir, how, key, got, want)
 		}
 		if got {
 			yes++
 		}
 	}
-	if w := v.wish(t); yes-len(v.keys) != w.FalseYes && w.FalseYes != 0 {
+	if w := v.wish(t); yes-len(v.Keys) != w.FalseYes && w.FalseYes != 0 {
 		// Keys that are there twice do not make it more, so that this is a count of lines.
-		t.Errorf("%s, %s: %d of the %d keys that were not added are found, the original finds %d", v.dir, how, yes-len(v.keys), len(v.asked)-len(v.keys), w.FalseYes)
+		t.Errorf("%s, %s: %d of the %d keys that were not added are found, the original finds %d", v.Dir, how, yes-len(v.Keys), len(v.Asked)-len(v.Keys), w.FalseYes)
 	}
 }
 
@@ -127,9 +147,9 @@ type damaged struct {
 func expectRefused[F any](t *testing.T, parse func([]byte) (F, error), all []damaged) {
 	t.Helper()
 	for _, d := range all {
-		before := heapAllocs()
+		before := filtertest.HeapAllocs()
 		_, err := parse(d.b)
-		if n := heapAllocs() - before; n > 2<<20 {
+		if n := filtertest.HeapAllocs() - before; n > 2<<20 {
 			t.Errorf("%s: %d bytes were allocated", d.what, n)
 		}
 		if !errors.Is(err, ErrBadData) || !strings.Contains(fmt.Sprint(err), d.want) {
@@ -168,9 +188,9 @@ func expectWriteErrors(t *testing.T, f io.WriterTo) {
 func expectNoCopy[F asks](t *testing.T, parse func([]byte) (F, error), header []byte, bits int) {
 	t.Helper()
 	b := append(header, make([]byte, bits)...)
-	before := heapAllocs()
+	before := filtertest.HeapAllocs()
 	f, err := parse(b)
-	if n := heapAllocs() - before; err != nil || n > 64<<10 {
+	if n := filtertest.HeapAllocs() - before; err != nil || n > 64<<10 {
 		t.Fatalf("parsing %d bytes allocated %d: %v", len(b), n, err)
 	}
 	key := []byte("a key of some bytes, as many are")

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"seen/bloom"
+	"seen/internal/rdb"
+	"seen/internal/redisbloom"
 )
 
 // Errors of [Open], [Create] and [Rewrap] that callers tell apart with errors.Is.
@@ -17,6 +19,10 @@ var (
 	ErrUnknown = errors.New("not a filter of any format that can be recognised by its content")
 	// ErrAmbiguous says that bytes fit several formats equally well.
 	ErrAmbiguous = errors.New("the content fits several formats")
+	// ErrBadData says that bytes are not what their format demands.
+	ErrBadData = rdb.ErrBadData
+	// ErrFull says that a filter which does not grow has reached its capacity.
+	ErrFull = redisbloom.ErrFull
 	// ErrRefused says what bytes are, and why they cannot be opened.
 	ErrRefused = errors.New("known, but not a format that can be opened")
 	// ErrSpec says that a format has no such name or parameter, that a value is not

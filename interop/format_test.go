@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"seen/bloom"
+	"seen/internal/rdb"
 )
 
 func TestParseSpec(t *testing.T) {
@@ -189,7 +190,7 @@ func TestFormats(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	rdb := mustRead(t, "redis-rdb", "dump.rdb")
+	file := mustRead(t, "redis-rdb", "dump.rdb")
 	payload := mustRead(t, "redisbloom-scaling", "dump-payload.bin")
 	header := mustRead(t, "redisbloom-scaling", "chunk-000.bin")
 	for _, c := range []struct {
@@ -202,9 +203,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"nothing", nil, Spec{}, ErrUnknown, "give --format NAME"},
 		{"a text", []byte("one\ntwo\n"), Spec{}, ErrUnknown, "seen formats"},
 		{"no such format", nil, Spec{Name: "x"}, ErrSpec, "known are"},
-		{"no key", rdb, Spec{}, ErrSpec, "rdb needs key, which content cannot tell"},
-		{"a wrong key", rdb, Spec{Name: "rdb", Params: map[string]string{"key": "plain"}}, ErrSpec, `under key "plain"; there are 3: "bf:empty", "bf:grown", "bf:main"`},
-		{"a cut file", rdb[:len(rdb)-30], Spec{Name: "rdb", Params: map[string]string{"key": "bf:main"}}, ErrBadData, "the value ends early"},
+		{"no key", file, Spec{}, ErrSpec, "rdb needs key, which content cannot tell"},
+		{"a wrong key", file, Spec{Name: "rdb", Params: map[string]string{"key": "plain"}}, ErrSpec, `under key "plain"; there are 3: "bf:empty", "bf:grown", "bf:main"`},
+		{"a cut file", file[:len(file)-30], Spec{Name: "rdb", Params: map[string]string{"key": "bf:main"}}, ErrBadData, "the value ends early"},
 		{"a changed payload", append(bytes.Clone(payload[:len(payload)-1]), 1), Spec{}, ErrBadData, "checksum"},
 		{"a header alone", header, Spec{}, ErrBadData, "a dump is all its chunks in order"},
 	} {
@@ -213,7 +214,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %q", c.name, f, err, c.want)
 		}
 	}
-	if f, err := Inspect(rdb, Spec{}); err != nil || len(f.(Lister).Parts()) != 3 {
+	if f, err := Inspect(file, Spec{}); err != nil || len(f.(Lister).Parts()) != 3 {
 		t.Errorf("the file as a whole: %v, %v", f, err)
 	}
 }
@@ -259,9 +260,9 @@ func TestRewrapRedisBloom(t *testing.T) {
 		chunks = append(chunks, mustRead(t, "redisbloom-scaling", name)...)
 	}
 	// The module wrote another version of the format, which is in the last ten bytes.
-	ours := bytes.Clone(payload[:len(payload)-rdbTailSize])
-	ours = binary.LittleEndian.AppendUint16(ours, rdbVersion)
-	ours = binary.LittleEndian.AppendUint64(ours, rdbChecksum(ours))
+	ours := bytes.Clone(payload[:len(payload)-rdb.TailSize])
+	ours = binary.LittleEndian.AppendUint16(ours, rdb.Version)
+	ours = binary.LittleEndian.AppendUint64(ours, rdb.Checksum(ours))
 	for _, c := range []struct {
 		from []byte
 		to   string
@@ -346,7 +347,7 @@ func TestSkipValues(t *testing.T) {
 	eight := "12345678"
 	id := eight + eight
 	payload := mustRead(t, "redisbloom-scaling", "dump-payload.bin")
-	bf := string(payload[1 : len(payload)-rdbTailSize])
+	bf := string(payload[1 : len(payload)-rdb.TailSize])
 	for kind, value := range map[byte]string{
 		0: str("x"), 1: "\x02" + str("a") + str("b"), 2: "\x01\xc0\x05", 3: "\x02" + str("a") + "\x011" + str("b") + "\xff",
 		4: "\x01" + str("f") + str("v"), 5: "\x01" + str("m") + eight, 9: str("zip"), 10: str("z"), 11: str("i"), 12: str("z"),
@@ -360,7 +361,7 @@ func TestSkipValues(t *testing.T) {
 		file := "REDIS0012\xfa" + str("a") + str("b") + "\xfe\x00\xfb\x01\x00\xf4\x01\x02\x03\xf5" + str("lib") + "\xf7\x81" + eight + "\x02\x01\x00" +
 			"\xfc" + eight + "\xf8\x05" + string([]byte{kind}) + str("k") + value +
 			"\xfd1234\xf9\x01\x07" + str("bloom") + bf + "\xff" + strings.Repeat("\x00", 8)
-		r, err := ParseRDB([]byte(file))
+		r, err := parseRDB([]byte(file))
 		if err != nil || len(r.entries) != 1 || r.values != 2 || r.entries[0].key != "bloom" {
 			t.Errorf("kind %d: %v, %v", kind, r, err)
 			continue
@@ -369,7 +370,7 @@ func TestSkipValues(t *testing.T) {
 			t.Errorf("kind %d: recognised as %v", kind, spec)
 		}
 	}
-	if _, err := ParseRDB([]byte("REDIS0012\x08" + str("k"))); err == nil || !strings.Contains(err.Error(), "kind 8") {
+	if _, err := parseRDB([]byte("REDIS0012\x08" + str("k"))); err == nil || !strings.Contains(err.Error(), "kind 8") {
 		t.Error(err)
 	}
 }

@@ -80,7 +80,7 @@ func TestGuavaVectors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
-			file := v.file(t, w.File)
+			file := v.File(t, w.File)
 			f, err := ParseGuava(file, funnel)
 			if err != nil {
 				t.Fatal(err)
@@ -93,7 +93,7 @@ func TestGuavaVectors(t *testing.T) {
 				t.Errorf("m %d, k %d, %v, %v; want %d, %d, %s", f.Bits(), f.Probes(), f.Strategy(), f.Funnel(), w.M, w.K, w.Strategy)
 			}
 			made := newGuava(t, GuavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.Strategy()})
-			adds(t, made, v.keys)
+			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
 
@@ -107,13 +107,13 @@ func TestGuavaVectors(t *testing.T) {
 					t.Fatal(err)
 				}
 				found := 0
-				for _, key := range v.keys {
+				for _, key := range v.Keys {
 					if g.Has(key) {
 						found++
 					}
 				}
-				if found > len(v.keys)/2 {
-					t.Errorf("%d of %d keys are found with the funnel %s", found, len(v.keys), other)
+				if found > len(v.Keys)/2 {
+					t.Errorf("%d of %d keys are found with the funnel %s", found, len(v.Keys), other)
 				}
 			}
 		})
@@ -247,7 +247,7 @@ func TestGuavaNoCopy(t *testing.T) {
 func FuzzParseGuava(f *testing.F) {
 	for name := range guavaVectors {
 		v := readVector(f, name)
-		f.Add(v.file(f, v.wish(f).File), []byte("a key"))
+		f.Add(v.File(f, v.wish(f).File), []byte("a key"))
 	}
 	f.Add(append(guavaHeaderOf(1, 255, 1), bytes.Repeat([]byte{255}, 8)...), []byte("12345678"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
+
+	"seen/internal/filtertest"
 )
 
 // TestTableKeysAreNotCopied has blocks whose keys share a long beginning: copies of all
@@ -27,9 +29,9 @@ func TestTableKeysAreNotCopied(t *testing.T) {
 		"leveldb": func() error { _, err := ParseLevelDBTable(level); return err },
 		"rocksdb": func() error { _, err := ParseRocksDBTable(rocks); return err },
 	} {
-		before := heapAllocs()
+		before := filtertest.HeapAllocs()
 		err := open()
-		if n := heapAllocs() - before; err == nil || !strings.Contains(err.Error(), "metaindex has") || n > 2<<20 {
+		if n := filtertest.HeapAllocs() - before; err == nil || !strings.Contains(err.Error(), "metaindex has") || n > 2<<20 {
 			t.Errorf("%s: %d bytes allocated, %v", name, n, err)
 		}
 	}
@@ -37,8 +39,8 @@ func TestTableKeysAreNotCopied(t *testing.T) {
 
 // TestRefusedGoesLast has the chunks of RedisBloom that begin and end as a pickle does.
 func TestRefusedGoesLast(t *testing.T) {
-	b := encode(t, small(t, 0))
-	for _, at := range []int{0, redisHeadSize + 16} { // keys in the filter, and in its one sub-filter
+	b := written(t, smallRedis(t, "chunks"))
+	for _, at := range []int{0, 20 + 16} { // keys in the filter, and in its one sub-filter
 		binary.LittleEndian.PutUint64(b[at:], 0x0280)
 	}
 	b[len(b)-1] = '.'

@@ -33,7 +33,7 @@ func TestJavaBitSetProbes(t *testing.T) {
 // compressed.
 func TestJavaBitSetLarge(t *testing.T) {
 	v := readVector(t, "java-bitset-2p25")
-	r, err := gzip.NewReader(bytes.NewReader(v.file(t, "filter.bin.gz")))
+	r, err := gzip.NewReader(bytes.NewReader(v.File(t, "filter.bin.gz")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +50,11 @@ func TestJavaBitSetLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	adds(t, made, v.keys[:3])
-	for _, key := range v.keys {
+	adds(t, made, v.Keys[:3])
+	for _, key := range v.Keys {
 		if _, err := made.Add(key); err != nil {
 			t.Fatal(err)
 		}
 	}
-	expectBytes(t, v.dir, written(t, made), content)
+	expectBytes(t, v.Dir, written(t, made), content)
 }

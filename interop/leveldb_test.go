@@ -87,16 +87,16 @@ func TestLevelDBSize(t *testing.T) {
 // data blocks by reading those.
 func TestLevelDBTable(t *testing.T) {
 	v := readVector(t, "leveldb-bloom10")
-	content := v.file(t, "table.ldb")
+	content := v.File(t, "table.ldb")
 	f, err := Open(content, Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	table := f.(*LevelDBTable)
 	yes := 0
-	for i, key := range v.asked {
+	for i, key := range v.Asked {
 		has := table.Has(key)
-		if i < len(v.keys) && !has {
+		if i < len(v.Keys) && !has {
 			t.Fatalf("key %q was added", key)
 		}
 		if has {
@@ -105,7 +105,7 @@ func TestLevelDBTable(t *testing.T) {
 	}
 	// 2065 keys are absent, and 17 of them answered yes by the one filter for all keys
 	// at a hundredth; those of the blocks are of the same rate.
-	if yes -= len(v.keys); yes > 60 {
+	if yes -= len(v.Keys); yes > 60 {
 		t.Errorf("%d of the keys that were not added may be there", yes)
 	}
 	st := f.Stats()
@@ -118,12 +118,12 @@ func TestLevelDBTable(t *testing.T) {
 		table.index[i].at += 1 << table.base
 	}
 	lost := 0
-	for _, key := range v.keys {
+	for _, key := range v.Keys {
 		if !table.Has(key) {
 			lost++
 		}
 	}
-	if lost < len(v.keys)/2 {
+	if lost < len(v.Keys)/2 {
 		t.Errorf("with the filters of other blocks only %d keys are missed", lost)
 	}
 	if _, err := Clone(f); err == nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"seen/bloom"
+	"seen/internal/filtertest"
 )
 
 // plainParquetHash is XXH64 with seed 0, step by step.
@@ -108,7 +109,7 @@ func TestParquetVectors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := readVector(t, c.name)
 			w := v.wish(t)
-			blob := v.file(t, w.File)
+			blob := v.File(t, w.File)
 			f, err := ParseParquet(blob, c.typ)
 			if err != nil {
 				t.Fatal(err)
@@ -120,11 +121,11 @@ func TestParquetVectors(t *testing.T) {
 
 			c.config.Type = c.typ
 			made := newParquet(t, c.config)
-			adds(t, made, v.keys)
+			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), blob)
 
-			table, err := ParseParquetFile(v.file(t, w.Container))
+			table, err := ParseParquetFile(v.File(t, w.Container))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +142,7 @@ func TestParquetVectors(t *testing.T) {
 // TestParquetRowGroups asks three filters of one column, one by one and together.
 func TestParquetRowGroups(t *testing.T) {
 	v := readVector(t, "parquet-multi-rowgroup")
-	file := v.file(t, "table.parquet")
+	file := v.File(t, "table.parquet")
 	f, err := ParseParquetFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -150,8 +151,8 @@ func TestParquetRowGroups(t *testing.T) {
 		t.Fatalf("%+v in %v", parts, columns)
 	}
 	yes := 0
-	for i, key := range v.asked {
-		digits := v.answers[i]
+	for i, key := range v.Asked {
+		digits := v.Answers[i]
 		for group := range 3 {
 			one, err := f.Select("k", group, ParquetString)
 			if err != nil {
@@ -174,7 +175,7 @@ func TestParquetRowGroups(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	// The error rate that the bits give against the answers for keys that are not there.
-	rate, trials := float64(yes-len(v.keys))/float64(len(v.asked)-len(v.keys)), float64(len(v.asked)-len(v.keys))
+	rate, trials := float64(yes-len(v.Keys))/float64(len(v.Asked)-len(v.Keys)), float64(len(v.Asked)-len(v.Keys))
 	if math.Abs(rate-s.ErrorRate) > 5*math.Sqrt(s.ErrorRate/trials) {
 		t.Errorf("%v of keys are found that are not there, the bits say %v", rate, s.ErrorRate)
 	}
@@ -382,7 +383,7 @@ func TestParquetFileRefuses(t *testing.T) {
 		return c
 	}
 	v := readVector(t, "parquet-sbbf-int64")
-	table := v.file(t, "table.parquet")
+	table := v.File(t, "table.parquet")
 	expectRefused(t, ParseParquetFile, []damaged{
 		{"nothing", nil, "PAR1"},
 		{"two marks", []byte("PAR1PAR1"), "PAR1"},
@@ -498,7 +499,7 @@ func TestParquetNoCopy(t *testing.T) {
 func FuzzParseParquet(f *testing.F) {
 	for _, c := range parquetVectors {
 		v := readVector(f, c.name)
-		f.Add(v.file(f, v.wish(f).File), []byte("a key"))
+		f.Add(v.File(f, v.wish(f).File), []byte("a key"))
 	}
 	f.Add(append(parquetHeader(32, 1, 1, 1), bytes.Repeat([]byte{255}, 32)...), []byte("12345678"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
@@ -529,14 +530,14 @@ func FuzzParseParquet(f *testing.F) {
 
 func FuzzParseParquetFile(f *testing.F) {
 	for _, c := range parquetVectors {
-		f.Add(readVector(f, c.name).file(f, "table.parquet"), []byte("a key"))
+		f.Add(readVector(f, c.name).File(f, "table.parquet"), []byte("a key"))
 	}
-	f.Add(readVector(f, "parquet-multi-rowgroup").file(f, "table.parquet"), []byte("1"))
+	f.Add(readVector(f, "parquet-multi-rowgroup").File(f, "table.parquet"), []byte("1"))
 	f.Add(mixedTable(f, map[ParquetType][]byte{ParquetInt32: Int64Key(-5), ParquetDouble: []byte("2"), ParquetString: []byte("a")}), []byte("2"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
-		before := heapAllocs()
+		before := filtertest.HeapAllocs()
 		g, err := ParseParquetFile(b)
-		if n := heapAllocs() - before; n > 2<<20+400*uint64(len(b)) {
+		if n := filtertest.HeapAllocs() - before; n > 2<<20+400*uint64(len(b)) {
 			t.Fatalf("parsing %d bytes allocated %d", len(b), n)
 		}
 		if (g == nil) == (err == nil) {

@@ -1,12 +1,12 @@
 package interop
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"seen/internal/rdb"
 	"seen/internal/recipe"
 )
 
@@ -91,7 +91,7 @@ func stringKeys(s Spec, name string) (keys []string, full uint64, err error) {
 type rdbValue struct {
 	db   uint64
 	kind byte
-	text rdbText // of a string, or of a hash in one piece
+	text rdb.Text // of a string, or of a hash in one piece
 	hash map[string]string
 }
 
@@ -110,21 +110,21 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	if s.Name == redissonFormat.name && s.Params["m"] == "" && s.Params["k"] == "" {
 		values[config] = nil
 	}
-	err = walkRDB(b, func(r *rdbReader, kind byte, db uint64) error {
-		text := r.plainText()
-		key, err := text.bytes()
-		if err != nil || r.err != nil {
+	err = rdb.Walk(b, func(r *rdb.Reader, kind byte, db uint64) error {
+		text := r.Text()
+		key, err := text.Bytes()
+		if err != nil || r.Err() != nil {
 			return err
 		}
 		all, wanted := values[string(key)]
 		v := rdbValue{db: db, kind: kind}
 		switch {
-		case kind == rdbPlainValue || kind == rdbHashPack:
-			v.text = r.plainText()
-		case kind == rdbHash && wanted:
-			v.hash, err = r.hash()
+		case kind == rdb.KindString || kind == rdb.KindHashPack:
+			v.text = r.Text()
+		case kind == rdb.KindHash && wanted:
+			v.hash, err = r.Hash()
 		default:
-			r.skipValue(kind)
+			r.SkipValue(kind)
 		}
 		if err != nil {
 			return err
@@ -137,7 +137,7 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRDB(b); err != nil {
+	if err := rdb.Verify(b); err != nil {
 		return nil, err
 	}
 	if all := values[config]; len(all) > 0 {
@@ -151,10 +151,10 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 			return nil, false, nil
 		case len(all) > 1:
 			return nil, false, fmt.Errorf("%s: %w: key %q is in several databases; give --format %s", s.Name, ErrSpec, key, s.with("db", "N"))
-		case all[0].kind != rdbPlainValue:
+		case all[0].kind != rdb.KindString:
 			return nil, false, fmt.Errorf("%s: %w: key %q holds a value of kind %d, no string", s.Name, ErrSpec, key, all[0].kind)
 		}
-		content, err := values[key][0].text.bytes()
+		content, err := values[key][0].text.Bytes()
 		return content, true, err
 	})
 	if err != nil {
@@ -176,10 +176,10 @@ func (v *rdbValue) redisson(s Spec, n int) (Spec, error) {
 		return s, fmt.Errorf("%w: it is in several databases", ErrSpec)
 	}
 	fields := v.hash
-	if v.kind == rdbHashPack {
-		b, err := v.text.bytes()
+	if v.kind == rdb.KindHashPack {
+		b, err := v.text.Bytes()
 		if err == nil {
-			fields, err = parseListPack(b)
+			fields, err = rdb.ParseListPack(b)
 		}
 		if err != nil {
 			return s, err
@@ -190,89 +190,4 @@ func (v *rdbValue) redisson(s Spec, n int) (Spec, error) {
 		return s, fmt.Errorf("%w: a value of kind %d without the fields size and hashIterations", ErrBadData, v.kind)
 	}
 	return s.with("m", m).with("k", k), nil
-}
-
-// hash reads a hash of strings, one by one.
-func (r *rdbReader) hash() (map[string]string, error) {
-	all := make(map[string]string)
-	for n := r.length(); n > 0 && r.err == nil; n-- {
-		name, value := r.plainText(), r.plainText()
-		if r.err != nil {
-			break
-		}
-		x, err := name.bytes()
-		if err != nil {
-			return nil, err
-		}
-		y, err := value.bytes()
-		if err != nil {
-			return nil, err
-		}
-		all[string(x)] = string(y)
-	}
-	return all, nil
-}
-
-// parseListPack reads a small hash as Redis has it since version 7: names and values in
-// turn. In front are its length in 32 bits and the number of texts in 16, and ff is its
-// end. A text is a number or bytes, told by its first bits, and is followed by its
-// length, for those who read backwards.
-func parseListPack(b []byte) (map[string]string, error) {
-	const head = 6
-	all := make(map[string]string)
-	r := rdbReader{rest: b}
-	r.take(head)
-	name, named := "", false
-	for r.err == nil {
-		before := len(r.rest)
-		text, end := r.packed()
-		switch {
-		case end:
-			return all, r.err
-		case named:
-			all[name] = text
-		default:
-			name = text
-		}
-		named = !named
-		// One byte of seven bits, and one more for each seven more.
-		for size := before - len(r.rest); size > 0; size >>= 7 {
-			r.take(1)
-		}
-	}
-	return nil, r.err
-}
-
-// packed reads a text of a list pack, or its end.
-func (r *rdbReader) packed() (text string, end bool) {
-	signed := func(bytes int) string {
-		n := uint64(0)
-		for i, c := range r.take(uint64(bytes)) {
-			n |= uint64(c) << (8 * i)
-		}
-		shift := 64 - 8*bytes
-		return strconv.FormatInt(int64(n<<shift)>>shift, 10)
-	}
-	switch c := r.take(1)[0]; {
-	case c < 0x80:
-		return strconv.Itoa(int(c)), false
-	case c < 0xc0:
-		return string(r.take(uint64(c & 0x3f))), false
-	case c < 0xe0: // 13 bits with a sign
-		n := int16(c&0x1f)<<8 | int16(r.take(1)[0])
-		return strconv.Itoa(int(n << 3 >> 3)), false
-	case c < 0xf0:
-		return string(r.take(uint64(c&0x0f)<<8 | uint64(r.take(1)[0]))), false
-	case c == 0xf0:
-		return string(r.take(uint64(binary.LittleEndian.Uint32(r.take(4))))), false
-	case c <= 0xf3:
-		return signed(int(c-0xf1) + 2), false
-	case c == 0xf4:
-		return signed(8), false
-	case c == 0xff:
-		return "", true
-	default:
-		r.fail("a text of a hash that begins with %#02x", c)
-	}
-	return "", false
 }

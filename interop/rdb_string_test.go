@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"seen/internal/filtertest"
+	"seen/internal/rdb"
 	"seen/internal/recipe"
 	"seen/internal/redistest"
 )
@@ -50,7 +52,7 @@ func TestStringsInRDB(t *testing.T) {
 	redisson := readGolden(t, goldenCase{dir: "redisson-bloom-string"})
 	crawler := readVector(t, "recipe-py-redis-md5-2p10")
 	made := must(NewRedisRecipe(recipe.MD5{Blocks: 2, Bits: 10}))
-	adds(t, made, crawler.keys)
+	adds(t, made, crawler.Keys)
 	content := written(t, made)
 	for _, c := range []struct {
 		filter      Foreign
@@ -143,7 +145,7 @@ func TestFilterAsRDB(t *testing.T) {
 	golden := mustRead(t, "redis-rdb", "dump.rdb")
 	b := rewrapped(t, openGolden(t, "redis-rdb", "rdb:key=bf:main"), "rdb:key=other")
 	b = rewrapped(t, must(Open(b, Spec{})), "rdb:key=bf:main")
-	value := b[rdbHeadSize+2 : len(b)-9]
+	value := b[len("REDIS0009")+2 : len(b)-9]
 	if !bytes.Contains(golden, value) || !bytes.HasPrefix(value, []byte("\x07\x07bf:main\x81")) {
 		t.Errorf("the value of %d bytes is not that of the file of Redis", len(value))
 	}
@@ -165,7 +167,7 @@ func TestStringInRDBHostile(t *testing.T) {
 		if version < "0005" {
 			return b
 		}
-		return binary.LittleEndian.AppendUint64(b, rdbChecksum(b))
+		return binary.LittleEndian.AppendUint64(b, rdb.Checksum(b))
 	}
 	str := func(s string) string { return string(rune(len(s))) + s }
 	entry := "\x00" + str("k") + str("\xff\x00")
@@ -228,25 +230,20 @@ func TestStringInRDBHostile(t *testing.T) {
 
 // TestManyInRDB lists the filters of a file with very many, some in two databases.
 func TestManyInRDB(t *testing.T) {
-	value := func() []byte {
-		b, err := small(t, 0).AppendDump(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b[1 : len(b)-rdbTailSize]
-	}()
+	value := written(t, smallRedis(t, "payload"))
+	value = value[1 : len(value)-rdb.TailSize]
 	b := []byte("REDIS0009\xfe\x00")
 	add := func(key string) {
-		b = append(appendRDBLength(append(b, rdbModuleValue), uint64(len(key))), key...)
+		b = append(rdb.AppendLength(append(b, rdb.KindModule), uint64(len(key))), key...)
 		b = append(b, value...)
 	}
 	const n = 20_000
 	for i := range n {
 		add("bf:" + strconv.Itoa(i))
 	}
-	b = append(b, rdbDatabase, 1)
+	b = append(b, 0xfe, 1)
 	add("bf:7")
-	b = append(b, rdbFinish)
+	b = append(b, 0xff)
 	b = append(b, make([]byte, 8)...)
 	f, err := Inspect(b, Spec{})
 	if err != nil {
@@ -271,12 +268,12 @@ func FuzzRDB(f *testing.F) {
 	specs := []Spec{{Name: "rdb"}, must(ParseSpec("redisson:rdb=0,m=2189,k=5")), must(ParseSpec("redisson:rdb=0")), must(ParseSpec("redis-recipe:type=md5,bits=10,blocks=2,rdb="))}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if end := len(b) - 8; end >= 0 {
-			b = binary.LittleEndian.AppendUint64(b[:end:end], rdbChecksum(b[:end]))
+			b = binary.LittleEndian.AppendUint64(b[:end:end], rdb.Checksum(b[:end]))
 		}
 		for _, s := range specs {
-			before := heapAllocs()
+			before := filtertest.HeapAllocs()
 			g, err := Inspect(b, s)
-			if n := heapAllocs() - before; n > 4<<20+2*lzfMost*uint64(len(b)) {
+			if n := filtertest.HeapAllocs() - before; n > 4<<20+2*264*uint64(len(b)) {
 				t.Fatalf("%s: opening %d bytes allocated %d", s, len(b), n)
 			}
 			if (g == nil) == (err == nil) {

@@ -2,30 +2,22 @@ package interop
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"hash/crc64"
 	"io"
 	"math"
 	"runtime"
+
+	"seen/internal/rdb"
 )
 
 // rdbStringMost is the longest string of which Redis reads and sets bits.
 const rdbStringMost = 512 << 20
 
-// rdbKey is a key of an RDB file that is to be written, and what is under it: the byte
-// before the key, and the parts of the value behind it.
-type rdbKey struct {
-	kind  byte
-	key   string
-	parts [][]byte
-}
-
 // rdbFile is an RDB file to write: one filter, as a string, as several, or as a value of
 // the module.
 type rdbFile struct {
 	db   uint64
-	keys []rdbKey
+	keys []rdb.Value
 	from Foreign // to whose memory the parts refer
 
 	// Of a value of the module, instead of keys: written anew only when the file is.
@@ -57,7 +49,7 @@ func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 
 // rdbKeys returns the strings of the filter, the first of which is there even if it is
 // empty.
-func (f *Bitmap) rdbKeys(name string) (all []rdbKey, err error) {
+func (f *Bitmap) rdbKeys(name string) (all []rdb.Value, err error) {
 	spec, err := ParseSpec(f.system.describe().Format)
 	if err != nil {
 		return nil, err
@@ -77,7 +69,7 @@ func (f *Bitmap) rdbKeys(name string) (all []rdbKey, err error) {
 			return nil, fmt.Errorf("rdb: a string of %d bytes, and Redis has at most %d", len(one), rdbStringMost)
 		}
 		if i == 0 || len(one) > 0 {
-			all = append(all, rdbKey{rdbPlainValue, key, [][]byte{appendRDBLength(nil, uint64(len(one))), one}})
+			all = append(all, rdb.Value{Kind: rdb.KindString, Key: key, Parts: [][]byte{rdb.AppendLength(nil, uint64(len(one))), one}})
 		}
 	}
 	return all, nil
@@ -93,26 +85,7 @@ func (f *rdbFile) WriteTo(w io.Writer) (int64, error) {
 			return 0, err
 		}
 		payload := b.Bytes()
-		keys = []rdbKey{{payload[0], f.key, [][]byte{payload[1 : len(payload)-rdbTailSize]}}}
+		keys = []rdb.Value{{Kind: payload[0], Key: f.key, Parts: [][]byte{payload[1 : len(payload)-rdb.TailSize]}}}
 	}
-	c := &countingWriter{w: w}
-	sum := ^uint64(0)
-	var err error
-	write := func(b []byte) {
-		if err == nil {
-			sum = crc64.Update(sum, rdbTable, b)
-			_, err = c.Write(b)
-		}
-	}
-	write(fmt.Appendf(nil, "REDIS%04d", rdbVersion))
-	write(appendRDBLength([]byte{rdbDatabase}, f.db))
-	for _, k := range keys {
-		write(append(appendRDBLength([]byte{k.kind}, uint64(len(k.key))), k.key...))
-		for _, part := range k.parts {
-			write(part)
-		}
-	}
-	write([]byte{rdbFinish})
-	write(binary.LittleEndian.AppendUint64(nil, ^sum))
-	return c.done(err)
+	return rdb.WriteFile(w, f.db, keys)
 }

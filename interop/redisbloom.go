@@ -1,385 +1,290 @@
 package interop
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
-	"sync/atomic"
+	"io"
+	"iter"
+	"math"
+	"slices"
+
+	"seen/bloom"
+	"seen/internal/redisbloom"
+	"seen/sizing"
 )
 
-// Errors of [RedisBloom] that callers tell apart with errors.Is; the errors
-// returned wrap them and say more. An error of the Reserve function is wrapped
-// likewise.
-var (
-	// ErrFull says that a filter which does not grow has reached its capacity.
-	ErrFull = errors.New("the filter is full and does not grow")
-	// ErrGrow says that a filter cannot grow any more, whatever the memory: the
-	// error rate of the next sub-filter would be 0, or its size has no number.
-	ErrGrow = errors.New("the filter cannot grow any more")
-	// ErrBadData says that bytes are no filter, or no iterator of a dump.
-	ErrBadData = errors.New("bad data")
-	// ErrNoLink says that a chunk of a dump lies outside the filter.
-	ErrNoLink = errors.New("no sub-filter is there")
-	// ErrTooBig says that a chunk of a dump crosses the end of a sub-filter.
-	ErrTooBig = errors.New("the chunk is too big")
-)
-
-// Options of a chain. The numbers are part of its header.
+// A file of RedisBloom is the payload of DUMP, or the chunks of BF.SCANDUMP one after
+// another, which is header and body as in internal/redisbloom.
 const (
-	redisNoRound   = 1 // lengths are not rounded up to a power of two
-	redisBits      = 2 // capacities were given as the logarithm of the length
-	redisForce64   = 4 // 64-bit hashes
-	redisNoScaling = 8 // does not grow
-
-	redisOptions = redisNoRound | redisBits | redisForce64 | redisNoScaling
+	redisPayload = "payload"
+	redisChunks  = "chunks"
 )
 
-// redisNoExpansion is what the header of a filter that does not grow has as its
-// expansion, which means nothing there.
-const redisNoExpansion = 2
-
-// RedisBloom is a Bloom filter as RedisBloom keeps it: a chain of sub-filters, each
-// with half the error rate of the one before it, and MurmurHash64A with a fixed
-// seed. It answers as that system does for the same dump, bit by bit; what it dumps
-// loads there.
-//
-// The hash is public. Whoever may choose keys can choose some that collide, and the
-// error rate does not hold against them; nor, by construction, for arrays of a few
-// bytes. Use it to move in and out.
-//
-// Any number of goroutines may ask (Has, HasHash, HasHashes, Added, Capacity, Bytes,
-// Info, Hash, Hashes, ScanDump, and all that encodes) while one changes the filter;
-// they never wait. An error, a yes for a key that was never added, may come from the
-// bits of a key whose addition has begun. What is encoded meanwhile may lack keys
-// that are being added, or count keys whose bits it lacks: keep the writer out, or
-// encode a Clone, for a dump of one moment. All other calls are for one goroutine at
-// a time.
-//
-// The zero value is not usable. A RedisBloom must not be copied.
-type RedisBloom struct {
-	options   uint32
-	expansion uint32
-	links     atomic.Pointer[[]*redisLink] // oldest first, never empty
-	added     atomic.Uint64
-	bytes     atomic.Uint64
-	spare     []*redisLink // made by Prepare, the next first
-	reserve   func(bytes uint64) error
+var redisBloomFormat = format{
+	name:   "redisbloom",
+	system: "RedisBloom (BF.* of Redis)",
+	params: []param{{
+		name: "form", meaning: "what is written: the payload of DUMP and RESTORE, or the chunks of BF.SCANDUMP one after another",
+		values: []string{redisPayload, redisChunks}, preset: redisPayload, forWrite: true, form: true,
+	}, {
+		name: "expansion", meaning: "how many times larger each further sub-filter is; 0: the filter does not grow", preset: "2", forWrite: true,
+	}},
+	caps: capability{
+		probe: true, write: true, merge: true,
+		verified: "chunks, payloads and answers of RedisBloom on Redis 7.4, byte for byte; a server loaded what is written",
+	},
+	sign:   "the module's name and a checksum (payload), or a header whose sub-filters make up the exact length (chunks)",
+	detect: detectRedisBloom,
+	open:   func(b []byte, _ Spec) (Foreign, error) { return foreign(parseRedisDump(b)) },
+	create: createRedisBloom,
+	clone:  cloneOf[*redisFile],
+	rewrap: rewrapRedisBloom,
 }
 
-// RedisBloomMaxErrorRate is the highest error rate that RedisBloom makes a filter for. A
-// higher one would need less than two bits per key.
-const RedisBloomMaxErrorRate = 0.25
-
-// RedisBloomConfig says how large a [RedisBloom] is to be.
-type RedisBloomConfig struct {
-	// Capacity is the number of keys of the first sub-filter, at least 1.
-	Capacity uint64
-	// ErrorRate is between 0 and 1, exclusively; one above [RedisBloomMaxErrorRate] is
-	// taken for that, as RedisBloom does. A filter that grows gives half of it to the
-	// first sub-filter, a quarter to the second, and so on.
-	ErrorRate float64
-	// Expansion is what the capacity of a sub-filter is multiplied by for the next;
-	// 0 means that the filter does not grow.
-	Expansion uint32
-	// Reserve, unless it is nil, is called with the number of bytes before memory is
-	// allocated. Its error refuses what needed the memory, and nothing has changed.
-	// It is not part of a dump.
-	Reserve func(bytes uint64) error
+func detectRedisBloom(b []byte) (Confidence, Spec, bool) {
+	switch s := (Spec{Name: "redisbloom"}); {
+	case redisbloom.IsPayload(b):
+		return Certain, s, true
+	case redisbloom.IsChunks(b): // without the arrays, too, which is worth saying
+		return Likely, s, true
+	}
+	return 0, Spec{}, false
 }
 
-// NewRedisBloom returns an empty filter, with the sizes that RedisBloom would give
-// it.
-func NewRedisBloom(c RedisBloomConfig) (*RedisBloom, error) {
-	if c.Capacity == 0 {
-		return nil, errors.New("capacity 0; give the number of keys of the first sub-filter, 1 or more")
+// redisDump is a filter of RedisBloom that is asked in the bytes of a dump. It cannot be
+// changed; see its Clone. Any number of goroutines may ask.
+type redisDump struct {
+	*redisbloom.Dump
+	form   string
+	raw    []byte // nil for a filter in an RDB file
+	fields []Field
+}
+
+// parseRedisDump returns the filter of a payload of DUMP or of the chunks of BF.SCANDUMP
+// one after another. It refers to b. Only a payload, which has a checksum, is read as a
+// whole.
+func parseRedisDump(b []byte) (*redisDump, error) {
+	if redisbloom.IsPayload(b) {
+		d, version, err := redisbloom.OpenPayload(b)
+		if err != nil {
+			return nil, err
+		}
+		return &redisDump{d, redisPayload, b, []Field{{"file", fmt.Sprintf("payload of DUMP, RDB version %d", version)}}}, nil
 	}
-	if !(c.ErrorRate > 0 && c.ErrorRate < 1) {
-		return nil, fmt.Errorf("error rate %v is not between 0 and 1, both excluded", c.ErrorRate)
-	}
-	f := &RedisBloom{options: redisNoRound | redisForce64, expansion: c.Expansion, reserve: c.Reserve}
-	asked := min(c.ErrorRate, RedisBloomMaxErrorRate)
-	rate := asked * redisTighten
-	if c.Expansion == 0 {
-		f.options |= redisNoScaling
-		f.expansion = redisNoExpansion
-		rate = asked
-	}
-	shape, err := newRedisShape(c.Capacity, rate, f.options)
+	d, err := redisbloom.OpenChunks(b)
 	if err != nil {
-		return nil, fmt.Errorf("%w; lower the capacity or raise the error rate", err)
-	}
-	if err := f.build([]redisShape{shape}, nil); err != nil {
 		return nil, err
 	}
-	return f, nil
+	return &redisDump{d, redisChunks, b, []Field{{"file", "chunks of BF.SCANDUMP"}}}, nil
 }
 
-// build gives f, which is empty, sub-filters of the given shapes, which hold as many
-// keys as added says; nil stands for none.
-func (f *RedisBloom) build(shapes []redisShape, added []uint64) error {
-	bytes := uint64(redisOverhead)
-	for i := range shapes {
-		bytes += shapes[i].memory()
+// Stats describes the filter; it reads all arrays.
+func (d *redisDump) Stats() bloom.Stats { return redisStats(d.Dump) }
+
+// Describe says what the header says.
+func (d *redisDump) Describe() Description { return describeRedis(d.Info(), d.fields) }
+
+// KeyKind is KeyBytes.
+func (d *redisDump) KeyKind() KeyKind { return KeyBytes }
+
+// WriteTo writes the bytes that the filter was parsed from. Of a filter in an RDB file
+// it writes a payload.
+func (d *redisDump) WriteTo(w io.Writer) (int64, error) {
+	if d.raw == nil {
+		return (&redisWriter{d.Dump, redisPayload}).WriteTo(w)
 	}
-	if err := f.ask(bytes); err != nil {
-		return err
-	}
-	links := make([]*redisLink, len(shapes))
-	total := uint64(0)
-	for i, s := range shapes {
-		l, err := s.link()
-		if err != nil {
-			return err
-		}
-		if added != nil {
-			l.added.Store(added[i])
-			total += added[i]
-		}
-		links[i] = l
-	}
-	f.links.Store(&links)
-	f.added.Store(total)
-	f.bytes.Store(bytes)
-	return nil
+	n, err := w.Write(d.raw)
+	return int64(n), err
 }
 
-// ask calls Reserve.
-func (f *RedisBloom) ask(bytes uint64) error {
-	if f.reserve == nil {
-		return nil
-	}
-	if err := f.reserve(bytes); err != nil {
-		return fmt.Errorf("%d bytes for a filter are refused: %w", bytes, err)
-	}
-	return nil
-}
-
-// SetReserve replaces the function that is asked before memory is allocated.
-func (f *RedisBloom) SetReserve(reserve func(bytes uint64) error) { f.reserve = reserve }
-
-// chain returns the sub-filters, oldest first. Who reads their bits must keep it
-// alive until the last access.
-func (f *RedisBloom) chain() []*redisLink { return *f.links.Load() }
-
-// Add adds key and reports whether it was certainly not there before. It fails when
-// the key is new and the filter is full or cannot grow, and then changes nothing.
-func (f *RedisBloom) Add(key []byte) (bool, error) { return f.AddHash(f.Hash(key)) }
-
-// AddHash is Add for a key whose hash is h.
-func (f *RedisBloom) AddHash(h RedisHash) (bool, error) {
-	if f.HasHash(h) {
-		return false, nil
-	}
-	links := f.chain()
-	last := links[len(links)-1]
-	if last.added.Load() >= last.capacity {
-		if err := f.extend(1); err != nil {
-			return false, err
-		}
-		last = f.spare[0]
-		f.spare = f.spare[1:]
-		// A new slice, since readers may hold the old one.
-		links = append(append(make([]*redisLink, 0, len(links)+1), links...), last)
-		f.links.Store(&links)
-	}
-	last.set(h)
-	runtime.KeepAlive(links)
-	last.added.Add(1)
-	f.added.Add(1)
-	return true, nil
-}
-
-// AddHashes does AddHash for each of hs in order and stores the answers in added,
-// which must be as long as hs. It stops at the first that fails, and returns how
-// many were dealt with before that.
-func (f *RedisBloom) AddHashes(added []bool, hs []RedisHash) (done int, err error) {
-	for at := 0; at < len(hs); at += redisBatch {
-		n := min(redisBatch, len(hs)-at)
-		// Asking for all at once brings their words into the cache. What is there
-		// stays there, only the others need a second look.
-		answers := added[at : at+n]
-		f.HasHashes(answers, hs[at:at+n])
-		for i := range answers {
-			if answers[i] {
-				answers[i] = false
-				continue
-			}
-			if answers[i], err = f.AddHash(hs[at+i]); err != nil {
-				return at + i, err
-			}
-		}
-	}
-	return len(hs), nil
-}
-
-// Prepare makes the sub-filters that n more new keys will need, so that adding them
-// cannot fail. If there is room for fewer only, it returns their number and the
-// error that stands in the way of the next.
-func (f *RedisBloom) Prepare(n uint64) (uint64, error) {
-	for {
-		room := f.room()
-		if room >= n {
-			return n, nil
-		}
-		if err := f.extend(len(f.spare) + 1); err != nil {
-			return room, err
-		}
-	}
-}
-
-// room returns the number of new keys for which there are sub-filters.
-func (f *RedisBloom) room() uint64 {
-	links := f.chain()
-	last := links[len(links)-1]
-	room := last.capacity - min(last.capacity, last.added.Load())
-	for _, l := range f.spare {
-		room += min(l.capacity, ^uint64(0)-room)
-	}
-	return room
-}
-
-// extend makes sub-filters until n are in store.
-func (f *RedisBloom) extend(n int) error {
-	for len(f.spare) < n {
-		if f.options&redisNoScaling != 0 {
-			return fmt.Errorf("%w: it was made for %d keys", ErrFull, f.Capacity())
-		}
-		last := f.chain()[len(f.chain())-1]
-		if len(f.spare) > 0 {
-			last = f.spare[len(f.spare)-1]
-		}
-		if len(f.chain())+len(f.spare) == redisMaxLinks {
-			return fmt.Errorf("%w: it has %d sub-filters", ErrGrow, redisMaxLinks)
-		}
-		shape, err := last.next(f.expansion, f.options)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrGrow, err)
-		}
-		if err := f.ask(shape.memory()); err != nil {
-			return err
-		}
-		l, err := shape.link()
-		if err != nil {
-			return err
-		}
-		f.spare = append(f.spare, l)
-		f.bytes.Add(shape.memory())
-	}
-	return nil
-}
-
-// Clear forgets all keys, and all sub-filters but the first. Goroutines that ask
-// meanwhile may find a key that is being forgotten.
-func (f *RedisBloom) Clear() {
-	first := f.chain()[0]
-	f.links.Store(&[]*redisLink{first})
-	f.spare = nil
-	for i := range first.words {
-		if atomic.LoadUint64(&first.words[i]) != 0 {
-			atomic.StoreUint64(&first.words[i], 0)
-		}
-	}
-	runtime.KeepAlive(first)
-	first.added.Store(0)
-	f.added.Store(0)
-	f.bytes.Store(redisOverhead + first.memory())
-}
-
-// Clone returns a copy that shares nothing with f but the Reserve function, which is
-// not asked. It fails if the memory cannot be had.
-func (f *RedisBloom) Clone() (*RedisBloom, error) {
-	c := &RedisBloom{options: f.options, expansion: f.expansion}
-	links := f.chain()
-	if err := c.build(describe(links)); err != nil {
+// Clone returns a copy with memory of its own, to which keys can be added.
+func (d *redisDump) Clone() (*redisFile, error) {
+	f, err := d.Filter()
+	if err != nil {
 		return nil, err
 	}
-	c.reserve = f.reserve
-	for i, l := range c.chain() {
-		for j := range l.words {
-			// What is zero is not written, so that a copy takes no more memory.
-			if w := atomic.LoadUint64(&links[i].words[j]); w != 0 {
-				l.words[j] = w
+	return &redisFile{f, d.form}, nil
+}
+
+// redisFile is a filter of RedisBloom that is to become a file. One goroutine may change it
+// while any number ask.
+type redisFile struct {
+	*redisbloom.Filter
+	form string
+}
+
+func createRedisBloom(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	expansion, err := s.number("expansion", 0, math.MaxUint32)
+	if err != nil {
+		return nil, err
+	}
+	f, err := redisbloom.New(redisbloom.Config{Capacity: capacity, ErrorRate: errorRate, Expansion: uint32(expansion)})
+	if err != nil {
+		return nil, err
+	}
+	return &redisFile{f, s.Params["form"]}, nil
+}
+
+// Stats describes the filter; it reads all arrays.
+func (f *redisFile) Stats() bloom.Stats { return redisStats(f.Dump()) }
+
+// Describe says what the header will say.
+func (f *redisFile) Describe() Description { return describeRedis(f.Info(), nil) }
+
+// KeyKind is KeyBytes.
+func (f *redisFile) KeyKind() KeyKind { return KeyBytes }
+
+// Clone returns a copy that shares nothing with f.
+func (f *redisFile) Clone() (*redisFile, error) {
+	c, err := f.Filter.Clone()
+	if err != nil {
+		return nil, err
+	}
+	return &redisFile{c, f.form}, nil
+}
+
+// WriteTo writes the filter as a payload of DUMP, or as chunks.
+func (f *redisFile) WriteTo(w io.Writer) (int64, error) {
+	if f.form == redisChunks {
+		return f.Filter.WriteTo(w)
+	}
+	n, err := w.Write(f.AppendDump(nil))
+	return int64(n), err
+}
+
+// Union adds the keys of other, a filter of RedisBloom whose sub-filters have the same
+// sizes. A sub-filter then counts as many keys as its bits tell, since what the two have in
+// common is not known.
+func (f *redisFile) Union(other Reader) error {
+	var d *redisbloom.Dump
+	switch g := other.(type) {
+	case *redisDump:
+		d = g.Dump
+	case *rdbFilter:
+		d = g.Dump
+	case *redisFile:
+		d = g.Dump()
+	default:
+		return errUnlike(f, other)
+	}
+	if err := f.Filter.Union(d); err != nil {
+		return fmt.Errorf("%w: %w", bloom.ErrIncompatible, err)
+	}
+	return nil
+}
+
+// redisWriter writes a dump in a form other than its own.
+type redisWriter struct {
+	*redisbloom.Dump
+	form string
+}
+
+func (w *redisWriter) WriteTo(to io.Writer) (int64, error) {
+	f, err := w.Filter()
+	if err != nil {
+		return 0, err
+	}
+	defer f.Release()
+	return (&redisFile{f, w.form}).WriteTo(to)
+}
+
+// Chunker writes a filter in the pieces that BF.SCANDUMP gives.
+type Chunker interface {
+	// Chunks yields the pieces in order, the header first. A piece is valid until the
+	// next. An error ends them.
+	Chunks() iter.Seq2[[]byte, error]
+}
+
+// Chunks yields the pieces of a dump.
+func (f *redisFile) Chunks() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var b []byte
+		iterator := int64(0)
+		for {
+			iterator, b = f.ScanDump(b[:0], iterator)
+			if iterator == 0 || !yield(b, nil) {
+				return
 			}
 		}
 	}
-	runtime.KeepAlive(links)
-	return c, nil
 }
 
-// describe returns what a chain is made of, and the keys in each sub-filter.
-func describe(links []*redisLink) (shapes []redisShape, added []uint64) {
-	for _, l := range links {
-		shapes = append(shapes, l.redisShape)
-		added = append(added, l.added.Load())
-	}
-	return shapes, added
-}
-
-// Release returns the memory of the filter to the system at once, rather than when
-// the filter is collected. It must not run at the same time as any other call, and
-// the filter must not be used any more: calls panic.
-func (f *RedisBloom) Release() {
-	for _, l := range append(f.chain(), f.spare...) {
-		l.words = nil
-		l.mem.Release()
+// Chunks yields the pieces of a dump.
+func (w *redisWriter) Chunks() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		f, err := w.Filter()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Release()
+		(&redisFile{f, redisChunks}).Chunks()(yield)
 	}
 }
 
-// Added returns the number of keys that were new when they were added.
-func (f *RedisBloom) Added() uint64 { return f.added.Load() }
-
-// Bytes returns the memory of the filter, with sub-filters that [RedisBloom.Prepare]
-// has made: what Reserve was asked for.
-func (f *RedisBloom) Bytes() uint64 { return f.bytes.Load() }
-
-// Capacity returns the number of keys that the sub-filters are made for.
-func (f *RedisBloom) Capacity() uint64 {
-	n := uint64(0)
-	for _, l := range f.chain() {
-		n += min(l.capacity, ^uint64(0)-n)
+// rewrapRedisBloom writes a filter of a payload, of chunks or of an RDB file as either
+// of the first two.
+func rewrapRedisBloom(f Foreign, s Spec) (io.WriterTo, error) {
+	form := s.Params["form"]
+	if form == "" {
+		form = redisPayload
 	}
-	return n
+	switch f := f.(type) {
+	case *redisDump:
+		return &redisWriter{f.Dump, form}, nil
+	case *rdbFilter:
+		return &redisWriter{f.Dump, form}, nil
+	case *redisFile:
+		return &redisFile{f.Filter, form}, nil
+	}
+	return nil, errConvert(f, "redisbloom")
 }
 
-// RedisBloomInfo describes a filter, in the terms of BF.INFO and BF.DEBUG.
-type RedisBloomInfo struct {
-	Capacity  uint64 // of all sub-filters
-	Size      uint64 // bytes, as BF.INFO counts them
-	Added     uint64 // keys that were new when they were added
-	Scaling   bool   // whether the filter grows
-	Expansion uint32 // factor of the capacities of sub-filters, 0 if it does not grow
-	Filters   []RedisSubFilter
+// redisStats adds up what the sub-filters are like. A key is in one of them, and one that
+// was never added is found if any of them has it.
+func redisStats(d *redisbloom.Dump) bloom.Stats {
+	info, ones := d.Info(), d.Ones()
+	s := bloom.Stats{Type: "redisbloom", Layers: len(info.Filters), Capacity: info.Capacity, Added: info.Added}
+	right, rightAtCapacity := 0.0, 0.0
+	layers := make([]sizing.Layer, len(info.Filters))
+	for i, sub := range info.Filters {
+		p := sub.Params()
+		s.Bits += p.M
+		s.Probes = p.K
+		s.Bytes += sub.Bytes
+		s.Ones += ones[i]
+		rate := math.Pow(float64(ones[i])/float64(p.M), float64(p.K))
+		right += math.Log1p(-rate)
+		rightAtCapacity += math.Log1p(-p.ErrorRate(sub.Capacity))
+		layers[i] = sizing.Layer{Index: i, Keys: p.Cardinality(min(ones[i], p.M)), Rate: rate, Fill: float64(ones[i]) / float64(p.M), Probes: p.K}
+		for j, older := range layers[:i] {
+			if info.Filters[j].PowerOfTwo != 0 && sub.PowerOfTwo != 0 { // a position in one is that in the other, cut short
+				layers[i].Uneven += older.SameBits()
+			}
+		}
+	}
+	s.Cardinality = sizing.Layered(layers)
+	s.Fill = float64(s.Ones) / float64(s.Bits)
+	s.ErrorRate, s.ErrorRateAtCapacity = -math.Expm1(right), -math.Expm1(rightAtCapacity)
+	if len(info.Filters) == 1 {
+		s.Params = info.Filters[0].Params()
+		s.AskedErrorRate = info.Filters[0].ErrorRate
+	}
+	return s
 }
 
-// RedisSubFilter describes a sub-filter.
-type RedisSubFilter struct {
-	Bytes      uint64  // of its array
-	Bits       uint64  // 8 * Bytes
-	Capacity   uint64  // keys it takes before the filter grows
-	Added      uint64  // keys it has taken
-	ErrorRate  float64 // asked of it
-	BitsPerKey float64 // that follow from the rate
-	Hashes     uint32  // probes of a key
-	PowerOfTwo uint8   // logarithm of the number of bits in use, 0: all
-}
-
-// SubFilters returns the number of sub-filters.
-func (f *RedisBloom) SubFilters() int { return len(f.chain()) }
-
-// Info describes the filter and its sub-filters, oldest first.
-func (f *RedisBloom) Info() RedisBloomInfo {
-	i := RedisBloomInfo{
-		Capacity: f.Capacity(), Added: f.Added(), Size: 32,
+func describeRedis(info redisbloom.Info, fields []Field) Description {
+	d := Description{Format: "redisbloom", System: "RedisBloom", Hash: "MurmurHash64A, two of them", Fields: slices.Clone(fields)}
+	if info.Hash32 {
+		d.Hash = "MurmurHash2 of 32 bits, two of them"
 	}
-	if f.options&redisNoScaling == 0 {
-		i.Scaling, i.Expansion = true, f.expansion
+	growth := "does not grow"
+	if info.Scaling {
+		growth = fmt.Sprintf("grows, expansion %d", info.Expansion)
 	}
-	for _, l := range f.chain() {
-		i.Size += 64 + l.bytes
-		i.Filters = append(i.Filters, RedisSubFilter{
-			Bytes: l.bytes, Bits: l.bits, Capacity: l.capacity, Added: l.added.Load(),
-			ErrorRate: l.errorRate, BitsPerKey: l.bitsPerKey, Hashes: l.hashes, PowerOfTwo: l.power,
-		})
+	d.Fields = append(d.Fields, Field{"growth", growth})
+	for i, s := range info.Filters {
+		d.Fields = append(d.Fields, Field{fmt.Sprintf("sub-filter %d", i), fmt.Sprintf("%d of %d keys, %d bits, %d probes, error rate %.3g",
+			s.Added, s.Capacity, s.Bits, s.Hashes, s.ErrorRate)})
 	}
-	return i
+	return d
 }

@@ -26,7 +26,7 @@ func TestRedisRecipes(t *testing.T) {
 		var content []byte
 		for _, name := range c.strings {
 			one := make([]byte, c.size)
-			for line := range strings.Lines(string(v.file(t, "setbits.tsv"))) {
+			for line := range strings.Lines(string(v.File(t, "setbits.tsv"))) {
 				if text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"\t"); ok {
 					at, err := strconv.Atoi(text)
 					if err != nil {
@@ -53,7 +53,7 @@ func TestRedisRecipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range v.keys {
+		for _, key := range v.Keys {
 			if _, err := made.(Adder).Add(key); err != nil {
 				t.Fatal(err)
 			}

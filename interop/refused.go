@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+
+	"seen/internal/rdb"
 )
 
 // Formats that are recognised, so that their owner is told what a file is and what to do
@@ -56,7 +58,7 @@ func refusedDetect(name string, c Confidence, is func(b []byte) bool) func(b []b
 
 // valkeyMark is what the payload of DUMP begins with for a filter of Valkey's module,
 // but for the encoding.
-var valkeyMark = binary.BigEndian.AppendUint64([]byte{rdbModuleValue, 0x81}, rdbModuleID("bloomfltr", 0))[:8]
+var valkeyMark = binary.BigEndian.AppendUint64([]byte{rdb.KindModule, 0x81}, rdb.ModuleID("bloomfltr", 0))[:8]
 
 // isDragonfly reports whether b is the header of Dragonfly's dump, by itself or with the
 // bits of each sub-filter behind what it says of it. All numbers are little-endian: the

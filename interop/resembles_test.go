@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"seen/internal/filtertest"
 )
 
 // lists are lists of keys that begin or look as filters do.
@@ -139,9 +141,9 @@ func FuzzResembles(f *testing.F) {
 		f.Add([]byte(base64.StdEncoding.EncodeToString(b)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		before := heapAllocs()
+		before := filtertest.HeapAllocs()
 		err := Resembles(b)
-		if n := heapAllocs() - before; n > 1<<20+200*uint64(len(b)) {
+		if n := filtertest.HeapAllocs() - before; n > 1<<20+200*uint64(len(b)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(b))
 		}
 		if err != nil && !errors.Is(err, ErrResembles) {

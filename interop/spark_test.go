@@ -110,7 +110,7 @@ func TestSparkVectors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
-			file := v.file(t, w.File)
+			file := v.File(t, w.File)
 			f, err := ParseSpark(file, typ)
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestSparkVectors(t *testing.T) {
 				t.Errorf("m %d, k %d, seed %d; want %d, %d, %d", f.Bits(), f.Probes(), f.Seed(), w.M, w.K, w.Seed)
 			}
 			made := newSpark(t, SparkConfig{Capacity: w.N, ErrorRate: w.P, Type: typ, Version: f.Version(), Seed: f.Seed()})
-			adds(t, made, v.keys)
+			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
 		})
@@ -250,7 +250,7 @@ func TestSparkNoCopy(t *testing.T) {
 func FuzzParseSpark(f *testing.F) {
 	for name := range sparkVectors {
 		v := readVector(f, name)
-		f.Add(v.file(f, v.wish(f).File), []byte("a key"))
+		f.Add(v.File(f, v.wish(f).File), []byte("a key"))
 	}
 	f.Add(append(sparkHeaderOf(2, 1000, 1<<31, 1), bytes.Repeat([]byte{255}, 8)...), []byte("12345678"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"seen/bloom"
+	"seen/internal/redisbloom"
 )
 
 // buildable makes a small filter of every format that can be built, by the text of its
@@ -85,7 +86,7 @@ func TestUnionUnlike(t *testing.T) {
 // every error rate above 0.25 for 0.25.
 func TestRedisBloomCap(t *testing.T) {
 	for _, expansion := range []uint32{0, 2} {
-		at, err := NewRedisBloom(RedisBloomConfig{Capacity: 1000, ErrorRate: 0.25, Expansion: expansion})
+		at, err := redisbloom.New(redisbloom.Config{Capacity: 1000, ErrorRate: 0.25, Expansion: expansion})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,11 +95,11 @@ func TestRedisBloomCap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := f.(*RedisFile).Info(), at.Info(); fmt.Sprint(got) != fmt.Sprint(want) {
+			if got, want := f.(*redisFile).Info(), at.Info(); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("expansion %d, error rate %v: %+v, want %+v as for 0.25", expansion, rate, got, want)
 			}
 		}
-		below, err := NewRedisBloom(RedisBloomConfig{Capacity: 1000, ErrorRate: 0.2, Expansion: expansion})
+		below, err := redisbloom.New(redisbloom.Config{Capacity: 1000, ErrorRate: 0.2, Expansion: expansion})
 		if err != nil {
 			t.Fatal(err)
 		}

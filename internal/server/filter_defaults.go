@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"seen/internal/redisbloom"
 	"seen/internal/resp"
-	"seen/interop"
 )
 
 // The limits that the commands of the four families share with the settings
@@ -14,7 +14,7 @@ import (
 const (
 	maxCapacity   = 1 << 30
 	maxExpansion  = 1 << 15
-	maxErrorRate  = interop.RedisBloomMaxErrorRate // larger rates are taken for this one, silently
+	maxErrorRate  = redisbloom.MaxErrorRate // larger rates are taken for this one, silently
 	maxBucketSize = 255
 	maxIterations = 65535
 	maxExpansions = 65536

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"seen/interop"
+	"seen/internal/redisbloom"
 )
 
 // LoadBloom takes a pair that Dump has given, of this server or of the other one, as
@@ -38,7 +38,7 @@ func (s *Store) LoadBloom(name []byte, iterator int64, data []byte) (LSN, error)
 func (s *Store) loadHeader(name, header []byte) (LSN, error) {
 	if !bytes.HasPrefix(header, []byte(dumpMagic)) {
 		b := s.newRedisBloom()
-		f, err := interop.NewRedisBloomFromHeader(header, b.ask)
+		f, err := redisbloom.FromHeader(header, b.ask)
 		_, at, err := b.enter(name, f, err, false, nil)
 		return at, err
 	}

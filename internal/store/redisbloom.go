@@ -7,7 +7,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"seen/interop"
+	"seen/internal/redisbloom"
 	"seen/sizing"
 )
 
@@ -15,7 +15,7 @@ import (
 // Additions of new keys are made one call after another.
 type RedisBloom struct {
 	whole
-	f    atomic.Pointer[interop.RedisBloom]
+	f    atomic.Pointer[redisbloom.Filter]
 	rate float64 // as asked for
 }
 
@@ -29,7 +29,7 @@ func (s *Store) newRedisBloom() *RedisBloom {
 // createRedisBloom makes a filter; c is complete.
 func (s *Store) createRedisBloom(name []byte, c BloomConfig, first func(Filter)) (Filter, LSN, error) {
 	b := s.newRedisBloom()
-	f, err := interop.NewRedisBloom(interop.RedisBloomConfig{
+	f, err := redisbloom.New(redisbloom.Config{
 		Capacity: c.Capacity, ErrorRate: c.ErrorRate, Expansion: c.Expansion, Reserve: b.ask,
 	})
 	return b.enter(name, f, err, false, func() { first(b) })
@@ -37,7 +37,7 @@ func (s *Store) createRedisBloom(name []byte, c BloomConfig, first func(Filter))
 
 // enter makes f, a new filter unless there is an error, the contents of b, and gives
 // b its name.
-func (b *RedisBloom) enter(name []byte, f *interop.RedisBloom, err error, replace bool, first func()) (Filter, LSN, error) {
+func (b *RedisBloom) enter(name []byte, f *redisbloom.Filter, err error, replace bool, first func()) (Filter, LSN, error) {
 	if err != nil {
 		b.store.memory.force(b.asked, 0)
 		return nil, 0, redisError(err)
@@ -51,7 +51,7 @@ func (b *RedisBloom) enter(name []byte, f *interop.RedisBloom, err error, replac
 	return b, at, nil
 }
 
-func (b *RedisBloom) set(f *interop.RedisBloom) {
+func (b *RedisBloom) set(f *redisbloom.Filter) {
 	f.SetReserve(b.ask)
 	b.f.Store(f)
 	info := f.Info()
@@ -60,12 +60,12 @@ func (b *RedisBloom) set(f *interop.RedisBloom) {
 	}
 }
 
-// redisErrors are errors of interop and those that callers of the store know.
+// redisErrors are errors of redisbloom and those that callers of the store know.
 var redisErrors = []struct{ from, to error }{
-	{interop.ErrFull, ErrFull},
-	{interop.ErrBadData, ErrData},
-	{interop.ErrNoLink, ErrOffset},
-	{interop.ErrTooBig, ErrChunk},
+	{redisbloom.ErrFull, ErrFull},
+	{redisbloom.ErrBadData, ErrData},
+	{redisbloom.ErrNoLink, ErrOffset},
+	{redisbloom.ErrTooBig, ErrChunk},
 }
 
 func redisError(err error) error {
@@ -87,7 +87,7 @@ func (b *RedisBloom) Has(found []bool, keys [][]byte) LSN {
 	if len(keys) == 1 {
 		found[0] = f.Has(keys[0])
 	} else {
-		sc := redisScratches.Get().(*scratch[interop.RedisHash])
+		sc := redisScratches.Get().(*scratch[redisbloom.Hash])
 		for at := 0; at < len(keys); at += batchKeys {
 			end := min(at+batchKeys, len(keys))
 			f.Hashes(sc.hs[:], keys[at:end])
@@ -109,7 +109,7 @@ func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err err
 		b.store.log.hold() // all of the call or nothing, after a crash
 		defer b.store.log.release()
 	}
-	sc := redisScratches.Get().(*scratch[interop.RedisHash])
+	sc := redisScratches.Get().(*scratch[redisbloom.Hash])
 	defer redisScratches.Put(sc)
 	for done < len(keys) && err == nil {
 		end := min(done+batchKeys, len(keys))
@@ -124,7 +124,7 @@ func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err err
 
 // addBatch adds the keys in sc, whose answers go to added, and returns how many were
 // dealt with.
-func (b *RedisBloom) addBatch(added []bool, sc *scratch[interop.RedisHash]) (done int, err error) {
+func (b *RedisBloom) addBatch(added []bool, sc *scratch[redisbloom.Hash]) (done int, err error) {
 	clear(added)
 	applied := b.applied.Load()
 	sc.ask(b.f.Load())
@@ -140,7 +140,7 @@ func (b *RedisBloom) addBatch(added []bool, sc *scratch[interop.RedisHash]) (don
 	if b.last.Load() != applied {
 		sc.ask(f) // what others have added since
 	}
-	sc.unique(func(h interop.RedisHash) uint64 { return h.A })
+	sc.unique(func(h redisbloom.Hash) uint64 { return h.A })
 	for held := false; sc.n > 0; {
 		room, err := f.Prepare(uint64(sc.n))
 		if room == 0 {
@@ -171,7 +171,7 @@ func (sc *scratch[H]) ask(f interface{ HasHashes([]bool, []H) int }) {
 // record logs and makes the addition of the first m of sc, for which there is room,
 // and leaves the answers in sc.hit. Some may be false: the bits of one key may be
 // among those of others.
-func (b *RedisBloom) record(f *interop.RedisBloom, sc *scratch[interop.RedisHash], m int) {
+func (b *RedisBloom) record(f *redisbloom.Filter, sc *scratch[redisbloom.Hash], m int) {
 	l := &b.store.log
 	start := l.open(opAdd, b.id)
 	for _, h := range sc.hs[:m] {
@@ -249,11 +249,11 @@ func (s *Store) loadRedisBloom(im *image) (*RedisBloom, error) {
 		return nil, err
 	}
 	defer body.release()
-	var f *interop.RedisBloom
+	var f *redisbloom.Filter
 	if body.bytes == nil {
-		f, err = interop.NewRedisBloomFromHeader(im.meta, nil)
+		f, err = redisbloom.FromHeader(im.meta, nil)
 	} else {
-		f, err = interop.DecodeRedisBloom(body.bytes, nil)
+		f, err = redisbloom.Decode(body.bytes, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -287,9 +287,9 @@ func (b *RedisBloom) replay(op operation, at LSN) error {
 		if len(r.b)%16 != 0 {
 			return fmt.Errorf("%d bytes of hashes", len(r.b))
 		}
-		hs := make([]interop.RedisHash, len(r.b)/16)
+		hs := make([]redisbloom.Hash, len(r.b)/16)
 		for i := range hs {
-			hs[i] = interop.RedisHash{A: r.uint64(), B: r.uint64()}
+			hs[i] = redisbloom.Hash{A: r.uint64(), B: r.uint64()}
 		}
 		_, err := f.AddHashes(make([]bool, len(hs)), hs)
 		return err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"seen/internal/frame"
-	"seen/interop"
+	"seen/internal/redisbloom"
 )
 
 // A payload of Dump is payloadMagic, the id of the hash's secret, an image that has
@@ -27,8 +27,8 @@ func (s *Store) Dump(name []byte) (payload []byte, at LSN, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r, ok := v.(*RedisBloom); ok {
-		payload, err = r.f.Load().AppendDump(nil)
-		return payload, h.LSN(), err
+		payload = r.f.Load().AppendDump(nil)
+		return payload, h.LSN(), nil
 	}
 	c, err := v.capture()
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 		b := s.newRedisBloom()
 		b.expire.Store(deadline)
 		b.blank = false // what creation logs has the bits
-		f, err := interop.RestoreRedisBloom(payload, b.ask)
+		f, err := redisbloom.Restore(payload, b.ask)
 		_, at, err := b.enter(name, f, err, replace, nil)
 		return at, err
 	}

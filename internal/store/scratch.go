@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"seen/interop"
+	"seen/internal/redisbloom"
 )
 
 // batchKeys is the number of keys that are asked about, and decided, together.
@@ -97,5 +97,5 @@ func (sc *scratch[H]) enter(table []uint16, n int, h H, bits uint64) bool {
 // scratches keep the calls free of allocation.
 var (
 	scratches      = sync.Pool{New: func() any { return new(scratch[uint64]) }}
-	redisScratches = sync.Pool{New: func() any { return new(scratch[interop.RedisHash]) }}
+	redisScratches = sync.Pool{New: func() any { return new(scratch[redisbloom.Hash]) }}
 )

@@ -1,22 +1,20 @@
-package interop
+package redisbloom
 
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
+
+	"seen/internal/filtertest"
+	"seen/internal/rdb"
 )
 
-// The folders of testdata were written by RedisBloom itself; params.json of each
+// The folders of testdata of package interop were written by RedisBloom itself; params.json of each
 // says how. expected.tsv has that module's answers, false positives included.
 
 type vector struct {
-	dir    string
+	*filtertest.Vector
 	params struct {
 		Chunks []struct {
 			File     string
@@ -29,89 +27,41 @@ type vector struct {
 			Added     uint64  `json:"Number of items inserted"`
 			Size      uint64
 		} `json:"bf_info"`
-		Inserted       bool
-		KeyEncoding    string `json:"key_encoding"`
-		Payload        string `json:"dump_payload"`
-		Reserve        []any
-		FalsePositives int `json:"false_positives"`
+		Inserted bool
+		Payload  string `json:"dump_payload"`
+		Reserve  []any
 	}
-	keys    [][]byte // added
-	asked   [][]byte
-	answers []string
 }
 
 func readVector(t testing.TB, name string) *vector {
 	t.Helper()
-	v := &vector{dir: filepath.Join("testdata", name)}
-	if err := json.Unmarshal(v.file(t, "params.json"), &v.params); err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(v.file(t, "keys.txt"))) {
-		v.keys = append(v.keys, v.key(t, strings.TrimSuffix(line, "\n")))
-	}
-	for line := range strings.Lines(string(v.file(t, "expected.tsv"))) {
-		key, answer, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		if !ok {
-			t.Fatalf("%s: %q", name, line)
-		}
-		v.asked = append(v.asked, v.key(t, key))
-		v.answers = append(v.answers, answer)
-	}
-	if len(v.keys) < 200 || len(v.asked) < 2000 {
-		t.Fatalf("%s: %d keys and %d answers", name, len(v.keys), len(v.asked))
-	}
+	v := &vector{Vector: filtertest.ReadVector(t, filepath.Join("../../interop/testdata", name))}
+	v.JSON(t, &v.params)
 	return v
 }
 
-func (v *vector) file(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(v.dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func (v *vector) key(t testing.TB, text string) []byte {
-	switch v.params.KeyEncoding {
-	case "decimal":
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return binary.LittleEndian.AppendUint64(nil, uint64(n))
-	case "hex":
-		b, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	return []byte(text)
-}
-
 // load feeds the chunks to a filter as BF.LOADCHUNK does.
-func (v *vector) load(t testing.TB) *RedisBloom {
+func (v *vector) load(t testing.TB) *Filter {
 	t.Helper()
-	var f *RedisBloom
+	var f *Filter
 	for i, c := range v.params.Chunks {
 		var err error
-		if data := v.file(t, c.File); i == 0 {
-			f, err = NewRedisBloomFromHeader(data, nil)
+		if data := v.File(t, c.File); i == 0 {
+			f, err = FromHeader(data, nil)
 		} else {
 			err = f.LoadChunk(c.Iterator, data)
 		}
 		if err != nil {
-			t.Fatalf("%s: chunk %d: %v", v.dir, i, err)
+			t.Fatalf("%s: chunk %d: %v", v.Dir, i, err)
 		}
 	}
 	return f
 }
 
 // create makes the filter as the module's user did.
-func (v *vector) create(t testing.TB) *RedisBloom {
+func (v *vector) create(t testing.TB) *Filter {
 	t.Helper()
-	c := RedisBloomConfig{Capacity: 100, ErrorRate: 0.01, Expansion: 2}
+	c := Config{Capacity: 100, ErrorRate: 0.01, Expansion: 2}
 	if r := v.params.Reserve; len(r) >= 2 {
 		c.ErrorRate, c.Capacity = r[0].(float64), uint64(r[1].(float64))
 		switch {
@@ -121,33 +71,33 @@ func (v *vector) create(t testing.TB) *RedisBloom {
 			c.Expansion = uint32(r[3].(float64))
 		}
 	}
-	f, err := NewRedisBloom(c)
+	f, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func (v *vector) compareAnswers(t *testing.T, how string, f *RedisBloom) {
+func (v *vector) compareAnswers(t *testing.T, how string, f *Filter) {
 	t.Helper()
-	hs := make([]RedisHash, len(v.asked))
-	f.Hashes(hs, v.asked)
+	hs := make([]Hash, len(v.Asked))
+	f.Hashes(hs, v.Asked)
 	found := make([]bool, len(hs))
 	f.HasHashes(found, hs)
-	for i, key := range v.asked {
-		if want := v.answers[i] == "true"; f.Has(key) != want || found[i] != want {
+	for i, key := range v.Asked {
+		if want := v.Answers[i] == "true"; f.Has(key) != want || found[i] != want {
 			t.Fatalf("%s: key %q: Has says %v, HasHashes %v, the module %v", how, key, f.Has(key), found[i], want)
 		}
 	}
 }
 
 // compareChunks dumps f, and expects the chunks and iterators of the module.
-func (v *vector) compareChunks(t *testing.T, how string, f *RedisBloom) {
+func (v *vector) compareChunks(t *testing.T, how string, f *Filter) {
 	t.Helper()
 	iterator := int64(0)
 	for i, c := range v.params.Chunks {
 		next, data := f.ScanDump([]byte("before"), iterator)
-		if next != c.Iterator || !bytes.Equal(data, append([]byte("before"), v.file(t, c.File)...)) {
+		if next != c.Iterator || !bytes.Equal(data, append([]byte("before"), v.File(t, c.File)...)) {
 			t.Fatalf("%s: chunk %d differs, or its iterator %d from %d", how, i, next, c.Iterator)
 		}
 		iterator = next
@@ -157,12 +107,12 @@ func (v *vector) compareChunks(t *testing.T, how string, f *RedisBloom) {
 	}
 }
 
-var redisVectors = []string{
+var vectorNames = []string{
 	"redisbloom-bytes", "redisbloom-default", "redisbloom-empty", "redisbloom-many-links", "redisbloom-nonscaling", "redisbloom-scaling",
 }
 
-func TestRedisBloomVectors(t *testing.T) {
-	for _, name := range redisVectors {
+func TestVectors(t *testing.T) {
+	for _, name := range vectorNames {
 		t.Run(name, func(t *testing.T) {
 			v := readVector(t, name)
 			loaded := v.load(t)
@@ -178,13 +128,13 @@ func TestRedisBloomVectors(t *testing.T) {
 			made := v.create(t)
 			batched := v.create(t)
 			if v.params.Inserted {
-				for _, key := range v.keys {
+				for _, key := range v.Keys {
 					if _, err := made.Add(key); err != nil {
 						t.Fatal(err)
 					}
 				}
-				hs := make([]RedisHash, len(v.keys))
-				batched.Hashes(hs, v.keys)
+				hs := make([]Hash, len(v.Keys))
+				batched.Hashes(hs, v.Keys)
 				if n, err := batched.AddHashes(make([]bool, len(hs)), hs); n != len(hs) || err != nil {
 					t.Fatal(n, err)
 				}
@@ -192,21 +142,13 @@ func TestRedisBloomVectors(t *testing.T) {
 			v.compareChunks(t, "made", made)
 			v.compareChunks(t, "made in batches", batched)
 
-			b, err := loaded.AppendBinary(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			decoded, err := DecodeRedisBloom(b, nil)
+			decoded, err := Decode(encode(t, loaded), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			v.compareChunks(t, "decoded", decoded)
 
-			dump, err := loaded.AppendDump(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			restored, err := RestoreRedisBloom(dump, nil)
+			restored, err := Restore(loaded.AppendDump(nil), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,45 +161,50 @@ func TestRedisBloomVectors(t *testing.T) {
 }
 
 // comparePayload holds our DUMP against the module's.
-func (v *vector) comparePayload(t *testing.T, f *RedisBloom) {
-	payload := v.file(t, v.params.Payload)
-	restored, err := RestoreRedisBloom(payload, nil)
+func (v *vector) comparePayload(t *testing.T, f *Filter) {
+	payload := v.File(t, v.params.Payload)
+	restored, err := Restore(payload, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v.compareAnswers(t, "restored from the module's payload", restored)
 	v.compareChunks(t, "restored from the module's payload", restored)
-	version := binary.LittleEndian.Uint16(payload[len(payload)-rdbTailSize:])
-	if again, err := f.appendDump([]byte("before"), version); err != nil || !bytes.Equal(again[6:], payload) {
-		t.Errorf("the payload differs from the module's, %v", err)
+	version := binary.LittleEndian.Uint16(payload[len(payload)-rdb.TailSize:])
+	if again := f.appendDump([]byte("before"), version); !bytes.Equal(again[6:], payload) {
+		t.Error("the payload differs from the module's")
 	}
 }
 
-// TestRedisRDB reads the values out of a file that SAVE has written, one of them
+// TestRDB reads the values out of a file that SAVE has written, one of them
 // compressed.
-func TestRedisRDB(t *testing.T) {
+func TestRDB(t *testing.T) {
 	v := readVector(t, "redis-rdb")
-	file := v.file(t, "dump.rdb")
+	file := v.File(t, "dump.rdb")
 	for i, name := range []string{"bf:main", "bf:grown", "bf:empty"} {
-		entry := append([]byte{rdbModuleValue, byte(len(name))}, name...)
+		entry := append([]byte{rdb.KindModule, byte(len(name))}, name...)
 		_, value, ok := bytes.Cut(file, entry)
 		if !ok {
 			t.Fatalf("%s is not in the file", name)
 		}
-		f, rest, err := readRDBValue(append([]byte{rdbModuleValue}, value...), nil)
+		r := rdb.NewReader(value)
+		read, err := ReadValue(r)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if len(rest) == 0 {
+		f, err := read.Dump()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(r.Rest()) == 0 {
 			t.Errorf("%s: nothing follows the value", name)
 		}
-		for j, key := range v.asked {
-			if want := v.answers[j][i] == '1'; f.Has(key) != want {
+		for j, key := range v.Asked {
+			if want := v.Answers[j][i] == '1'; f.Has(key) != want {
 				t.Fatalf("%s: key %q: %v, the module says %v", name, key, !want, want)
 			}
 		}
 	}
-	if !bytes.Contains(file, []byte{rdbString, 0xc3}) {
+	if !bytes.Contains(file, []byte{5, 0xc3}) {
 		t.Error("no value of the file is compressed, so that this tests less than it should")
 	}
 }

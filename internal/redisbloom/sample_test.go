@@ -1,4 +1,4 @@
-package interop
+package redisbloom
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 )
 
 // A sample of all lines has all ones; a small one is no larger than asked for.
-func TestRedisBloomSample(t *testing.T) {
-	f, err := NewRedisBloom(RedisBloomConfig{Capacity: 1000, ErrorRate: 0.01, Expansion: 2})
+func TestSample(t *testing.T) {
+	f, err := New(Config{Capacity: 1000, ErrorRate: 0.01, Expansion: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

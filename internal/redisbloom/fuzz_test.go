@@ -1,40 +1,32 @@
-package interop
+package redisbloom
 
 import (
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime/metrics"
 	"testing"
-)
 
-func heapAllocs() uint64 {
-	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(s)
-	return s[0].Value.Uint64()
-}
+	"seen/internal/filtertest"
+	"seen/internal/rdb"
+)
 
 // exercise uses a filter that was decoded in every way that must not fail, and
 // expects it to come back from each of its forms.
-func exercise(t *testing.T, f *RedisBloom) {
+func exercise(t *testing.T, f *Filter) {
 	b := encode(t, f)
-	g, err := DecodeRedisBloom(b, nil)
+	g, err := Decode(b, nil)
 	if err != nil {
 		t.Fatalf("what was decoded and encoded cannot be decoded: %v", err)
 	}
 	if !bytes.Equal(encode(t, g), b) {
 		t.Fatal("decoding and encoding again changes the bytes")
 	}
-	dump, err := f.AppendDump(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g, err = RestoreRedisBloom(dump, nil); err != nil || !bytes.Equal(encode(t, g), b) {
+	if g, err = Restore(f.AppendDump(nil), nil); err != nil || !bytes.Equal(encode(t, g), b) {
 		t.Fatalf("the payload does not come back: %v", err)
 	}
 	_, header := f.ScanDump(nil, 0)
-	g, err = NewRedisBloomFromHeader(header, nil)
+	g, err = FromHeader(header, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +46,7 @@ func exercise(t *testing.T, f *RedisBloom) {
 	if info := f.Info(); len(info.Filters) == 0 {
 		t.Fatal("no sub-filters")
 	}
-	hs := make([]RedisHash, 20)
+	hs := make([]Hash, 20)
 	found := make([]bool, len(hs))
 	for i := range hs {
 		hs[i] = f.Hash(fmt.Append(nil, i))
@@ -77,8 +69,8 @@ func exercise(t *testing.T, f *RedisBloom) {
 	}
 }
 
-func small(t testing.TB, expansion uint32) *RedisBloom {
-	f := newRedisBloom(t, RedisBloomConfig{Capacity: 10, ErrorRate: 0.05, Expansion: expansion})
+func small(t testing.TB, expansion uint32) *Filter {
+	f := newFilter(t, Config{Capacity: 10, ErrorRate: 0.05, Expansion: expansion})
 	for i := range 10 {
 		if _, err := f.Add(fmt.Append(nil, i)); err != nil {
 			t.Fatal(err)
@@ -94,19 +86,19 @@ func small(t testing.TB, expansion uint32) *RedisBloom {
 	return f
 }
 
-func FuzzDecodeRedisBloom(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	for _, expansion := range []uint32{0, 1, 2} {
 		b := encode(f, small(f, expansion))
 		f.Add(b)
 		f.Add(b[:len(b)-1])
 	}
-	for _, name := range redisVectors {
+	for _, name := range vectorNames {
 		f.Add(encode(f, readVector(f, name).load(f)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		before := heapAllocs()
-		g, err := DecodeRedisBloom(b, nil)
-		if n := heapAllocs() - before; n > 2<<20+16*uint64(len(b)) {
+		before := filtertest.HeapAllocs()
+		g, err := Decode(b, nil)
+		if n := filtertest.HeapAllocs() - before; n > 2<<20+16*uint64(len(b)) {
 			t.Fatalf("decoding %d bytes allocated %d", len(b), n)
 		}
 		if (g == nil) == (err == nil) {
@@ -122,15 +114,15 @@ func FuzzDecodeRedisBloom(f *testing.F) {
 	})
 }
 
-// FuzzRedisChunks makes a filter of a header, and throws chunks at it.
-func FuzzRedisChunks(f *testing.F) {
+// FuzzChunks makes a filter of a header, and throws chunks at it.
+func FuzzChunks(f *testing.F) {
 	g := small(f, 2)
 	_, chunk := g.ScanDump(nil, 1)
 	f.Add(g.AppendHeader(nil), int64(1+len(chunk)), chunk)
 	f.Add(g.AppendHeader(nil), int64(len(chunk)), chunk)
 	f.Add(g.AppendHeader(nil), int64(1)<<62, []byte{1})
 	f.Fuzz(func(t *testing.T, header []byte, iterator int64, data []byte) {
-		g, err := NewRedisBloomFromHeader(header, atMost(1<<20))
+		g, err := FromHeader(header, atMost(1<<20))
 		if (g == nil) == (err == nil) {
 			t.Fatalf("%v and %v", g, err)
 		}
@@ -159,31 +151,27 @@ func FuzzRedisChunks(f *testing.F) {
 	})
 }
 
-// FuzzRestoreRedisBloom restores payloads, as they are and with their checksum made
+// FuzzRestore restores payloads, as they are and with their checksum made
 // right.
-func FuzzRestoreRedisBloom(f *testing.F) {
+func FuzzRestore(f *testing.F) {
 	for _, expansion := range []uint32{0, 2} {
-		b, err := small(f, expansion).AppendDump(nil)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := small(f, expansion).AppendDump(nil)
 		f.Add(b, true)
 		f.Add(b[:len(b)-20], true)
 	}
 	for _, name := range []string{"redisbloom-scaling", "redisbloom-nonscaling"} {
-		f.Add(readVector(f, name).file(f, "dump-payload.bin"), false)
+		f.Add(readVector(f, name).File(f, "dump-payload.bin"), false)
 	}
-	rdb := (&vector{dir: "testdata/redis-rdb"}).file(f, "dump.rdb")
-	_, compressed, _ := bytes.Cut(rdb, []byte("bf:empty"))
-	f.Add(append(append([]byte{rdbModuleValue}, compressed[:90]...), make([]byte, rdbTailSize)...), true)
+	_, compressed, _ := bytes.Cut(readVector(f, "redis-rdb").File(f, "dump.rdb"), []byte("bf:empty"))
+	f.Add(append(append([]byte{rdb.KindModule}, compressed[:90]...), make([]byte, rdb.TailSize)...), true)
 	f.Fuzz(func(t *testing.T, b []byte, sealed bool) {
 		if end := len(b) - 8; sealed && end >= 0 {
-			b = binary.LittleEndian.AppendUint64(b[:end:end], rdbChecksum(b[:end]))
+			b = binary.LittleEndian.AppendUint64(b[:end:end], rdb.Checksum(b[:end]))
 		}
-		before := heapAllocs()
-		g, err := RestoreRedisBloom(b, nil)
-		// Compressed, three bytes may stand for lzfMost; and for each filter two copies.
-		if n := heapAllocs() - before; n > 2<<20+2*lzfMost*uint64(len(b)) {
+		before := filtertest.HeapAllocs()
+		g, err := Restore(b, nil)
+		// Compressed, three bytes may stand for 264; and for each filter two copies.
+		if n := filtertest.HeapAllocs() - before; n > 2<<20+2*264*uint64(len(b)) {
 			t.Fatalf("restoring %d bytes allocated %d", len(b), n)
 		}
 		if (g == nil) == (err == nil) {

@@ -1,4 +1,4 @@
-package interop
+package redisbloom
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"seen/internal/pages"
 )
 
-// redisShape is what the header of a dump says of a sub-filter, but for the keys
+// shape is what the header of a dump says of a sub-filter, but for the keys
 // in it.
-type redisShape struct {
+type shape struct {
 	bytes      uint64 // of the array
 	bits       uint64 // 8 * bytes
 	errorRate  float64
@@ -23,9 +23,9 @@ type redisShape struct {
 	power      uint8 // when not 0, positions are modulo 2^power instead of bits
 }
 
-// redisLink is a sub-filter.
-type redisLink struct {
-	redisShape
+// link is a sub-filter.
+type link struct {
+	shape
 	modulus uint64
 	wrap    uint64 // 2^64 modulo modulus
 	// words are the bytes of the array as little-endian numbers: bit i of the filter,
@@ -36,35 +36,35 @@ type redisLink struct {
 }
 
 const (
-	redisTighten = 0.5
+	tighten = 0.5
 	// The numbers as that system has them, cut after 15 digits.
-	redisLn2        = 0.693147180559945
-	redisLn2Squared = 0.480453013918201
+	ln2        = 0.693147180559945
+	ln2Squared = 0.480453013918201
 
-	// redisMaxBytes bounds all arrays of a filter together, to 32 TiB or what the
+	// maxBytes bounds all arrays of a filter together, to 32 TiB or what the
 	// address space of a 32-bit system holds.
-	redisMaxBytes = min(math.MaxInt/2, 1<<45)
-	// redisMaxLinks is far above the 1075 sub-filters after which the error rate has
+	maxBytes = min(math.MaxInt/2, 1<<45)
+	// maxLinks is far above the 1075 sub-filters after which the error rate has
 	// been halved to nothing.
-	redisMaxLinks = 4096
-	// redisMaxHashes is the number of probes that the least positive error rate needs.
-	redisMaxHashes = 1075
-	// redisOverhead is the memory of a filter, and again of each of its sub-filters,
+	maxLinks = 4096
+	// maxHashes is the number of probes that the least positive error rate needs.
+	maxHashes = 1075
+	// overhead is the memory of a filter, and again of each of its sub-filters,
 	// beside the array.
-	redisOverhead = 192
+	overhead = 192
 )
 
-// newRedisShape returns the shape of a sub-filter for a number of keys.
-func newRedisShape(capacity uint64, errorRate float64, options uint32) (redisShape, error) {
-	s := redisShape{errorRate: errorRate, capacity: capacity}
-	s.bitsPerKey = -math.Log(errorRate) / redisLn2Squared
-	s.hashes = uint32(math.Ceil(redisLn2 * s.bitsPerKey))
+// newShape returns the shape of a sub-filter for a number of keys.
+func newShape(capacity uint64, errorRate float64, options uint32) (shape, error) {
+	s := shape{errorRate: errorRate, capacity: capacity}
+	s.bitsPerKey = -math.Log(errorRate) / ln2Squared
+	s.hashes = uint32(math.Ceil(ln2 * s.bitsPerKey))
 	bits := math.Trunc(float64(capacity) * s.bitsPerKey)
-	if bits > redisMaxBytes*8 {
-		return s, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, more than the limit of %d", capacity, errorRate, bits/8, uint64(redisMaxBytes))
+	if bits > maxBytes*8 {
+		return s, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, more than the limit of %d", capacity, errorRate, bits/8, uint64(maxBytes))
 	}
 	s.bits = max(1, uint64(bits))
-	if options&redisNoRound == 0 {
+	if options&noRound == 0 {
 		// The least power of two above; the room is used for more keys.
 		for s.power = 1; 1<<s.power <= s.bits; s.power++ {
 		}
@@ -77,42 +77,42 @@ func newRedisShape(capacity uint64, errorRate float64, options uint32) (redisSha
 }
 
 // next returns the shape of the sub-filter after one of shape s.
-func (s *redisShape) next(expansion, options uint32) (redisShape, error) {
+func (s *shape) next(expansion, options uint32) (shape, error) {
 	if expansion == 0 || s.capacity == 0 {
-		return redisShape{}, fmt.Errorf("a sub-filter for %d keys, times %d, takes none", s.capacity, expansion)
+		return shape{}, fmt.Errorf("a sub-filter for %d keys, times %d, takes none", s.capacity, expansion)
 	}
 	if s.capacity > math.MaxUint64/uint64(expansion) {
-		return redisShape{}, fmt.Errorf("a sub-filter for %d keys, times %d, is beyond 64 bits", s.capacity, expansion)
+		return shape{}, fmt.Errorf("a sub-filter for %d keys, times %d, is beyond 64 bits", s.capacity, expansion)
 	}
-	rate := s.errorRate * redisTighten
+	rate := s.errorRate * tighten
 	if rate == 0 {
-		return redisShape{}, errors.New("the error rate of the next sub-filter is 0")
+		return shape{}, errors.New("the error rate of the next sub-filter is 0")
 	}
-	return newRedisShape(s.capacity*uint64(expansion), rate, options)
+	return newShape(s.capacity*uint64(expansion), rate, options)
 }
 
 // check says what is wrong with a shape that was read, "" if nothing is.
-func (s *redisShape) check() string {
+func (s *shape) check() string {
 	switch {
 	case !(s.errorRate > 0 && s.errorRate < 1):
 		return fmt.Sprintf("error rate %v", s.errorRate)
 	case s.bits == 0 || s.bits%8 != 0 || s.bits/8 != s.bytes:
 		return fmt.Sprintf("%d bits in %d bytes", s.bits, s.bytes)
-	case s.bytes > redisMaxBytes:
-		return fmt.Sprintf("%d bytes, more than the limit of %d", s.bytes, uint64(redisMaxBytes))
+	case s.bytes > maxBytes:
+		return fmt.Sprintf("%d bytes, more than the limit of %d", s.bytes, uint64(maxBytes))
 	case s.power > 63 || s.power != 0 && s.bits>>s.power == 0:
 		return fmt.Sprintf("2^%d bits in use of %d", s.power, s.bits)
-	case s.hashes == 0 || s.hashes > redisMaxHashes || float64(s.hashes) != math.Ceil(redisLn2*s.bitsPerKey):
+	case s.hashes == 0 || s.hashes > maxHashes || float64(s.hashes) != math.Ceil(ln2*s.bitsPerKey):
 		return fmt.Sprintf("%d hashes for %v bits per key", s.hashes, s.bitsPerKey)
 	}
 	return ""
 }
 
 // memory is what a sub-filter of this shape takes.
-func (s *redisShape) memory() uint64 { return s.bytes + redisOverhead }
+func (s *shape) memory() uint64 { return s.bytes + overhead }
 
 // link makes an empty sub-filter.
-func (s redisShape) link() (*redisLink, error) {
+func (s shape) link() (*link, error) {
 	mem, err := pages.New((s.bytes + 7) / 8)
 	if err != nil {
 		return nil, err
@@ -123,8 +123,8 @@ func (s redisShape) link() (*redisLink, error) {
 }
 
 // bare makes a sub-filter without an array, which knows the positions of keys.
-func (s redisShape) bare() *redisLink {
-	l := &redisLink{redisShape: s, modulus: s.bits}
+func (s shape) bare() *link {
+	l := &link{shape: s, modulus: s.bits}
 	if s.power != 0 {
 		l.modulus = 1 << s.power
 	}
@@ -140,14 +140,14 @@ type probe struct {
 	at, rest uint64 // both modulo the length
 }
 
-func (l *redisLink) probe(h RedisHash) probe {
+func (l *link) probe(h Hash) probe {
 	return probe{h.A, h.B, h.A % l.modulus, h.B % l.modulus}
 }
 
 // advance returns p at the next position. Both remainders are below the modulus, which
 // is at most 2^63, so that their sum does not overflow. It is written without branches,
 // which would be taken at random.
-func (l *redisLink) advance(p probe) probe {
+func (l *link) advance(p probe) probe {
 	x, lost := bits.Add64(p.x, p.step, 0)
 	at, below := bits.Sub64(p.at+p.rest, l.modulus, 0)
 	at += l.modulus & -below
@@ -157,7 +157,7 @@ func (l *redisLink) advance(p probe) probe {
 }
 
 // has reports whether all bits of a key are set. The caller keeps l alive.
-func (l *redisLink) has(p probe) bool {
+func (l *link) has(p probe) bool {
 	for range l.hashes {
 		if atomic.LoadUint64(&l.words[p.at/64])>>(p.at%64)&1 == 0 {
 			return false
@@ -168,7 +168,7 @@ func (l *redisLink) has(p probe) bool {
 }
 
 // set sets all bits of a key. The caller keeps l alive.
-func (l *redisLink) set(h RedisHash) {
+func (l *link) set(h Hash) {
 	p := l.probe(h)
 	for range l.hashes {
 		atomic.OrUint64(&l.words[p.at/64], 1<<(p.at%64))
@@ -177,10 +177,10 @@ func (l *redisLink) set(h RedisHash) {
 }
 
 // Has reports whether key may have been added. It does not allocate.
-func (f *RedisBloom) Has(key []byte) bool { return f.HasHash(f.Hash(key)) }
+func (f *Filter) Has(key []byte) bool { return f.HasHash(f.Hash(key)) }
 
 // HasHash is Has for a key whose hash is h.
-func (f *RedisBloom) HasHash(h RedisHash) bool {
+func (f *Filter) HasHash(h Hash) bool {
 	links := f.chain()
 	found := false
 	for i := len(links) - 1; i >= 0 && !found; i-- {
@@ -190,17 +190,17 @@ func (f *RedisBloom) HasHash(h RedisHash) bool {
 	return found
 }
 
-// redisBatch is the number of keys whose words are fetched together.
-const redisBatch = 64
+// batchKeys is the number of keys whose words are fetched together.
+const batchKeys = 64
 
 // HasHashes does HasHash for each of hs, stores the answers in found, which must be
 // as long as hs, and returns the number of trues. In a filter larger than the caches
 // absent keys take a fifth less time than with single calls.
-func (f *RedisBloom) HasHashes(found []bool, hs []RedisHash) int {
+func (f *Filter) HasHashes(found []bool, hs []Hash) int {
 	links := f.chain()
 	n := 0
-	for at := 0; at < len(hs); at += redisBatch {
-		m := min(redisBatch, len(hs)-at)
+	for at := 0; at < len(hs); at += batchKeys {
+		m := min(batchKeys, len(hs)-at)
 		n += hasBatch(links, found[at:at+m], hs[at:at+m])
 	}
 	runtime.KeepAlive(links)
@@ -212,9 +212,9 @@ func (f *RedisBloom) HasHashes(found []bool, hs []RedisHash) int {
 // rightly that they will be there and goes ahead. The sets of keys are the bits of a
 // word: no address depends on a bit that was asked for, or the questions would wait for
 // each other.
-func hasBatch(links []*redisLink, found []bool, hs []RedisHash) int {
-	var probes [redisBatch]probe
-	open := ^uint64(0) >> (redisBatch - len(hs)) // keys that are not found yet
+func hasBatch(links []*link, found []bool, hs []Hash) int {
+	var probes [batchKeys]probe
+	open := ^uint64(0) >> (batchKeys - len(hs)) // keys that are not found yet
 	for j := len(links) - 1; j >= 0 && open != 0; j-- {
 		l := links[j]
 		for i, h := range hs {
@@ -223,12 +223,12 @@ func hasBatch(links []*redisLink, found []bool, hs []RedisHash) int {
 		left := uint64(0) // those with the first bit
 		for rest := open; rest != 0; rest &= rest - 1 {
 			i := bits.TrailingZeros64(rest)
-			p := &probes[i%redisBatch] // a copy of all of it would wait for the stores above
+			p := &probes[i%batchKeys] // a copy of all of it would wait for the stores above
 			left |= atomic.LoadUint64(&l.words[p.at/64]) >> (p.at % 64) & 1 << i
 		}
 		for ; left != 0; left &= left - 1 {
 			i := bits.TrailingZeros64(left)
-			p := &probes[i%redisBatch]
+			p := &probes[i%batchKeys]
 			if l.has(probe{p.x, p.step, p.at, p.rest}) {
 				open &^= 1 << i
 			}

@@ -1,4 +1,4 @@
-package interop
+package redisbloom
 
 import (
 	"encoding/binary"
@@ -6,31 +6,31 @@ import (
 	"seen/internal/keyhash"
 )
 
-// RedisHash is the pair of numbers that stands for a key in a [RedisBloom]: its
+// Hash is the pair of numbers that stands for a key in a [Filter]: its
 // probes are A, A+B, A+2B and so on, modulo 2^64 and then the length of the array.
-type RedisHash struct{ A, B uint64 }
+type Hash struct{ A, B uint64 }
 
 const (
-	redisSeed64 = 0xc6a4a7935bd1e995
-	redisSeed32 = 0x9747b28c
+	seed64 = 0xc6a4a7935bd1e995
+	seed32 = 0x9747b28c
 )
 
 // Hash returns the hash of key as f's options want it: by 64-bit arithmetic, or
 // for some filters of early versions by 32-bit arithmetic. It does not allocate.
-func (f *RedisBloom) Hash(key []byte) RedisHash { return redisHash(key, f.options) }
+func (f *Filter) Hash(key []byte) Hash { return hashOf(key, f.options) }
 
-func redisHash(key []byte, options uint32) RedisHash {
-	if options&redisForce64 == 0 {
-		a := murmur32(key, redisSeed32)
-		return RedisHash{uint64(a), uint64(murmur32(key, a))}
+func hashOf(key []byte, options uint32) Hash {
+	if options&force64 == 0 {
+		a := murmur32(key, seed32)
+		return Hash{uint64(a), uint64(murmur32(key, a))}
 	}
-	a := keyhash.SumMurmur64A(key, redisSeed64)
-	return RedisHash{a, keyhash.SumMurmur64A(key, a)}
+	a := keyhash.SumMurmur64A(key, seed64)
+	return Hash{a, keyhash.SumMurmur64A(key, a)}
 }
 
 // Hashes stores the hash of each key in hs, which must be at least as long as
 // keys.
-func (f *RedisBloom) Hashes(hs []RedisHash, keys [][]byte) {
+func (f *Filter) Hashes(hs []Hash, keys [][]byte) {
 	hs = hs[:len(keys)]
 	for i, key := range keys {
 		hs[i] = f.Hash(key)

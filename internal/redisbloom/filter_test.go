@@ -1,4 +1,4 @@
-package interop
+package redisbloom
 
 import (
 	"bytes"
@@ -18,22 +18,21 @@ import (
 	"seen/sizing"
 )
 
-func newRedisBloom(t testing.TB, c RedisBloomConfig) *RedisBloom {
+func newFilter(t testing.TB, c Config) *Filter {
 	t.Helper()
-	f, err := NewRedisBloom(c)
+	f, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func encode(t testing.TB, f *RedisBloom) []byte {
-	t.Helper()
-	b, err := f.AppendBinary(nil)
-	if err != nil {
+func encode(t interface{ Fatal(...any) }, f *Filter) []byte {
+	var b bytes.Buffer
+	if _, err := f.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return b.Bytes()
 }
 
 func TestMurmur32(t *testing.T) {
@@ -45,21 +44,21 @@ func TestMurmur32(t *testing.T) {
 		"": 0x106e08d9, "a": 0xa2d0b27c, "hello world": 0x48d0c363,
 		string(counting): 0x298d3236, strings.Repeat("x", 300): 0x18059404,
 	} {
-		if got := murmur32([]byte(key), redisSeed32); got != want {
+		if got := murmur32([]byte(key), seed32); got != want {
 			t.Errorf("%q: %08x, want %08x", key, got, want)
 		}
 	}
 }
 
-// TestRedisProbes holds the positions against their definition.
-func TestRedisProbes(t *testing.T) {
+// TestProbes holds the positions against their definition.
+func TestProbes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := redisLink{modulus: rapid.Uint64Range(1, 1<<63).Draw(t, "modulus")}
+		l := link{modulus: rapid.Uint64Range(1, 1<<63).Draw(t, "modulus")}
 		if rapid.Bool().Draw(t, "small") {
 			l.modulus = l.modulus%1000 + 1
 		}
 		l.wrap = (math.MaxUint64%l.modulus + 1) % l.modulus
-		h := RedisHash{rapid.Uint64().Draw(t, "a"), rapid.Uint64().Draw(t, "b")}
+		h := Hash{rapid.Uint64().Draw(t, "a"), rapid.Uint64().Draw(t, "b")}
 		p := l.probe(h)
 		for i := range uint64(40) {
 			if want := (h.A + i*h.B) % l.modulus; p.at != want {
@@ -70,9 +69,9 @@ func TestRedisProbes(t *testing.T) {
 	})
 }
 
-// TestRedisOldDumps asks filters of the early versions, whose lengths are powers of
+// TestOldDumps asks filters of the early versions, whose lengths are powers of
 // two and whose hashes may have 32 bits, and holds them against the definition.
-func TestRedisOldDumps(t *testing.T) {
+func TestOldDumps(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options uint32
@@ -80,15 +79,15 @@ func TestRedisOldDumps(t *testing.T) {
 		bytes   uint64
 	}{
 		{"32 bits", 0, 12, 512},
-		{"32 bits in part of the array", redisNoRound, 11, 512},
-		{"32-bit hashes without a power of two", redisNoRound, 0, 400},
-		{"64 bits", redisForce64, 12, 512},
-		{"64 bits, 3 bytes", redisForce64, 4, 3},
+		{"32 bits in part of the array", noRound, 11, 512},
+		{"32-bit hashes without a power of two", noRound, 0, 400},
+		{"64 bits", force64, 12, 512},
+		{"64 bits, 3 bytes", force64, 4, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := redisShape{bytes: c.bytes, bits: 8 * c.bytes, errorRate: 0.1, bitsPerKey: 7 / redisLn2, hashes: 7, capacity: 500, power: c.power}
-			s.hashes = uint32(math.Ceil(redisLn2 * s.bitsPerKey))
-			f, err := NewRedisBloomFromHeader(appendRedisHeader(nil, c.options, 2, []redisShape{s}, []uint64{0}), nil)
+			s := shape{bytes: c.bytes, bits: 8 * c.bytes, errorRate: 0.1, bitsPerKey: 7 / ln2, hashes: 7, capacity: 500, power: c.power}
+			s.hashes = uint32(math.Ceil(ln2 * s.bitsPerKey))
+			f, err := FromHeader(header{c.options, 2, []shape{s}, []uint64{0}}.append(nil), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +99,7 @@ func TestRedisOldDumps(t *testing.T) {
 			for i := range 100 {
 				key := fmt.Appendf(nil, "key %d", i)
 				h := f.Hash(key)
-				if c.options&redisForce64 == 0 {
+				if c.options&force64 == 0 {
 					a := murmur32(key, 0x9747b28c)
 					if h.A != uint64(a) || h.B != uint64(murmur32(key, a)) {
 						t.Fatalf("hash %x of %q", h, key)
@@ -127,7 +126,7 @@ func TestRedisOldDumps(t *testing.T) {
 			}
 			for i, l := range f.chain()[1:] {
 				before := f.chain()[i]
-				if rounded := c.options&redisNoRound == 0; rounded != (l.power != 0) {
+				if rounded := c.options&noRound == 0; rounded != (l.power != 0) {
 					t.Errorf("the new sub-filter has a length of %d, power %d", l.bits, l.power)
 				}
 				if most := uint64(float64(l.modulus) / l.bitsPerKey); l.capacity < 2*before.capacity || l.capacity > max(2*before.capacity, most) {
@@ -140,26 +139,22 @@ func TestRedisOldDumps(t *testing.T) {
 			if len(f.chain()) < 2 && c.bytes > 100 {
 				t.Error("it did not grow")
 			}
-			g, err := DecodeRedisBloom(encode(t, f), nil)
+			g, err := Decode(encode(t, f), nil)
 			if err != nil || !bytes.Equal(encode(t, g), encode(t, f)) {
 				t.Errorf("the dump does not come back: %v", err)
 			}
-			restored, err := f.AppendDump(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if g, err = RestoreRedisBloom(restored, nil); err != nil || !bytes.Equal(encode(t, g), encode(t, f)) {
+			if g, err = Restore(f.AppendDump(nil), nil); err != nil || !bytes.Equal(encode(t, g), encode(t, f)) {
 				t.Errorf("the payload does not come back: %v", err)
 			}
 		})
 	}
 }
 
-// TestRedisModel plays random operations against a map, and every one of them also
+// TestModel plays random operations against a map, and every one of them also
 // on a filter that is encoded and decoded on the way.
-func TestRedisModel(t *testing.T) {
+func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f, err := NewRedisBloom(RedisBloomConfig{
+		f, err := New(Config{
 			Capacity:  rapid.Uint64Range(1, 50).Draw(t, "capacity"),
 			ErrorRate: rapid.Float64Range(1e-6, 0.9).Draw(t, "error rate"),
 			Expansion: rapid.Uint32Range(0, 4).Draw(t, "expansion"),
@@ -171,8 +166,8 @@ func TestRedisModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model := map[RedisHash]bool{}
-		hash := rapid.Custom(func(t *rapid.T) RedisHash {
+		model := map[Hash]bool{}
+		hash := rapid.Custom(func(t *rapid.T) Hash {
 			return f.Hash(fmt.Append(nil, rapid.IntRange(0, 300).Draw(t, "key")))
 		})
 		added := uint64(0)
@@ -213,11 +208,8 @@ func TestRedisModel(t *testing.T) {
 				}
 			},
 			"through bytes": func(t *rapid.T) {
-				b, err := g.AppendBinary(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if g, err = DecodeRedisBloom(b, nil); err != nil {
+				var err error
+				if g, err = Decode(encode(t, g), nil); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -236,9 +228,8 @@ func TestRedisModel(t *testing.T) {
 				if f.Added() != added || g.Added() != added {
 					t.Fatalf("%d and %d added, want %d", f.Added(), g.Added(), added)
 				}
-				a, errA := f.AppendBinary(nil)
-				b, errB := g.AppendBinary(nil)
-				if errA != nil || errB != nil || !bytes.Equal(a, b) {
+				a, b := encode(t, f), encode(t, g)
+				if !bytes.Equal(a, b) {
 					t.Fatal("batches and single calls leave different filters")
 				}
 			},
@@ -246,10 +237,10 @@ func TestRedisModel(t *testing.T) {
 	})
 }
 
-func TestRedisErrorRate(t *testing.T) {
+func TestErrorRate(t *testing.T) {
 	const capacity, rate, trials = 20_000, 0.01, 200_000
 	for _, expansion := range []uint32{0, 2} {
-		f := newRedisBloom(t, RedisBloomConfig{Capacity: capacity, ErrorRate: rate, Expansion: expansion})
+		f := newFilter(t, Config{Capacity: capacity, ErrorRate: rate, Expansion: expansion})
 		for i := range capacity {
 			if _, err := f.Add(fmt.Append(nil, i)); err != nil && !errors.Is(err, ErrFull) {
 				t.Fatal(err)
@@ -274,27 +265,27 @@ func TestRedisErrorRate(t *testing.T) {
 	}
 }
 
-func TestRedisConfig(t *testing.T) {
+func TestConfig(t *testing.T) {
 	for _, c := range []struct {
-		config RedisBloomConfig
+		config Config
 		text   string
 	}{
-		{RedisBloomConfig{ErrorRate: 0.1}, "capacity 0"},
-		{RedisBloomConfig{Capacity: 1}, "error rate 0 is not between 0 and 1"},
-		{RedisBloomConfig{Capacity: 1, ErrorRate: 1}, "error rate 1 is not"},
-		{RedisBloomConfig{Capacity: 1, ErrorRate: math.NaN()}, "error rate NaN is not"},
-		{RedisBloomConfig{Capacity: 1 << 60, ErrorRate: 0.1}, "more than the limit of 35184372088832; lower"},
+		{Config{ErrorRate: 0.1}, "capacity 0"},
+		{Config{Capacity: 1}, "error rate 0 is not between 0 and 1"},
+		{Config{Capacity: 1, ErrorRate: 1}, "error rate 1 is not"},
+		{Config{Capacity: 1, ErrorRate: math.NaN()}, "error rate NaN is not"},
+		{Config{Capacity: 1 << 60, ErrorRate: 0.1}, "more than the limit of 35184372088832; lower"},
 	} {
-		if f, err := NewRedisBloom(c.config); err == nil || f != nil || !strings.Contains(err.Error(), c.text) {
+		if f, err := New(c.config); err == nil || f != nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%+v: %v, want %q", c.config, err, c.text)
 		}
 	}
 }
 
-// TestRedisFull: a filter that does not grow takes its capacity, and answers for what
+// TestFull: a filter that does not grow takes its capacity, and answers for what
 // is there also when it is full.
-func TestRedisFull(t *testing.T) {
-	f := newRedisBloom(t, RedisBloomConfig{Capacity: 100, ErrorRate: 1e-9})
+func TestFull(t *testing.T) {
+	f := newFilter(t, Config{Capacity: 100, ErrorRate: 1e-9})
 	if ok, err := f.Prepare(150); ok != 100 || !errors.Is(err, ErrFull) {
 		t.Errorf("Prepare: %d, %v", ok, err)
 	}
@@ -310,7 +301,7 @@ func TestRedisFull(t *testing.T) {
 	if isNew, err := f.Add([]byte("new")); isNew || !errors.Is(err, ErrFull) || !bytes.Equal(encode(t, f), before) {
 		t.Errorf("a new key: %v, %v, or it changed the filter", isNew, err)
 	}
-	hs := []RedisHash{f.Hash([]byte("7")), f.Hash([]byte("new")), f.Hash([]byte("8"))}
+	hs := []Hash{f.Hash([]byte("7")), f.Hash([]byte("new")), f.Hash([]byte("8"))}
 	if done, err := f.AddHashes(make([]bool, 3), hs); done != 1 || !errors.Is(err, ErrFull) {
 		t.Errorf("a batch: %d, %v", done, err)
 	}
@@ -319,9 +310,9 @@ func TestRedisFull(t *testing.T) {
 	}
 }
 
-// TestRedisCannotGrow: at expansion 1 the error rate is halved until it is 0.
-func TestRedisCannotGrow(t *testing.T) {
-	f := newRedisBloom(t, RedisBloomConfig{Capacity: 1, ErrorRate: 0.0001, Expansion: 1})
+// TestCannotGrow: at expansion 1 the error rate is halved until it is 0.
+func TestCannotGrow(t *testing.T) {
+	f := newFilter(t, Config{Capacity: 1, ErrorRate: 0.0001, Expansion: 1})
 	if ok, err := f.Prepare(2000); ok != 1061 || !errors.Is(err, ErrGrow) {
 		t.Fatalf("%d sub-filters, %v", ok, err)
 	}
@@ -332,7 +323,7 @@ func TestRedisCannotGrow(t *testing.T) {
 	if !errors.Is(err, ErrGrow) || len(f.Info().Filters) != 1061 {
 		t.Errorf("%d sub-filters, %v", len(f.Info().Filters), err)
 	}
-	g, err := DecodeRedisBloom(encode(t, f), nil)
+	g, err := Decode(encode(t, f), nil)
 	if err != nil || !bytes.Equal(encode(t, g), encode(t, f)) {
 		t.Errorf("the dump does not come back: %v", err)
 	}
@@ -351,15 +342,15 @@ func atMost(n uint64) func(bytes uint64) error {
 	}
 }
 
-// TestRedisReserve: memory that is refused leaves everything as it is, and what was
+// TestReserve: memory that is refused leaves everything as it is, and what was
 // granted is what Bytes says.
-func TestRedisReserve(t *testing.T) {
-	if f, err := NewRedisBloom(RedisBloomConfig{Capacity: 1 << 30, ErrorRate: 1e-300, Reserve: atMost(1 << 20)}); f != nil || !errors.Is(err, errTooMuch) {
+func TestReserve(t *testing.T) {
+	if f, err := New(Config{Capacity: 1 << 30, ErrorRate: 1e-300, Reserve: atMost(1 << 20)}); f != nil || !errors.Is(err, errTooMuch) {
 		t.Errorf("190 GB: %v", err)
 	}
 	granted := uint64(0)
 	limit := uint64(1 << 20)
-	f := newRedisBloom(t, RedisBloomConfig{Capacity: 10, ErrorRate: 0.01, Expansion: 2, Reserve: func(bytes uint64) error {
+	f := newFilter(t, Config{Capacity: 10, ErrorRate: 0.01, Expansion: 2, Reserve: func(bytes uint64) error {
 		if granted+bytes > limit {
 			return errTooMuch
 		}
@@ -386,10 +377,10 @@ func TestRedisReserve(t *testing.T) {
 		t.Errorf("Prepare: %d, %v", ok, err)
 	}
 	b := encode(t, f)
-	if g, err := DecodeRedisBloom(b, atMost(f.Bytes()-1)); g != nil || !errors.Is(err, errTooMuch) {
+	if g, err := Decode(b, atMost(f.Bytes()-1)); g != nil || !errors.Is(err, errTooMuch) {
 		t.Errorf("decoding with a byte too few: %v", err)
 	}
-	if g, err := DecodeRedisBloom(b, atMost(f.Bytes())); g == nil || err != nil || g.Bytes() != f.Bytes() {
+	if g, err := Decode(b, atMost(f.Bytes())); g == nil || err != nil || g.Bytes() != f.Bytes() {
 		t.Errorf("decoding: %v", err)
 	}
 	limit = math.MaxUint64
@@ -405,12 +396,12 @@ func TestRedisReserve(t *testing.T) {
 	}
 }
 
-// TestRedisConcurrent asks for keys while one goroutine adds; a key whose addition
+// TestConcurrent asks for keys while one goroutine adds; a key whose addition
 // has ended must be there, however the filter has grown.
-func TestRedisConcurrent(t *testing.T) {
-	f := newRedisBloom(t, RedisBloomConfig{Capacity: 10, ErrorRate: 0.01, Expansion: 2})
+func TestConcurrent(t *testing.T) {
+	f := newFilter(t, Config{Capacity: 10, ErrorRate: 0.01, Expansion: 2})
 	const keys = 20_000
-	hs := make([]RedisHash, keys)
+	hs := make([]Hash, keys)
 	for i := range hs {
 		hs[i] = f.Hash(fmt.Append(nil, i))
 	}
@@ -425,7 +416,7 @@ func TestRedisConcurrent(t *testing.T) {
 				if r == 0 {
 					f.Info()
 					_, header := f.ScanDump(nil, 0)
-					if _, err := parseRedisHeader(header); err != nil {
+					if _, err := parseHeader(header); err != nil {
 						t.Error(err)
 						return
 					}
@@ -451,14 +442,14 @@ func TestRedisConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-func TestRedisLoadChunk(t *testing.T) {
-	f := newRedisBloom(t, RedisBloomConfig{Capacity: 10, ErrorRate: 0.01, Expansion: 2})
+func TestLoadChunk(t *testing.T) {
+	f := newFilter(t, Config{Capacity: 10, ErrorRate: 0.01, Expansion: 2})
 	for i := range 25 {
 		if _, err := f.Add(fmt.Append(nil, i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g, err := NewRedisBloomFromHeader(f.AppendHeader(nil), nil)
+	g, err := FromHeader(f.AppendHeader(nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -521,8 +512,8 @@ func TestRedisLoadChunk(t *testing.T) {
 	}
 }
 
-func TestRedisHeaderRefusals(t *testing.T) {
-	f := newRedisBloom(t, RedisBloomConfig{Capacity: 10, ErrorRate: 0.01, Expansion: 2})
+func TestHeaderRefusals(t *testing.T) {
+	f := newFilter(t, Config{Capacity: 10, ErrorRate: 0.01, Expansion: 2})
 	if _, err := f.Prepare(25); err != nil {
 		t.Fatal(err)
 	}
@@ -563,8 +554,8 @@ func TestRedisHeaderRefusals(t *testing.T) {
 		}},
 		{"the arrays take more than", func(b []byte) []byte {
 			for _, at := range []int{20, 73} {
-				le.PutUint64(b[at:], redisMaxBytes)
-				le.PutUint64(b[at+8:], redisMaxBytes*8)
+				le.PutUint64(b[at:], maxBytes)
+				le.PutUint64(b[at+8:], maxBytes*8)
 			}
 			return b
 		}},
@@ -572,18 +563,18 @@ func TestRedisHeaderRefusals(t *testing.T) {
 		{"0 hashes for 0 bits per key", func(b []byte) []byte { le.PutUint64(b[20+32:], 0); b[20+40] = 0; return b }},
 		{"8 hashes for NaN", func(b []byte) []byte { le.PutUint64(b[20+32:], math.Float64bits(math.NaN())); return b }},
 		{"1000001 hashes", func(b []byte) []byte {
-			le.PutUint64(b[20+32:], math.Float64bits(1_000_000.5/redisLn2))
+			le.PutUint64(b[20+32:], math.Float64bits(1_000_000.5/ln2))
 			le.PutUint32(b[20+40:], 1_000_001)
 			return b
 		}},
 	} {
 		b := c.change(bytes.Clone(good))
-		f, err := NewRedisBloomFromHeader(b, atMost(0))
+		f, err := FromHeader(b, atMost(0))
 		if f != nil || !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%v, want %q", err, c.text)
 		}
 	}
-	if _, err := NewRedisBloomFromHeader(good, nil); err != nil {
+	if _, err := FromHeader(good, nil); err != nil {
 		t.Error(err)
 	}
 }

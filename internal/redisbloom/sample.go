@@ -1,4 +1,4 @@
-package interop
+package redisbloom
 
 import (
 	"math/bits"
@@ -9,7 +9,7 @@ import (
 // Sample returns, for each sub-filter, the oldest first, the share of ones in at most
 // n pieces of 64 bytes, evenly spread over its array. It reads no more than these, and
 // takes no lock.
-func (f *RedisBloom) Sample(n int) [][]float64 {
+func (f *Filter) Sample(n int) [][]float64 {
 	var all [][]float64
 	for _, l := range f.chain() {
 		all = append(all, sampleLines(l.words, n))

@@ -1,4 +1,4 @@
-package interop
+package redisbloom
 
 import (
 	"math/rand/v2"
@@ -8,17 +8,17 @@ import (
 // BenchmarkRedisBloomHas asks a filter that is larger than the caches and as full as
 // one at its capacity, key by key and in batches.
 func BenchmarkRedisBloomHas(b *testing.B) {
-	f := newRedisBloom(b, RedisBloomConfig{Capacity: 100_000_000, ErrorRate: 0.01})
+	f := newFilter(b, Config{Capacity: 100_000_000, ErrorRate: 0.01})
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, l := range f.chain() {
 		for i := range l.words {
 			l.words[i] = rng.Uint64()
 		}
 	}
-	hashes := map[string][]RedisHash{"absent": make([]RedisHash, 1_000_000), "present": make([]RedisHash, 1_000_000)}
+	hashes := map[string][]Hash{"absent": make([]Hash, 1_000_000), "present": make([]Hash, 1_000_000)}
 	for i := range hashes["absent"] {
-		hashes["absent"][i] = RedisHash{rng.Uint64(), rng.Uint64()}
-		h := RedisHash{rng.Uint64(), rng.Uint64()}
+		hashes["absent"][i] = Hash{rng.Uint64(), rng.Uint64()}
+		h := Hash{rng.Uint64(), rng.Uint64()}
 		hashes["present"][i] = h
 		f.chain()[0].set(h)
 	}

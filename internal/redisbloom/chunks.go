@@ -1,4 +1,4 @@
-package interop
+package redisbloom
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"seen/internal/frame"
+	"seen/internal/rdb"
 )
 
 // A dump is a header and a body, all numbers little-endian. The header:
@@ -31,32 +32,29 @@ import (
 //
 // The body is the arrays, in the same order.
 const (
-	redisHeadSize = 20
-	redisLinkSize = 53
-	// redisMaxChunk is the most that ScanDump gives at a time.
-	redisMaxChunk = 16 << 20
+	headSize = 20
+	linkSize = 53
+	// maxChunk is the most that ScanDump gives at a time.
+	maxChunk = 16 << 20
 )
 
 // AppendHeader appends the header of a dump to dst: what BF.SCANDUMP gives first.
-func (f *RedisBloom) AppendHeader(dst []byte) []byte {
-	shapes, added := describe(f.chain())
-	return appendRedisHeader(dst, f.options, f.expansion, shapes, added)
-}
+func (f *Filter) AppendHeader(dst []byte) []byte { return f.headerOf(f.chain()).append(dst) }
 
-func appendRedisHeader(dst []byte, options, expansion uint32, shapes []redisShape, added []uint64) []byte {
+func (h header) append(dst []byte) []byte {
 	le := binary.LittleEndian
 	total := uint64(0) // summed here, since the filter's own number may have moved on
-	for _, n := range added {
+	for _, n := range h.added {
 		total += n
 	}
 	dst = le.AppendUint64(dst, total)
-	dst = le.AppendUint32(dst, uint32(len(shapes)))
-	dst = le.AppendUint32(dst, options)
-	dst = le.AppendUint32(dst, expansion)
-	for i, s := range shapes {
+	dst = le.AppendUint32(dst, uint32(len(h.shapes)))
+	dst = le.AppendUint32(dst, h.options)
+	dst = le.AppendUint32(dst, h.expansion)
+	for i, s := range h.shapes {
 		dst = le.AppendUint64(dst, s.bytes)
 		dst = le.AppendUint64(dst, s.bits)
-		dst = le.AppendUint64(dst, added[i])
+		dst = le.AppendUint64(dst, h.added[i])
 		dst = le.AppendUint64(dst, math.Float64bits(s.errorRate))
 		dst = le.AppendUint64(dst, math.Float64bits(s.bitsPerKey))
 		dst = le.AppendUint32(dst, s.hashes)
@@ -66,41 +64,37 @@ func appendRedisHeader(dst []byte, options, expansion uint32, shapes []redisShap
 	return dst
 }
 
-// redisHeader is a header that was read and checked.
-type redisHeader struct {
+// header is a header that was read and checked.
+type header struct {
 	options, expansion uint32
-	shapes             []redisShape
+	shapes             []shape
 	added              []uint64
 }
 
-func badRedis(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrBadData, fmt.Sprintf(format, args...))
-}
-
-// redisHeaderSize returns the length of the header that b begins with.
-func redisHeaderSize(b []byte) (int, error) {
-	if len(b) < redisHeadSize {
-		return 0, badRedis("a header of %d bytes, which has at least %d", len(b), redisHeadSize)
+// headerSize returns the length of the header that b begins with.
+func headerSize(b []byte) (int, error) {
+	if len(b) < headSize {
+		return 0, rdb.Bad("a header of %d bytes, which has at least %d", len(b), headSize)
 	}
 	n := binary.LittleEndian.Uint32(b[8:])
-	if n == 0 || n > redisMaxLinks {
-		return 0, badRedis("%d sub-filters instead of 1 to %d", n, redisMaxLinks)
+	if n == 0 || n > maxLinks {
+		return 0, rdb.Bad("%d sub-filters instead of 1 to %d", n, maxLinks)
 	}
-	return redisHeadSize + redisLinkSize*int(n), nil
+	return headSize + linkSize*int(n), nil
 }
 
-func parseRedisHeader(b []byte) (redisHeader, error) {
-	size, err := redisHeaderSize(b)
+func parseHeader(b []byte) (header, error) {
+	size, err := headerSize(b)
 	if err != nil {
-		return redisHeader{}, err
+		return header{}, err
 	}
 	if len(b) != size {
-		return redisHeader{}, badRedis("a header of %d bytes that needs %d", len(b), size)
+		return header{}, rdb.Bad("a header of %d bytes that needs %d", len(b), size)
 	}
 	le := binary.LittleEndian
-	h := redisHeader{options: le.Uint32(b[12:]), expansion: le.Uint32(b[16:])}
-	for r := b[redisHeadSize:]; len(r) > 0; r = r[redisLinkSize:] {
-		h.shapes = append(h.shapes, redisShape{
+	h := header{options: le.Uint32(b[12:]), expansion: le.Uint32(b[16:])}
+	for r := b[headSize:]; len(r) > 0; r = r[linkSize:] {
+		h.shapes = append(h.shapes, shape{
 			bytes: le.Uint64(r), bits: le.Uint64(r[8:]),
 			errorRate: math.Float64frombits(le.Uint64(r[24:])), bitsPerKey: math.Float64frombits(le.Uint64(r[32:])),
 			hashes: le.Uint32(r[40:]), capacity: le.Uint64(r[44:]), power: r[52],
@@ -112,43 +106,43 @@ func parseRedisHeader(b []byte) (redisHeader, error) {
 
 // check refuses a header that cannot be, for any reason that the other system has,
 // and some more that keep a question from taking minutes.
-func (h *redisHeader) check(total uint64) error {
-	if h.options&^redisOptions != 0 {
-		return badRedis("options %#x, of which only %#x are known", h.options, redisOptions)
+func (h *header) check(total uint64) error {
+	if h.options&^allOptions != 0 {
+		return rdb.Bad("options %#x, of which only %#x are known", h.options, allOptions)
 	}
 	sum, bytes := uint64(0), uint64(0)
 	for i := range h.shapes {
 		if what := h.shapes[i].check(); what != "" {
-			return badRedis("sub-filter %d has %s", i, what)
+			return rdb.Bad("sub-filter %d has %s", i, what)
 		}
 		if sum += h.added[i]; sum < h.added[i] {
-			return badRedis("the keys of the sub-filters are more than 64 bits can count")
+			return rdb.Bad("the keys of the sub-filters are more than 64 bits can count")
 		}
-		if bytes += h.shapes[i].bytes; bytes > redisMaxBytes {
-			return badRedis("the arrays take more than the limit of %d bytes", uint64(redisMaxBytes))
+		if bytes += h.shapes[i].bytes; bytes > maxBytes {
+			return rdb.Bad("the arrays take more than the limit of %d bytes", uint64(maxBytes))
 		}
 	}
 	if sum != total {
-		return badRedis("%d keys in the filter, %d in its sub-filters", total, sum)
+		return rdb.Bad("%d keys in the filter, %d in its sub-filters", total, sum)
 	}
 	return nil
 }
 
 // filter makes a filter of the header, with no bits set.
-func (h *redisHeader) filter(reserve func(bytes uint64) error) (*RedisBloom, error) {
-	f := &RedisBloom{options: h.options, expansion: h.expansion, reserve: reserve}
+func (h *header) filter(reserve func(bytes uint64) error) (*Filter, error) {
+	f := &Filter{options: h.options, expansion: h.expansion, reserve: reserve}
 	if err := f.build(h.shapes, h.added); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// NewRedisBloomFromHeader returns a filter with the sub-filters that a dump's header
-// describes and no bits yet, which [RedisBloom.LoadChunk] brings: what BF.LOADCHUNK
+// FromHeader returns a filter with the sub-filters that a dump's header
+// describes and no bits yet, which [Filter.LoadChunk] brings: what BF.LOADCHUNK
 // with iterator 1 does. A header of some bytes can ask for any amount of memory; only
 // reserve keeps it from getting that.
-func NewRedisBloomFromHeader(header []byte, reserve func(bytes uint64) error) (*RedisBloom, error) {
-	h, err := parseRedisHeader(header)
+func FromHeader(header []byte, reserve func(bytes uint64) error) (*Filter, error) {
+	h, err := parseHeader(header)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +153,7 @@ func NewRedisBloomFromHeader(header []byte, reserve func(bytes uint64) error) (*
 // and returns 1, then for each iterator it returned some bytes of one array, and the
 // next iterator. At the end, and for any other number, it appends nothing and
 // returns 0.
-func (f *RedisBloom) ScanDump(dst []byte, iterator int64) (int64, []byte) {
+func (f *Filter) ScanDump(dst []byte, iterator int64) (int64, []byte) {
 	if iterator == 0 {
 		return 1, f.AppendHeader(dst)
 	}
@@ -167,13 +161,13 @@ func (f *RedisBloom) ScanDump(dst []byte, iterator int64) (int64, []byte) {
 	if l == nil {
 		return 0, dst
 	}
-	n := min(redisMaxChunk, l.bytes-at)
+	n := min(maxChunk, l.bytes-at)
 	return iterator + int64(n), l.appendBytes(dst, at, n)
 }
 
 // find returns the sub-filter that holds the byte of the body at offset at, and the
 // offset in it; nil if there is none.
-func (f *RedisBloom) find(at int64) (*redisLink, uint64) {
+func (f *Filter) find(at int64) (*link, uint64) {
 	if at < 0 {
 		return nil, 0
 	}
@@ -191,10 +185,10 @@ func (f *RedisBloom) find(at int64) (*redisLink, uint64) {
 // the first: it puts data where it belongs, which is before the iterator. Chunks may
 // come in any order. It fails with [ErrBadData], [ErrNoLink] or [ErrTooBig] and has
 // then changed nothing.
-func (f *RedisBloom) LoadChunk(iterator int64, data []byte) error {
+func (f *Filter) LoadChunk(iterator int64, data []byte) error {
 	n := int64(len(data))
 	if iterator <= 0 || iterator < n {
-		return badRedis("iterator %d with a chunk of %d bytes", iterator, n)
+		return rdb.Bad("iterator %d with a chunk of %d bytes", iterator, n)
 	}
 	l, at := f.find(iterator - n - 1)
 	if l == nil {
@@ -208,73 +202,65 @@ func (f *RedisBloom) LoadChunk(iterator int64, data []byte) error {
 }
 
 // appendBytes appends n bytes of the array from offset at on.
-func (l *redisLink) appendBytes(dst []byte, at, n uint64) []byte {
+func (l *link) appendBytes(dst []byte, at, n uint64) []byte {
 	dst = frame.AppendStored(dst, l.words, at, n)
 	runtime.KeepAlive(l)
 	return dst
 }
 
 // setBytes replaces bytes of the array from offset at on.
-func (l *redisLink) setBytes(at uint64, data []byte) {
+func (l *link) setBytes(at uint64, data []byte) {
 	frame.Store(l.words, at, data)
 	runtime.KeepAlive(l)
 }
 
-// AppendBinary appends header and body to dst.
-func (f *RedisBloom) AppendBinary(dst []byte) ([]byte, error) {
-	w := bytes.NewBuffer(dst)
-	_, err := f.WriteTo(w)
-	return w.Bytes(), err
-}
-
-// redisPiece is the number of bytes that are written and read at a time.
-const redisPiece = 256 << 10
+// pieceBytes is the number of bytes that are written and read at a time.
+const pieceBytes = 256 << 10
 
 // WriteTo writes header and body to w, with little memory of its own.
-func (f *RedisBloom) WriteTo(w io.Writer) (int64, error) {
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	// One chain for both, since another goroutine may make it longer.
 	links := f.chain()
-	shapes, added := describe(links)
-	n, err := w.Write(appendRedisHeader(nil, f.options, f.expansion, shapes, added))
+	n, err := w.Write(f.headerOf(links).append(nil))
 	written := int64(n)
-	buf := make([]byte, 0, redisPiece)
+	buf := make([]byte, 0, pieceBytes)
 	for _, l := range links {
-		for at := uint64(0); at < l.bytes && err == nil; at += redisPiece {
-			n, err = w.Write(l.appendBytes(buf, at, min(redisPiece, l.bytes-at)))
+		for at := uint64(0); at < l.bytes && err == nil; at += pieceBytes {
+			n, err = w.Write(l.appendBytes(buf, at, min(pieceBytes, l.bytes-at)))
 			written += int64(n)
 		}
 	}
 	return written, err
 }
 
-// DecodeRedisBloom returns the filter whose header and body are b. The filter does
+// Decode returns the filter whose header and body are b. The filter does
 // not refer to b.
-func DecodeRedisBloom(b []byte, reserve func(bytes uint64) error) (*RedisBloom, error) {
-	return ReadRedisBloom(bytes.NewReader(b), int64(len(b)), reserve)
+func Decode(b []byte, reserve func(bytes uint64) error) (*Filter, error) {
+	return Read(bytes.NewReader(b), int64(len(b)), reserve)
 }
 
-// ReadRedisBloom returns the filter whose header and body are the next size bytes of
+// Read returns the filter whose header and body are the next size bytes of
 // r. What the header announces is compared with size before memory is allocated.
-func ReadRedisBloom(r io.Reader, size int64, reserve func(bytes uint64) error) (*RedisBloom, error) {
-	head := make([]byte, redisHeadSize)
-	if size < redisHeadSize {
-		return nil, badRedis("%d bytes, less than a header has", size)
+func Read(r io.Reader, size int64, reserve func(bytes uint64) error) (*Filter, error) {
+	head := make([]byte, headSize)
+	if size < headSize {
+		return nil, rdb.Bad("%d bytes, less than a header has", size)
 	}
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil, fmt.Errorf("reading the header: %w", err)
 	}
-	n, err := redisHeaderSize(head)
+	n, err := headerSize(head)
 	if err != nil {
 		return nil, err
 	}
 	if size < int64(n) {
-		return nil, badRedis("%d bytes, the header alone has %d", size, n)
+		return nil, rdb.Bad("%d bytes, the header alone has %d", size, n)
 	}
-	head = append(head, make([]byte, n-redisHeadSize)...)
-	if _, err := io.ReadFull(r, head[redisHeadSize:]); err != nil {
+	head = append(head, make([]byte, n-headSize)...)
+	if _, err := io.ReadFull(r, head[headSize:]); err != nil {
 		return nil, fmt.Errorf("reading the header: %w", err)
 	}
-	h, err := parseRedisHeader(head)
+	h, err := parseHeader(head)
 	if err != nil {
 		return nil, err
 	}
@@ -283,16 +269,16 @@ func ReadRedisBloom(r io.Reader, size int64, reserve func(bytes uint64) error) (
 		body += s.bytes
 	}
 	if want := uint64(n) + body; uint64(size) != want {
-		return nil, badRedis("%d bytes, the header announces %d", size, want)
+		return nil, rdb.Bad("%d bytes, the header announces %d", size, want)
 	}
 	f, err := h.filter(reserve)
 	if err != nil {
 		return nil, err
 	}
-	buf := make([]byte, min(redisPiece, body))
+	buf := make([]byte, min(pieceBytes, body))
 	for _, l := range f.chain() {
-		for at := uint64(0); at < l.bytes; at += redisPiece {
-			piece := buf[:min(redisPiece, l.bytes-at)]
+		for at := uint64(0); at < l.bytes; at += pieceBytes {
+			piece := buf[:min(pieceBytes, l.bytes-at)]
 			if _, err := io.ReadFull(r, piece); err != nil {
 				f.Release()
 				return nil, fmt.Errorf("reading the body: %w", err)
