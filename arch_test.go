@@ -68,7 +68,7 @@ var arrows = []arrow{
 		"os":           "a filter lives in memory; files are the business of bloomfile",
 		"internal/vfs": "a filter lives in memory; files are the business of bloomfile",
 	}},
-	{level: 2, pkg: "sketch", modules: []string{"github.com/axiomhq/hyperloglog"}, not: map[string]string{
+	{level: 3, pkg: "sketch", modules: []string{"github.com/axiomhq/hyperloglog"}, not: map[string]string{
 		"os":           "a sketch lives in memory; files are the business of bloomfile",
 		"internal/vfs": "a sketch lives in memory; files are the business of bloomfile",
 	}},
@@ -80,7 +80,7 @@ var arrows = []arrow{
 	}, not: map[string]string{
 		"os": "foreign filters come as bytes or from readers; who opens what they lie in is the caller's business",
 	}},
-	{level: 3, pkg: "bloomfile", modules: []string{"golang.org/x/sys"}},
+	{level: 4, pkg: "bloomfile", modules: []string{"golang.org/x/sys"}},
 
 	{level: 4, pkg: "cluster", modules: []string{"github.com/redis/rueidis"}, not: map[string]string{
 		"os":      "a filter of a fleet is in its engines; files are the business of bloomfile",

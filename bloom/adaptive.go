@@ -77,7 +77,7 @@ func NewAdaptive(c AdaptiveConfig) (*Adaptive, error) {
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	a.bind(c.Hash, c.Hash.KeyID(), a)
+	a.bind(c.Hash.key(), c.Hash.KeyID(), a)
 	return a, nil
 }
 

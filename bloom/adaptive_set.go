@@ -131,7 +131,7 @@ func (l *loader) adaptive() (View, error) {
 		return nil, l.bad("unknown flags %#x or fields %v", h.Fields[2], h.Fields[4:tagField])
 	}
 	a := &Adaptive{config: AdaptiveConfig{
-		MaxBytes: h.Fields[3], ErrorRate: h.ErrorRate, Hash: l.hash,
+		MaxBytes: h.Fields[3], ErrorRate: h.ErrorRate, Hash: hashOf(l.hash),
 		Growth: math.Float64frombits(h.Fields[0]), FilterMaxBytes: h.Fields[1], Overfill: h.Fields[2]&flagOverfill != 0,
 	}}
 	var err error

@@ -82,7 +82,7 @@ func NewCascade(c CascadeConfig) (*Cascade, error) {
 		}
 		f.levels = append(f.levels, &Classic{a})
 	}
-	f.bind(c.Hash, c.Hash.KeyID(), f)
+	f.bind(c.Hash.key(), c.Hash.KeyID(), f)
 	return f, nil
 }
 
@@ -266,7 +266,7 @@ func (l *loader) cascade() (View, error) {
 	}
 	f, err := emptyCascade(CascadeConfig{
 		Capacity: l.h.Capacity, ErrorRate: l.h.ErrorRate, Levels: len(l.h.Parts),
-		Growth: math.Float64frombits(l.h.Fields[0]), Hash: l.hash,
+		Growth: math.Float64frombits(l.h.Fields[0]), Hash: hashOf(l.hash),
 	})
 	if err != nil {
 		return nil, l.bad("%v", err)

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 	"seen/sizing"
 )
 
@@ -24,10 +25,10 @@ func NewClassic(c Config) (*Classic, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asClassic(a, c.Hash, c.Hash.KeyID()), nil
+	return asClassic(a, c.Hash.key(), c.Hash.KeyID()), nil
 }
 
-func asClassic(a array, h Hash, keyID uint64) *Classic {
+func asClassic(a array, h keyhash.Hash, keyID uint64) *Classic {
 	f := &Classic{a}
 	f.bind(h, keyID, f)
 	return f

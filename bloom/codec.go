@@ -36,7 +36,7 @@ func (e *SecretError) Error() string {
 type LoadOptions struct {
 	// Secret is the secret of a SipHash filter, which its encoding does not
 	// contain. It is ignored for others.
-	Secret [keyhash.SecretSize]byte
+	Secret [16]byte
 	// Inspect allows a SipHash filter to be read without its secret, to look at
 	// its Stats, to merge it, or to ask for hashes. Calls that take keys then
 	// answer nonsense.
@@ -133,7 +133,7 @@ func readView(r io.Reader, o LoadOptions) (View, int64, error) {
 type loader struct {
 	h     *frame.Header
 	parts [][]byte
-	hash  Hash
+	hash  keyhash.Hash
 	keyID uint64
 	clock func() time.Time
 	touch func(part int, off, n uint64)
@@ -146,9 +146,9 @@ type loader struct {
 // it. Filters that are not one array at rest are read-only when mapped so.
 func FromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part int, off, n uint64)) (View, error) {
 	l := &loader{h: h, parts: parts, hash: h.Hash(), keyID: h.HashKeyID, clock: o.Clock, touch: touch}
-	if l.hash.Algorithm == SipHash {
+	if l.hash.Algorithm == keyhash.SipHash {
 		l.hash.Secret = o.Secret
-		given := o.Secret != [keyhash.SecretSize]byte{}
+		given := o.Secret != [16]byte{}
 		if (given || !o.Inspect) && (!given || l.hash.KeyID() != l.keyID) {
 			return nil, &SecretError{KeyID: l.keyID, Given: given}
 		}
@@ -190,7 +190,7 @@ func (l *loader) load() (View, error) {
 	return nil, fmt.Errorf("the file holds a %v, which is not a filter of this package", l.h.Type)
 }
 
-func loadArray[F View](l *loader, shape sizing.Shape, as func(array, Hash, uint64) F) (View, error) {
+func loadArray[F View](l *loader, shape sizing.Shape, as func(array, keyhash.Hash, uint64) F) (View, error) {
 	if err := l.noFields(0); err != nil {
 		return nil, err
 	}

@@ -5,38 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"seen/internal/keyhash"
 	"seen/sizing"
 )
-
-// Hash is the key hash of a filter: an algorithm with its seed or its secret.
-// The zero value is XXH3 with seed 0. Two filters can be merged or compared
-// only if their hashes are equal.
-//
-// Where keys come from strangers use [RandomHash], or [SecretHash] for filters that
-// several processes make and merge: with a known hash anybody can construct keys
-// that collide.
-type Hash = keyhash.Hash
-
-// Algorithms for [Hash].
-const (
-	XXH3    = keyhash.XXH3    // fast, with a seed
-	SipHash = keyhash.SipHash // SipHash-2-4, with a 128-bit secret
-	// Murmur64A is MurmurHash64A with a seed, for layouts of other systems only.
-	Murmur64A = keyhash.Murmur64A
-	NH        = keyhash.NH // fast, with a random secret that is kept in the file
-)
-
-// SecretHash returns the SipHash-2-4 function keyed with secret, which must not
-// be all zero.
-func SecretHash(secret [keyhash.SecretSize]byte) Hash { return keyhash.Keyed(secret) }
-
-// RandomHash returns an NH function with a new random secret. Two keys that were chosen
-// without knowing the secret collide for one secret in 2^60, or in 2^60 divided by their
-// length in KiB. It is nearly as fast as XXH3. Files contain the secret, so that filters
-// that are read go on with the same hash: keep files from the people who send the keys.
-// Filters made with different secrets cannot be merged.
-func RandomHash() (Hash, error) { return keyhash.Random() }
 
 // Config says how large a filter is to be. Give Capacity and ErrorRate, and the
 // parameters follow from package sizing; or give Params to construct it

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 	"seen/sizing"
 )
 
@@ -43,10 +44,10 @@ func NewCounting(c Config) (*Counting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asCounting(a, c.Hash, c.Hash.KeyID()), nil
+	return asCounting(a, c.Hash.key(), c.Hash.KeyID()), nil
 }
 
-func asCounting(a array, h Hash, keyID uint64) *Counting {
+func asCounting(a array, h keyhash.Hash, keyID uint64) *Counting {
 	width := uint(a.params.CounterBits)
 	f := &Counting{a, uint(bits.TrailingZeros(64 / width)), 1<<width - 1}
 	f.bind(h, keyID, f)

@@ -128,7 +128,7 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 		expansion: roundUpToPower(uint64(c.Expansion)), reserve: c.Reserve,
 	}
 	f.SetMaxFilters(c.MaxFilters)
-	f.bindView(c.Hash, c.Hash.KeyID(), f)
+	f.bindView(c.Hash.key(), c.Hash.KeyID(), f)
 	buckets := c.Capacity / f.bucketSize
 	if buckets > maxBuckets {
 		return nil, fmt.Errorf("a cuckoo filter for %d keys is larger than one array can be; lower the capacity", c.Capacity)

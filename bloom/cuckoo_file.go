@@ -219,7 +219,7 @@ func NewCuckooFromHeader(header []byte, c CuckooConfig) (*Cuckoo, error) {
 	}
 	f := &Cuckoo{bucketSize: bucketSize, iterations: int(iterations), expansion: expansion, reserve: c.Reserve}
 	f.SetMaxFilters(c.MaxFilters)
-	f.bindView(c.Hash, c.Hash.KeyID(), f)
+	f.bindView(c.Hash.key(), c.Hash.KeyID(), f)
 	f.removed.Store(removed)
 	sizes := []uint64{buckets}
 	for n := uint64(1); n < filters; n++ {

@@ -6,6 +6,7 @@ import (
 
 	"seen/internal/frame"
 	"seen/internal/kernel"
+	"seen/internal/keyhash"
 	"seen/sizing"
 )
 
@@ -32,19 +33,19 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asFilter(a, c.Hash, c.Hash.KeyID()), nil
+	return asFilter(a, c.Hash.key(), c.Hash.KeyID()), nil
 }
 
-func asFilter(a array, h Hash, keyID uint64) *Filter {
+func asFilter(a array, h keyhash.Hash, keyID uint64) *Filter {
 	f := unboundWith(a, h)
 	f.bind(h, keyID, f)
 	return f
 }
 
 // unbound returns the filter in a, for calls with hashes only.
-func unbound(a array) *Filter { return unboundWith(a, Hash{}) }
+func unbound(a array) *Filter { return unboundWith(a, keyhash.Hash{}) }
 
-func unboundWith(a array, h Hash) *Filter {
+func unboundWith(a array, h keyhash.Hash) *Filter {
 	layout := kernel.Layout{RegionLines: a.params.RegionLines(), Lines: a.params.Lines, Lanes: a.params.Lanes}
 	f := &Filter{array: a, layout: layout, single: layout.Prepare(a.words, h)}
 	if a.touch != nil {
@@ -159,7 +160,7 @@ func (f *Filter) HasHashes(found []bool, hs []uint64) int {
 
 // whole reports whether keys need not be hashed apart from the probes: it is the
 // default hash, and accesses are not announced.
-func (f *Filter) whole() bool { return f.touch == nil && f.hash == Hash{} }
+func (f *Filter) whole() bool { return f.touch == nil && f.hash == keyhash.Hash{} }
 
 // AddKeys does Add for each key in order, stores the answers in added unless it
 // is nil, and returns the number of keys that were new; of two equal keys in one

@@ -3,6 +3,8 @@ package bloom
 import (
 	"fmt"
 	"sync"
+
+	"seen/internal/keyhash"
 )
 
 // keyBatch is the number of keys that the batch calls on keys hash before they
@@ -28,18 +30,18 @@ type hashSet interface {
 
 // lookup gives a filter the calls that ask for keys instead of hashes.
 type lookup struct {
-	hash  Hash
+	hash  keyhash.Hash
 	keyID uint64 // of hash, also where the secret itself is not known
 	tag   uint64
 	view  hashView
 }
 
-func (l *lookup) bindView(h Hash, keyID uint64, v hashView) {
+func (l *lookup) bindView(h keyhash.Hash, keyID uint64, v hashView) {
 	l.hash, l.keyID, l.view = h, keyID, v
 }
 
 // Hash returns the key hash of the filter.
-func (l *lookup) Hash() Hash { return l.hash }
+func (l *lookup) Hash() Hash { return hashOf(l.hash) }
 
 // Tag returns the number that SetTag gave the filter, 0 if it has none.
 func (l *lookup) Tag() uint64 { return l.tag }
@@ -74,7 +76,7 @@ type keyed struct {
 	set hashSet
 }
 
-func (k *keyed) bind(h Hash, keyID uint64, s hashSet) {
+func (k *keyed) bind(h keyhash.Hash, keyID uint64, s hashSet) {
 	k.bindView(h, keyID, s)
 	k.set = s
 }

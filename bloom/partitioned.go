@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 	"seen/sizing"
 )
 
@@ -27,10 +28,10 @@ func NewPartitioned(c Config) (*Partitioned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asPartitioned(a, c.Hash, c.Hash.KeyID()), nil
+	return asPartitioned(a, c.Hash.key(), c.Hash.KeyID()), nil
 }
 
-func asPartitioned(a array, h Hash, keyID uint64) *Partitioned {
+func asPartitioned(a array, h keyhash.Hash, keyID uint64) *Partitioned {
 	f := &Partitioned{a, a.params.M / uint64(a.params.K)}
 	f.bind(h, keyID, f)
 	return f

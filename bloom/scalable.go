@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"seen/internal/kernel"
+	"seen/internal/keyhash"
 	"seen/internal/pages"
 	"seen/sizing"
 )
@@ -90,7 +91,7 @@ func NewScalable(c ScalableConfig) (*Scalable, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bind(c.Hash, c.Hash.KeyID(), s)
+	s.bind(c.Hash.key(), c.Hash.KeyID(), s)
 	return s, nil
 }
 
@@ -150,7 +151,7 @@ func asLayer(a array, index int) *layer {
 	l := &layer{Filter: *unbound(a), index: index}
 	l.first = l.single
 	if a.touch == nil {
-		l.first = l.firstLines().Prepare(a.words, Hash{})
+		l.first = l.firstLines().Prepare(a.words, keyhash.Hash{})
 	}
 	return l
 }

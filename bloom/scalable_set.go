@@ -186,7 +186,7 @@ func (l *loader) scalable() (View, error) {
 	}
 	s, err := emptyScalable(ScalableConfig{
 		Capacity: h.Capacity, ErrorRate: h.ErrorRate, Growth: math.Float64frombits(h.Fields[0]),
-		MaxBytes: h.Fields[1], Overfill: h.Fields[2]&flagOverfill != 0, Hash: l.hash,
+		MaxBytes: h.Fields[1], Overfill: h.Fields[2]&flagOverfill != 0, Hash: hashOf(l.hash),
 	})
 	if err != nil {
 		return nil, l.bad("%v", err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 	"seen/sizing"
 )
 
@@ -113,10 +114,10 @@ func newStatic(c StaticConfig, distinct []uint64) (*Static, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asStatic(&Static{fuse: built, n: n, rate: c.ErrorRate}, c.Hash, c.Hash.KeyID()), nil
+	return asStatic(&Static{fuse: built, n: n, rate: c.ErrorRate}, c.Hash.key(), c.Hash.KeyID()), nil
 }
 
-func asStatic(f *Static, h Hash, keyID uint64) *Static {
+func asStatic(f *Static, h keyhash.Hash, keyID uint64) *Static {
 	f.bindView(h, keyID, f)
 	return f
 }

@@ -21,7 +21,7 @@ func NewStaticBuilder(c StaticConfig) (*StaticBuilder, error) {
 		return nil, err
 	}
 	b := &StaticBuilder{config: c, hashes: newFingerprints(nil)}
-	b.bind(c.Hash, c.Hash.KeyID(), b)
+	b.bind(c.Hash.key(), c.Hash.KeyID(), b)
 	return b, nil
 }
 

@@ -121,7 +121,7 @@ func NewWindow(c WindowConfig) (*Window, error) {
 	if w.spare, err = w.model.fresh(); err != nil {
 		return nil, err
 	}
-	w.bind(c.Hash, c.Hash.KeyID(), w)
+	w.bind(c.Hash.key(), c.Hash.KeyID(), w)
 	return w, nil
 }
 

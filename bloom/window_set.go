@@ -222,7 +222,7 @@ func (l *loader) window() (View, error) {
 	}
 	c := WindowConfig{
 		Span: time.Duration(h.Fields[0]), Generations: int(h.Fields[3]), Capacity: h.Capacity, ErrorRate: h.ErrorRate,
-		CountNew: h.Fields[2]&flagCountNew != 0, NoRefresh: h.Fields[2]&flagNoRefresh != 0, NoClock: h.Fields[2]&flagNoClock != 0, Hash: l.hash, Clock: l.clock,
+		CountNew: h.Fields[2]&flagCountNew != 0, NoRefresh: h.Fields[2]&flagNoRefresh != 0, NoClock: h.Fields[2]&flagNoClock != 0, Hash: hashOf(l.hash), Clock: l.clock,
 	}
 	if h.Fields[2]&flagByKeys != 0 {
 		c.Span, c.SpanKeys = 0, h.Fields[0]

@@ -11,7 +11,6 @@ import (
 
 	"seen/bloom"
 	"seen/internal/frame"
-	"seen/internal/keyhash"
 	"seen/internal/vfs"
 )
 
@@ -20,7 +19,7 @@ type Options struct {
 	// Secret is the secret of a SipHash filter, which its file does not contain.
 	// Without it the file can be opened and looked at, and hashes can be asked
 	// for, but calls that take keys return an error.
-	Secret [keyhash.SecretSize]byte
+	Secret [16]byte
 	// Writable opens the file for adding too, and takes its lock until Close.
 	// Only filters that are one array of bits can be changed in place: classic,
 	// blocked and partitioned ones.
@@ -222,8 +221,8 @@ func (f *File) makeView(o Options) error {
 		touch = nil
 	}
 	f.loadOptions.Secret = o.Secret
-	secret := o.Secret != [keyhash.SecretSize]byte{}
-	if keyhash.Algorithm(f.header.HashAlgorithm) == keyhash.SipHash && !secret {
+	secret := o.Secret != [16]byte{}
+	if bloom.Algorithm(f.header.HashAlgorithm) == bloom.SipHash && !secret {
 		f.loadOptions.Inspect = true
 		f.keyErr = &bloom.SecretError{KeyID: f.header.HashKeyID}
 	}
@@ -292,7 +291,7 @@ func (f *File) Info() Info {
 	i := Info{
 		Type: h.Type.String(), Size: int64(f.layout.Total), Parts: len(h.Parts),
 		Capacity: h.Capacity, ErrorRate: h.ErrorRate,
-		Hash: h.Hash(), KeyID: h.HashKeyID, Writable: f.writer != nil,
+		Hash: bloom.Hash{Algorithm: bloom.Algorithm(h.HashAlgorithm), Seed: h.HashSeed, Secret: h.HashSecret}, KeyID: h.HashKeyID, Writable: f.writer != nil,
 	}
 	if f.view != nil {
 		i.Hash = f.view.Hash()

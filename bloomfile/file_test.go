@@ -286,7 +286,7 @@ func TestSecretIsNeededForKeysOnly(t *testing.T) {
 }
 
 func TestSketchIsDescribedNotAsked(t *testing.T) {
-	s, err := sketch.NewHyperLogLog(12, sketch.Hash{})
+	s, err := sketch.NewHyperLogLog(sketch.HyperLogLogConfig{Precision: 12})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,13 +128,13 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 		}
 	}
 	{
-		f, err := sketch.NewHyperLogLog(8, sketch.Hash{})
+		f, err := sketch.NewHyperLogLog(sketch.HyperLogLogConfig{Precision: 8})
 		put("hyperloglog", f, err)
-		f, err = sketch.NewHyperLogLog(14, sketch.Hash{})
+		f, err = sketch.NewHyperLogLog(sketch.HyperLogLogConfig{Precision: 14})
 		put("hyperloglog-few", f, err)
 	}
 	{
-		f, err := sketch.NewFlajoletMartin(64, sketch.Hash{})
+		f, err := sketch.NewFlajoletMartin(sketch.FlajoletMartinConfig{Maps: 64})
 		put("flajolet-martin", f, err)
 	}
 	{

@@ -11,6 +11,7 @@ import (
 	"github.com/axiomhq/hyperloglog"
 	"pgregory.net/rapid"
 
+	"seen/bloom"
 	"seen/internal/filtertest"
 )
 
@@ -27,18 +28,18 @@ type cardinality[S any] interface {
 	Equal(S) bool
 }
 
-func newHyperLogLog(t testing.TB, precision int, h Hash) *HyperLogLog {
+func newHyperLogLog(t testing.TB, precision int, h bloom.Hash) *HyperLogLog {
 	t.Helper()
-	s, err := NewHyperLogLog(precision, h)
+	s, err := NewHyperLogLog(HyperLogLogConfig{Precision: precision, Hash: h})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func newFlajoletMartin(t testing.TB, maps int, h Hash) *FlajoletMartin {
+func newFlajoletMartin(t testing.TB, maps int, h bloom.Hash) *FlajoletMartin {
 	t.Helper()
-	s, err := NewFlajoletMartin(maps, h)
+	s, err := NewFlajoletMartin(FlajoletMartinConfig{Maps: maps, Hash: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +48,14 @@ func newFlajoletMartin(t testing.TB, maps int, h Hash) *FlajoletMartin {
 
 func TestNewCardinality(t *testing.T) {
 	for precision := 4; precision <= 18; precision++ {
-		s := newHyperLogLog(t, precision, Hash{Seed: 3})
-		if s.Precision() != precision || s.Cardinality() != 0 || s.StdErr() != 0 || s.Hash() != (Hash{Seed: 3}) {
+		s := newHyperLogLog(t, precision, bloom.Hash{Seed: 3})
+		if s.Precision() != precision || s.Cardinality() != 0 || s.StdErr() != 0 || s.Hash() != (bloom.Hash{Seed: 3}) {
 			t.Errorf("precision %d: precision %d, %v +- %v, %v", precision, s.Precision(), s.Cardinality(), s.StdErr(), s.Hash())
 		}
 	}
 	for maps := 1; maps <= 65536; maps *= 2 {
-		s := newFlajoletMartin(t, maps, Hash{Seed: 3})
-		if want := 0.78 / math.Sqrt(float64(maps)); s.Maps() != maps || s.Cardinality() != 0 || math.Abs(s.StdErr()-want) > 1e-12 || s.Hash() != (Hash{Seed: 3}) {
+		s := newFlajoletMartin(t, maps, bloom.Hash{Seed: 3})
+		if want := 0.78 / math.Sqrt(float64(maps)); s.Maps() != maps || s.Cardinality() != 0 || math.Abs(s.StdErr()-want) > 1e-12 || s.Hash() != (bloom.Hash{Seed: 3}) {
 			t.Errorf("%d maps: %d maps, %v +- %v, %v", maps, s.Maps(), s.Cardinality(), s.StdErr(), s.Hash())
 		}
 	}
@@ -64,18 +65,18 @@ func TestNewCardinality(t *testing.T) {
 			t.Errorf("%v, %v; want an error with %q", s, err, text)
 		}
 	}
-	noSecret := Hash{Algorithm: SipHash}
+	noSecret := bloom.Hash{Algorithm: bloom.SipHash}
 	for _, p := range []int{-1, 0, 3, 19, 64} {
-		s, err := NewHyperLogLog(p, Hash{})
+		s, err := NewHyperLogLog(HyperLogLogConfig{Precision: p})
 		check(s, s == nil, err, fmt.Sprintf("precision %d is not between 4 and 18", p))
 	}
 	for _, m := range []int{-2, 0, 3, 65537, 131072} {
-		s, err := NewFlajoletMartin(m, Hash{})
+		s, err := NewFlajoletMartin(FlajoletMartinConfig{Maps: m})
 		check(s, s == nil, err, fmt.Sprintf("%d bitmaps are not a power of two from 1 to 65536", m))
 	}
-	h, err := NewHyperLogLog(14, noSecret)
+	h, err := NewHyperLogLog(HyperLogLogConfig{Precision: 14, Hash: noSecret})
 	check(h, h == nil, err, "siphash needs a secret")
-	f, err := NewFlajoletMartin(64, noSecret)
+	f, err := NewFlajoletMartin(FlajoletMartinConfig{Maps: 64, Hash: noSecret})
 	check(f, f == nil, err, "siphash needs a secret")
 }
 
@@ -131,7 +132,7 @@ func TestHyperLogLogErrors(t *testing.T) {
 		constant        float64
 	}{{4, 1e5, 1.106}, {7, 1e5, 1.046}, {10, 1e6, 1.04}, {14, 1e7, 1.04}, {18, 1e6, 1.04}} {
 		t.Run(fmt.Sprint(c.precision), func(t *testing.T) {
-			s := newHyperLogLog(t, c.precision, Hash{})
+			s := newHyperLogLog(t, c.precision, bloom.Hash{})
 			registers := 1 << c.precision
 			check := func(n int) {
 				if n <= registers/8 {
@@ -164,7 +165,7 @@ func TestFlajoletMartinErrors(t *testing.T) {
 		grow float64
 	}{{1, 1e4, 0.4}, {2, 1e4, 0.2}, {4, 1e4, 0.05}, {8, 1e5, 0.03}, {64, 1e6, 0.05}, {1024, 1e7, 0.05}, {16384, 1e6, 0.05}} {
 		t.Run(fmt.Sprint(c.maps), func(t *testing.T) {
-			s := newFlajoletMartin(t, c.maps, Hash{})
+			s := newFlajoletMartin(t, c.maps, bloom.Hash{})
 			check := func(n int) {
 				bias := 0.05
 				if n <= 20*c.maps {
@@ -187,7 +188,7 @@ func TestFlajoletMartinErrors(t *testing.T) {
 // TestCardinalityOfKeys adds keys as users have them, through each hash.
 func TestCardinalityOfKeys(t *testing.T) {
 	const n = 20000
-	for _, hash := range []Hash{{}, {Seed: 99}, SecretHash([16]byte{1, 2, 3})} {
+	for _, hash := range []bloom.Hash{{}, {Seed: 99}, bloom.SecretHash([16]byte{1, 2, 3})} {
 		for _, family := range filtertest.Families() {
 			log := newHyperLogLog(t, 12, hash)
 			fm := newFlajoletMartin(t, 1024, hash)
@@ -217,7 +218,7 @@ func TestCardinalityOfKeys(t *testing.T) {
 // sketch that the library itself has filled.
 func TestHyperLogLogIsTheLibrarys(t *testing.T) {
 	for precision := 4; precision <= 18; precision++ {
-		s := newHyperLogLog(t, precision, Hash{})
+		s := newHyperLogLog(t, precision, bloom.Hash{})
 		lib, err := hyperloglog.NewSketch(uint8(precision), false)
 		if err != nil {
 			t.Fatal(err)
@@ -262,7 +263,7 @@ func TestHyperLogLogOfEmptyRegisters(t *testing.T) {
 
 func TestHyperLogLogIsExactForFewKeys(t *testing.T) {
 	for precision := 4; precision <= 18; precision++ {
-		s := newHyperLogLog(t, precision, Hash{})
+		s := newHyperLogLog(t, precision, bloom.Hash{})
 		hashes := filtertest.RandomHashes(5, 1<<precision/8+1)
 		last := len(hashes) - 1
 		for i, h := range hashes[:last] {
@@ -333,7 +334,7 @@ func TestMergeIsOneSketch(t *testing.T) {
 	t.Run("HyperLogLog", rapid.MakeCheck(func(t *rapid.T) {
 		precision := rapid.IntRange(4, 9).Draw(t, "precision")
 		checkSets(t, func() *HyperLogLog {
-			s, err := NewHyperLogLog(precision, Hash{})
+			s, err := NewHyperLogLog(HyperLogLogConfig{Precision: precision})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -343,7 +344,7 @@ func TestMergeIsOneSketch(t *testing.T) {
 	t.Run("FlajoletMartin", rapid.MakeCheck(func(t *rapid.T) {
 		maps := 1 << rapid.IntRange(0, 7).Draw(t, "log maps")
 		checkSets(t, func() *FlajoletMartin {
-			s, err := NewFlajoletMartin(maps, Hash{})
+			s, err := NewFlajoletMartin(FlajoletMartinConfig{Maps: maps})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -353,11 +354,11 @@ func TestMergeIsOneSketch(t *testing.T) {
 }
 
 func TestCardinalityRefusesUnlikeSketches(t *testing.T) {
-	log, fm := newHyperLogLog(t, 10, Hash{}), newFlajoletMartin(t, 64, Hash{})
-	checkUnlike(t, log, newHyperLogLog(t, 11, Hash{}), "their precision differs: 10 and 11")
-	checkUnlike(t, log, newHyperLogLog(t, 10, Hash{Seed: 2}), "their key hash differs: xxh3, seed 0 and xxh3, seed 2")
-	checkUnlike(t, fm, newFlajoletMartin(t, 128, Hash{}), "their number of bitmaps differs: 64 and 128")
-	checkUnlike(t, fm, newFlajoletMartin(t, 64, Hash{Seed: 2}), "their key hash differs: xxh3, seed 0 and xxh3, seed 2")
+	log, fm := newHyperLogLog(t, 10, bloom.Hash{}), newFlajoletMartin(t, 64, bloom.Hash{})
+	checkUnlike(t, log, newHyperLogLog(t, 11, bloom.Hash{}), "their precision differs: 10 and 11")
+	checkUnlike(t, log, newHyperLogLog(t, 10, bloom.Hash{Seed: 2}), "their key hash differs: xxh3, seed 0 and xxh3, seed 2")
+	checkUnlike(t, fm, newFlajoletMartin(t, 128, bloom.Hash{}), "their number of bitmaps differs: 64 and 128")
+	checkUnlike(t, fm, newFlajoletMartin(t, 64, bloom.Hash{Seed: 2}), "their key hash differs: xxh3, seed 0 and xxh3, seed 2")
 }
 
 func checkUnlike[S cardinality[S]](t *testing.T, a, b S, text string) {
@@ -373,13 +374,13 @@ func checkUnlike[S cardinality[S]](t *testing.T, a, b S, text string) {
 }
 
 func TestClonesAreIndependent(t *testing.T) {
-	exact, dense := newHyperLogLog(t, 10, Hash{}), newHyperLogLog(t, 4, Hash{})
+	exact, dense := newHyperLogLog(t, 10, bloom.Hash{}), newHyperLogLog(t, 4, bloom.Hash{})
 	for _, h := range filtertest.RandomHashes(1, 3) {
 		dense.AddHash(h)
 	}
 	checkClone(t, exact)
 	checkClone(t, dense)
-	checkClone(t, newFlajoletMartin(t, 64, Hash{}))
+	checkClone(t, newFlajoletMartin(t, 64, bloom.Hash{}))
 }
 
 func checkClone[S cardinality[S]](t *testing.T, s S) {
@@ -392,13 +393,13 @@ func checkClone[S cardinality[S]](t *testing.T, s S) {
 
 func TestNoAllocations(t *testing.T) {
 	key, text := []byte("https://example.org/"), "https://example.org/"
-	log := newHyperLogLog(t, 8, Hash{})
+	log := newHyperLogLog(t, 8, bloom.Hash{})
 	for _, h := range filtertest.RandomHashes(1, 100) {
 		log.AddHash(h)
 	}
-	fm := newFlajoletMartin(t, 64, Hash{})
+	fm := newFlajoletMartin(t, 64, bloom.Hash{})
 	plain := newCountMin(t, CountMinConfig{Width: 100, Depth: 5})
-	conservative := newCountMin(t, CountMinConfig{Width: 100, Depth: 32, Conservative: true, Hash: SecretHash([16]byte{1})})
+	conservative := newCountMin(t, CountMinConfig{Width: 100, Depth: 32, Conservative: true, Hash: bloom.SecretHash([16]byte{1})})
 	h := uint64(0)
 	for name, call := range map[string]func(){
 		"HyperLogLog":    func() { h += rowStep; log.Add(key); log.AddString(text); log.AddHash(h) },

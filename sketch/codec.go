@@ -9,7 +9,9 @@ import (
 	"runtime"
 	"slices"
 
+	"seen/bloom"
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 )
 
 // CorruptError reports bytes of an encoded sketch that no writer of this package
@@ -57,7 +59,7 @@ func pieces(body, tail []byte) func(part int, off, n uint64) []byte {
 }
 
 // header makes the frame header of a sketch.
-func header(t frame.Type, h Hash, p frame.Part, fields ...uint64) frame.Header {
+func header(t frame.Type, h keyhash.Hash, p frame.Part, fields ...uint64) frame.Header {
 	f := frame.Header{Type: t, Parts: []frame.Part{p}}
 	f.SetHash(h, h.KeyID())
 	copy(f.Fields[:], fields)
@@ -68,11 +70,11 @@ func header(t frame.Type, h Hash, p frame.Part, fields ...uint64) frame.Header {
 type decoder[S any] interface {
 	*S
 	encoder
-	Hash() Hash
+	Hash() bloom.Hash
 	frameType() frame.Type
 	// decode sets the sketch, which is a zero value before, and may be left in any
 	// state when it returns an error. The sketch does not refer to body.
-	decode(h *frame.Header, body []byte, hash Hash) error
+	decode(h *frame.Header, body []byte, hash keyhash.Hash) error
 }
 
 func unmarshal[S any, P decoder[S]](s P, b []byte) error {
@@ -110,9 +112,9 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 		return bad(h, "%d parts instead of one", len(parts))
 	}
 	hash := h.Hash()
-	if hash.Algorithm == SipHash {
-		hash = s.Hash()
-		if hash.Algorithm != SipHash || hash.KeyID() != h.HashKeyID {
+	if hash.Algorithm == keyhash.SipHash {
+		hash = keyOf(s.Hash())
+		if hash.Algorithm != keyhash.SipHash || hash.KeyID() != h.HashKeyID {
 			return fmt.Errorf("%w: keys are hashed with the one of key id %016x; read into a sketch made with it", ErrSecret, h.HashKeyID)
 		}
 	}
@@ -175,7 +177,7 @@ func (c *CountMin) encode() (h frame.Header, body, tail []byte) {
 
 func (c *CountMin) frameType() frame.Type { return frame.TypeCountMin }
 
-func (c *CountMin) decode(h *frame.Header, body []byte, hash Hash) error {
+func (c *CountMin) decode(h *frame.Header, body []byte, hash keyhash.Hash) error {
 	p := &h.Parts[0]
 	if p.Kind != frame.KindCounters || p.CounterBits != 64 {
 		return bad(h, "part of %v with %d bits instead of 64-bit counters", p.Kind, p.CounterBits)
@@ -248,7 +250,7 @@ func (s *HyperLogLog) encode() (h frame.Header, body, tail []byte) {
 
 func (s *HyperLogLog) frameType() frame.Type { return frame.TypeHyperLogLog }
 
-func (s *HyperLogLog) decode(h *frame.Header, body []byte, hash Hash) error {
+func (s *HyperLogLog) decode(h *frame.Header, body []byte, hash keyhash.Hash) error {
 	if h.Fields[0] < minPrecision || h.Fields[0] > maxPrecision {
 		return bad(h, "precision %d", h.Fields[0])
 	}
@@ -328,7 +330,7 @@ func (s *FlajoletMartin) encode() (h frame.Header, body, tail []byte) {
 
 func (s *FlajoletMartin) frameType() frame.Type { return frame.TypeFlajoletMartin }
 
-func (s *FlajoletMartin) decode(h *frame.Header, body []byte, hash Hash) error {
+func (s *FlajoletMartin) decode(h *frame.Header, body []byte, hash keyhash.Hash) error {
 	if kind := h.Parts[0].Kind; kind != frame.KindRegisters {
 		return bad(h, "part of %v", kind)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 )
 
 // A count-min sketch with counters of 32 bits is a frame of type 14 with one part of
@@ -27,7 +28,7 @@ func (c *CountMin32) encode() (h frame.Header, body, tail []byte) {
 
 func (c *CountMin32) frameType() frame.Type { return frame.TypeCountMin32 }
 
-func (c *CountMin32) decode(h *frame.Header, body []byte, hash Hash) error {
+func (c *CountMin32) decode(h *frame.Header, body []byte, hash keyhash.Hash) error {
 	p := &h.Parts[0]
 	if p.Kind != frame.KindCounters || p.CounterBits != 32 {
 		return bad(h, "part of %v with %d bits instead of 32-bit counters", p.Kind, p.CounterBits)
@@ -98,7 +99,7 @@ func (t *TopK) encode() (h frame.Header, body, tail []byte) {
 
 func (t *TopK) frameType() frame.Type { return frame.TypeTopK }
 
-func (t *TopK) decode(h *frame.Header, body []byte, hash Hash) error {
+func (t *TopK) decode(h *frame.Header, body []byte, hash keyhash.Hash) error {
 	if kind := h.Parts[0].Kind; kind != frame.KindBytes {
 		return bad(h, "part of %v", kind)
 	}

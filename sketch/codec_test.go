@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"seen/bloom"
 	"seen/internal/filtertest"
 	"seen/internal/frame"
 )
@@ -20,7 +21,7 @@ import (
 // anySketch is what the codec of each type offers.
 type anySketch interface {
 	encoder
-	Hash() Hash
+	Hash() bloom.Hash
 	encoding.BinaryAppender
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -61,10 +62,10 @@ func encoded(s encoder) (frame.Header, []byte) {
 // samples returns sketches of every type and form.
 func samples(t testing.TB) []sample {
 	var all []sample
-	for name, hash := range map[string]Hash{"xxh3": {Seed: 12345}, "siphash": SecretHash([16]byte{1, 2, 3})} {
+	for name, hash := range map[string]bloom.Hash{"xxh3": {Seed: 12345}, "siphash": bloom.SecretHash([16]byte{1, 2, 3})} {
 		// What is read replaces the seed of the receiver, but needs its secret.
 		blankHash := hash
-		if hash.Algorithm == XXH3 {
+		if hash.Algorithm == bloom.XXH3 {
 			blankHash.Seed = 1
 		}
 		for _, conservative := range []bool{false, true} {
@@ -191,9 +192,9 @@ func TestOtherTypesAreRefused(t *testing.T) {
 		from, into anySketch
 		text       string
 	}{
-		{newHyperLogLog(t, 4, Hash{}), newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), "the bytes hold a hyperloglog, not a count-min"},
-		{newFlajoletMartin(t, 4, Hash{}), newHyperLogLog(t, 4, Hash{}), "the bytes hold a flajolet-martin, not a hyperloglog"},
-		{newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), newFlajoletMartin(t, 4, Hash{}), "the bytes hold a count-min, not a flajolet-martin"},
+		{newHyperLogLog(t, 4, bloom.Hash{}), newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), "the bytes hold a hyperloglog, not a count-min"},
+		{newFlajoletMartin(t, 4, bloom.Hash{}), newHyperLogLog(t, 4, bloom.Hash{}), "the bytes hold a flajolet-martin, not a hyperloglog"},
+		{newCountMin(t, CountMinConfig{Width: 2, Depth: 2}), newFlajoletMartin(t, 4, bloom.Hash{}), "the bytes hold a count-min, not a flajolet-martin"},
 	} {
 		b, err := c.from.MarshalBinary()
 		if err != nil {
@@ -225,7 +226,7 @@ func TestZeroValuesCanBeReadInto(t *testing.T) {
 			zero = new(TopK)
 		}
 		err = zero.UnmarshalBinary(b)
-		if s.full.Hash().Algorithm == XXH3 {
+		if s.full.Hash().Algorithm == bloom.XXH3 {
 			if again, _ := zero.MarshalBinary(); err != nil || !bytes.Equal(again, b) {
 				t.Errorf("%s: %v, or not the same", s.name, err)
 			}
@@ -237,7 +238,7 @@ func TestZeroValuesCanBeReadInto(t *testing.T) {
 
 func TestSecretIsNeededAndNotInTheBytes(t *testing.T) {
 	secret := [16]byte{0xde, 0xad, 0xbe, 0xef, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
-	s := newHyperLogLog(t, 4, SecretHash(secret))
+	s := newHyperLogLog(t, 4, bloom.SecretHash(secret))
 	s.AddString("a")
 	b, err := s.MarshalBinary()
 	if err != nil {
@@ -246,14 +247,14 @@ func TestSecretIsNeededAndNotInTheBytes(t *testing.T) {
 	if bytes.Contains(b, secret[:4]) {
 		t.Error("the bytes contain the secret")
 	}
-	for _, hash := range []Hash{{}, SecretHash([16]byte{1})} {
+	for _, hash := range []bloom.Hash{{}, bloom.SecretHash([16]byte{1})} {
 		into := newHyperLogLog(t, 4, hash)
 		err := into.UnmarshalBinary(b)
 		if !errors.Is(err, ErrSecret) || !strings.Contains(err.Error(), "key id ") || into.Cardinality() != 0 {
 			t.Errorf("into %v: %v", hash, err)
 		}
 	}
-	into := newHyperLogLog(t, 4, SecretHash(secret))
+	into := newHyperLogLog(t, 4, bloom.SecretHash(secret))
 	if err := into.UnmarshalBinary(b); err != nil || into.AddString("a") {
 		t.Errorf("with the secret: %v, or the key is not known", err)
 	}
@@ -265,14 +266,14 @@ func TestImpossibleContents(t *testing.T) {
 	count.AddHash(1, 10)
 	conservative := newCountMin(t, CountMinConfig{Width: 4, Depth: 2, Conservative: true})
 	conservative.AddHash(1, 10)
-	exact := newHyperLogLog(t, 5, Hash{})
+	exact := newHyperLogLog(t, 5, bloom.Hash{})
 	exact.AddHash(1)
 	exact.AddHash(2)
-	dense := newHyperLogLog(t, 5, Hash{})
+	dense := newHyperLogLog(t, 5, bloom.Hash{})
 	for h := range uint64(5) {
 		dense.AddHash(h << 50)
 	}
-	fm := newFlajoletMartin(t, 4, Hash{})
+	fm := newFlajoletMartin(t, 4, bloom.Hash{})
 	fm.AddHash(1)
 	count32 := newCountMin32(t, CountMin32Config{Width: 5, Depth: 1})
 	count32.AddHash(1, 10)
@@ -392,7 +393,7 @@ func checkRefused(t *testing.T, s anySketch, h *frame.Header, parts [][]byte, te
 // TestFormat reads sketches as docs/FORMAT.md tells a stranger to.
 func TestFormat(t *testing.T) {
 	hashes := []uint64{0x0123456789abcdef, 0, math.MaxUint64}
-	count := newCountMin(t, CountMinConfig{Width: 1000, Depth: 5, Hash: Hash{Seed: 7}})
+	count := newCountMin(t, CountMinConfig{Width: 1000, Depth: 5, Hash: bloom.Hash{Seed: 7}})
 	for range 3 {
 		count.AddHash(hashes[0], 2)
 	}
@@ -405,7 +406,7 @@ func TestFormat(t *testing.T) {
 			t.Errorf("count-min: row %d, column %d holds %d", row, column, got)
 		}
 	}
-	log := newHyperLogLog(t, 4, Hash{})
+	log := newHyperLogLog(t, 4, bloom.Hash{})
 	log.AddHash(hashes[0])
 	log.AddHash(hashes[1])
 	h, body = encoded(log)
@@ -420,7 +421,7 @@ func TestFormat(t *testing.T) {
 	if h.Parts[0].Kind != 7 || h.Parts[0].M != 16 || string(body) != "\x3d"+strings.Repeat("\x00", 14)+"\x01" {
 		t.Errorf("hyperloglog of registers: %+v, %x", h, body)
 	}
-	fm := newFlajoletMartin(t, 16, Hash{})
+	fm := newFlajoletMartin(t, 16, bloom.Hash{})
 	for _, x := range append(hashes, 0x0123456789abc00f) {
 		fm.AddHash(x)
 	}

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"seen/bloom"
+	"seen/internal/keyhash"
 )
 
 // CountMin counts how often each key was added, in a table of Depth rows of Width
@@ -26,7 +29,7 @@ type CountMin struct {
 	width        uint64
 	depth        int
 	conservative bool
-	hash         Hash
+	hash         keyhash.Hash
 	counters     []uint64 // row by row
 	total        uint64
 }
@@ -48,7 +51,7 @@ type CountMinConfig struct {
 	// Add is slower, and a merge loses part of what was won.
 	Conservative bool
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
-	Hash Hash
+	Hash bloom.Hash
 }
 
 const (
@@ -62,7 +65,7 @@ const (
 // Epsilon and Delta follow Width = ceil(e / Epsilon) and Depth = ceil(ln(1 / Delta)).
 // It returns an error if the numbers are out of range or the table is too large.
 func NewCountMin(c CountMinConfig) (*CountMin, error) {
-	if err := checkHash(c.Hash); err != nil {
+	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -95,13 +98,13 @@ func NewCountMin(c CountMinConfig) (*CountMin, error) {
 		return nil, fmt.Errorf("%d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
 	}
 	return &CountMin{
-		width: c.Width, depth: c.Depth, conservative: c.Conservative, hash: c.Hash,
+		width: c.Width, depth: c.Depth, conservative: c.Conservative, hash: keyOf(c.Hash),
 		counters: make([]uint64, c.Width*uint64(c.Depth)),
 	}, nil
 }
 
 // Hash returns the key hash of the sketch.
-func (c *CountMin) Hash() Hash { return c.hash }
+func (c *CountMin) Hash() bloom.Hash { return hashOf(c.hash) }
 
 // Total returns N, the sum of all that was added, at most math.MaxUint64.
 func (c *CountMin) Total() uint64 { return c.total }

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"seen/bloom"
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 	"seen/internal/pages"
 )
 
@@ -32,7 +34,7 @@ type CountMin32 struct {
 	total uint64 // first, where 32-bit systems align it for atomic access
 	width uint64
 	depth int
-	hash  Hash
+	hash  keyhash.Hash
 	words []uint64     // two counters each, the first in the low half; row by row
 	mem   *pages.Array // what words is a part of; nil if that is a slice
 }
@@ -43,7 +45,7 @@ type CountMin32Config struct {
 	Width uint64
 	Depth int
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
-	Hash Hash
+	Hash bloom.Hash
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
 	// allocated. Its error refuses the sketch.
 	Reserve func(bytes uint64) error
@@ -63,7 +65,7 @@ const (
 
 // NewCountMin32 returns an empty sketch of 4 * Width * Depth bytes.
 func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
-	if err := checkHash(c.Hash); err != nil {
+	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
 	if c.Width < 1 || c.Depth < 1 || c.Depth > maxDepth32 {
@@ -82,11 +84,11 @@ func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
-	return &CountMin32{width: c.Width, depth: c.Depth, hash: c.Hash, words: mem.Words(), mem: mem}, nil
+	return &CountMin32{width: c.Width, depth: c.Depth, hash: keyOf(c.Hash), words: mem.Words(), mem: mem}, nil
 }
 
 // Hash returns the key hash of the sketch.
-func (c *CountMin32) Hash() Hash { return c.hash }
+func (c *CountMin32) Hash() bloom.Hash { return hashOf(c.hash) }
 
 // Width returns the number of counters of a row.
 func (c *CountMin32) Width() uint64 { return c.width }

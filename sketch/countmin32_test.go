@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seen/bloom"
 	"seen/internal/filtertest"
 )
 
@@ -155,7 +156,7 @@ func TestCountMin32Refusals(t *testing.T) {
 		{CountMin32Config{Width: 1}, "width 1 and depth 0"},
 		{CountMin32Config{Width: 1, Depth: 1025}, "the depth 1 to 1024"},
 		{CountMin32Config{Width: 1 << 62, Depth: 4}, "more than the limit"},
-		{CountMin32Config{Width: 1, Depth: 1, Hash: Hash{Algorithm: 9}}, "unknown hash algorithm"},
+		{CountMin32Config{Width: 1, Depth: 1, Hash: bloom.Hash{Algorithm: 9}}, "unknown hash algorithm"},
 		{CountMin32Config{Width: 1 << 30, Depth: 4, Reserve: func(uint64) error { return errNo }}, "refused: no"},
 	} {
 		if s, err := NewCountMin32(c.config); s != nil || err == nil || !strings.Contains(err.Error(), c.text) {
@@ -176,7 +177,7 @@ func TestCountMin32Refusals(t *testing.T) {
 		{[]*CountMin32{s}, []int64{1, 2}, nil},
 		{[]*CountMin32{newCountMin32(t, CountMin32Config{Width: 8, Depth: 3})}, nil, ErrIncompatible},
 		{[]*CountMin32{s, newCountMin32(t, CountMin32Config{Width: 7, Depth: 4})}, nil, ErrIncompatible},
-		{[]*CountMin32{newCountMin32(t, CountMin32Config{Width: 7, Depth: 3, Hash: Hash{Seed: 1}})}, nil, ErrIncompatible},
+		{[]*CountMin32{newCountMin32(t, CountMin32Config{Width: 7, Depth: 3, Hash: bloom.Hash{Seed: 1}})}, nil, ErrIncompatible},
 	} {
 		if sum, err := s.Sum(c.sources, c.weights, nil); sum != nil || err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%v, %v; want %v", sum, err, c.want)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seen/bloom"
 	"seen/internal/filtertest"
 )
 
@@ -32,7 +33,7 @@ func TestNewCountMin(t *testing.T) {
 		{CountMinConfig{Epsilon: 0.999, Delta: 0.999}, 3, 1},
 		{CountMinConfig{Epsilon: 0.5, Delta: 1.3e-14}, 6, 32},
 		{CountMinConfig{Width: 1, Depth: 1}, 1, 1},
-		{CountMinConfig{Width: 1000, Depth: 32, Hash: Hash{Seed: 7}}, 1000, 32},
+		{CountMinConfig{Width: 1000, Depth: 32, Hash: bloom.Hash{Seed: 7}}, 1000, 32},
 	} {
 		s := newCountMin(t, c.config).Stats()
 		if s.Width != c.width || s.Depth != c.depth || s.Bytes != 8*c.width*uint64(c.depth) {
@@ -62,7 +63,7 @@ func TestNewCountMin(t *testing.T) {
 		{CountMinConfig{Width: 9, Depth: -1}, "depth -1 is not between 1 and 32"},
 		{CountMinConfig{Depth: 3}, "depth 3 was given with width 0"},
 		{CountMinConfig{Width: math.MaxUint64, Depth: 2}, "2 rows of 18446744073709551615 counters are more than the limit"},
-		{CountMinConfig{Width: 9, Depth: 1, Hash: Hash{Algorithm: SipHash}}, "siphash needs a secret"},
+		{CountMinConfig{Width: 9, Depth: 1, Hash: bloom.Hash{Algorithm: bloom.SipHash}}, "siphash needs a secret"},
 	} {
 		s, err := NewCountMin(c.config)
 		if s != nil || err == nil || !strings.Contains(err.Error(), c.text) {
@@ -260,7 +261,7 @@ func TestCountMinSticksAtTheLargestCount(t *testing.T) {
 
 func TestCountMinMerge(t *testing.T) {
 	for seed := range uint64(20) {
-		config := CountMinConfig{Width: 50, Depth: 4, Hash: Hash{Seed: seed}}
+		config := CountMinConfig{Width: 50, Depth: 4, Hash: bloom.Hash{Seed: seed}}
 		stream, counts := zipf(seed, 2000, 300)
 		var plain, conservative [3]*CountMin // two halves and the whole
 		for i := range 3 {
@@ -320,8 +321,8 @@ func TestCountMinRefusesUnlikeSketches(t *testing.T) {
 		{"their width differs: 10 and 11", CountMinConfig{Width: 11, Depth: 3}},
 		{"their depth differs: 3 and 4", CountMinConfig{Width: 10, Depth: 4}},
 		{"their update differs: plain and conservative", CountMinConfig{Width: 10, Depth: 3, Conservative: true}},
-		{"their key hash differs: xxh3, seed 0 and xxh3, seed 5", CountMinConfig{Width: 10, Depth: 3, Hash: Hash{Seed: 5}}},
-		{"their key hash differs: xxh3, seed 0 and siphash, key id", CountMinConfig{Width: 10, Depth: 3, Hash: SecretHash([16]byte{9})}},
+		{"their key hash differs: xxh3, seed 0 and xxh3, seed 5", CountMinConfig{Width: 10, Depth: 3, Hash: bloom.Hash{Seed: 5}}},
+		{"their key hash differs: xxh3, seed 0 and siphash, key id", CountMinConfig{Width: 10, Depth: 3, Hash: bloom.SecretHash([16]byte{9})}},
 	} {
 		before := a.Clone()
 		b := newCountMin(t, c.config)

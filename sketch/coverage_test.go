@@ -33,14 +33,14 @@ func TestCardinalityCoverage(t *testing.T) {
 		registers := 1 << precision
 		for _, keys := range []int{10, registers / 8, registers / 2, registers, 2 * registers, 3 * registers, 5 * registers, 20 * registers} {
 			check(fmt.Sprintf("HyperLogLog of precision %d with %d keys", precision, keys), keys, func() (cardinal, error) {
-				return NewHyperLogLog(precision, Hash{})
+				return NewHyperLogLog(HyperLogLogConfig{Precision: precision})
 			})
 		}
 	}
 	for _, maps := range []int{64, 256} {
 		for _, keys := range []int{maps / 4, maps, 2 * maps, 4 * maps, 7 * maps, 9 * maps, 16 * maps, 100 * maps} {
 			check(fmt.Sprintf("Flajolet-Martin of %d maps with %d keys", maps, keys), keys, func() (cardinal, error) {
-				return NewFlajoletMartin(maps, Hash{})
+				return NewFlajoletMartin(FlajoletMartinConfig{Maps: maps})
 			})
 		}
 	}

@@ -24,28 +24,17 @@ import (
 	"errors"
 	"fmt"
 
+	"seen/bloom"
 	"seen/internal/keyhash"
 )
 
-// Hash is the key hash of a sketch: an algorithm with its seed or its secret.
-// The zero value is XXH3 with seed 0. Two sketches can be merged only if their
-// hashes are equal.
-//
-// Use [SecretHash] where keys come from strangers: with a known hash anybody can
-// construct keys that push up the count of another key or that leave a
-// cardinality unchanged.
-type Hash = keyhash.Hash
+// keyOf returns h as packages below know it.
+func keyOf(h bloom.Hash) keyhash.Hash { return keyhash.Of(h.Algorithm, h.Seed, h.Secret) }
 
-// Algorithms for [Hash].
-const (
-	XXH3    = keyhash.XXH3    // fast, with a seed
-	SipHash = keyhash.SipHash // SipHash-2-4, with a 128-bit secret
-	NH      = keyhash.NH      // fast, with a random secret that is kept in the file
-)
-
-// SecretHash returns the SipHash-2-4 function keyed with secret, which must not
-// be all zero.
-func SecretHash(secret [keyhash.SecretSize]byte) Hash { return keyhash.Keyed(secret) }
+// hashOf is the reverse of keyOf.
+func hashOf(k keyhash.Hash) bloom.Hash {
+	return bloom.Hash{Algorithm: bloom.Algorithm(k.Algorithm), Seed: k.Seed, Secret: k.Secret}
+}
 
 // ErrIncompatible is matched by errors about sketches that cannot be merged
 // because their sizes, their way of counting or their hashes differ. The text
@@ -55,11 +44,4 @@ var ErrIncompatible = errors.New("sketches are not alike")
 // differ is the error for two sketches that differ in what.
 func differ(what string, a, b any) error {
 	return fmt.Errorf("%w: their %s differs: %v and %v", ErrIncompatible, what, a, b)
-}
-
-func checkHash(h Hash) error {
-	if err := h.Validate(); err != nil {
-		return err
-	}
-	return nil
 }

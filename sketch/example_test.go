@@ -27,7 +27,7 @@ func ExampleCountMin() {
 }
 
 func ExampleHyperLogLog() {
-	visitors, err := sketch.NewHyperLogLog(14, sketch.Hash{})
+	visitors, err := sketch.NewHyperLogLog(sketch.HyperLogLogConfig{Precision: 14})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func ExampleHyperLogLog() {
 }
 
 func ExampleHyperLogLog_Merge() {
-	monday, err := sketch.NewHyperLogLog(14, sketch.Hash{})
+	monday, err := sketch.NewHyperLogLog(sketch.HyperLogLogConfig{Precision: 14})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func ExampleHyperLogLog_Merge() {
 }
 
 func ExampleFlajoletMartin() {
-	visitors, err := sketch.NewFlajoletMartin(1024, sketch.Hash{})
+	visitors, err := sketch.NewFlajoletMartin(sketch.FlajoletMartinConfig{Maps: 1024})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"seen/bloom"
+	"seen/internal/keyhash"
 )
 
 // FlajoletMartin estimates the number of distinct keys by probabilistic counting
@@ -20,28 +23,35 @@ import (
 //
 // The zero value is not usable; make one with [NewFlajoletMartin].
 type FlajoletMartin struct {
-	hash Hash
+	hash keyhash.Hash
 	maps []uint64 // a power of two of them
 }
 
 const maxMaps = 1 << 16
 
-// NewFlajoletMartin returns an empty sketch with the given number of bitmaps of 64
-// bits, a power of two from 1 to 65536.
-func NewFlajoletMartin(maps int, hash Hash) (*FlajoletMartin, error) {
-	if !validMaps(maps) {
-		return nil, fmt.Errorf("%d bitmaps are not a power of two from 1 to %d", maps, maxMaps)
+// FlajoletMartinConfig says how large a [FlajoletMartin] is to be.
+type FlajoletMartinConfig struct {
+	// Maps is the number of bitmaps of 64 bits, a power of two from 1 to 65536.
+	Maps int
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash bloom.Hash
+}
+
+// NewFlajoletMartin returns an empty sketch.
+func NewFlajoletMartin(c FlajoletMartinConfig) (*FlajoletMartin, error) {
+	if !validMaps(c.Maps) {
+		return nil, fmt.Errorf("%d bitmaps are not a power of two from 1 to %d", c.Maps, maxMaps)
 	}
-	if err := checkHash(hash); err != nil {
+	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
-	return &FlajoletMartin{hash: hash, maps: make([]uint64, maps)}, nil
+	return &FlajoletMartin{hash: keyOf(c.Hash), maps: make([]uint64, c.Maps)}, nil
 }
 
 func validMaps(n int) bool { return n >= 1 && n <= maxMaps && n&(n-1) == 0 }
 
 // Hash returns the key hash of the sketch.
-func (s *FlajoletMartin) Hash() Hash { return s.hash }
+func (s *FlajoletMartin) Hash() bloom.Hash { return hashOf(s.hash) }
 
 // Maps returns the number of bitmaps.
 func (s *FlajoletMartin) Maps() int { return len(s.maps) }

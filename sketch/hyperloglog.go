@@ -8,6 +8,9 @@ import (
 	"math/bits"
 
 	"github.com/axiomhq/hyperloglog"
+
+	"seen/bloom"
+	"seen/internal/keyhash"
 )
 
 // HyperLogLog estimates the number of distinct keys with 2^precision registers of
@@ -25,7 +28,7 @@ import (
 //
 // The zero value is not usable; make one with [NewHyperLogLog].
 type HyperLogLog struct {
-	hash      Hash
+	hash      keyhash.Hash
 	precision int
 	// exact holds the hashes added so far; it is nil once registers are in use.
 	exact map[uint64]struct{}
@@ -44,19 +47,28 @@ const (
 	exactShare = 8
 )
 
-// NewHyperLogLog returns an empty sketch. The precision is 4 to 18; 14 is usual.
-func NewHyperLogLog(precision int, hash Hash) (*HyperLogLog, error) {
-	if precision < minPrecision || precision > maxPrecision {
-		return nil, fmt.Errorf("precision %d is not between %d and %d", precision, minPrecision, maxPrecision)
+// HyperLogLogConfig says how large a [HyperLogLog] is to be.
+type HyperLogLogConfig struct {
+	// Precision is the binary logarithm of the number of registers, 4 to 18; 14 is
+	// usual.
+	Precision int
+	// Hash is the key hash; the zero value is XXH3 with seed 0.
+	Hash bloom.Hash
+}
+
+// NewHyperLogLog returns an empty sketch.
+func NewHyperLogLog(c HyperLogLogConfig) (*HyperLogLog, error) {
+	if c.Precision < minPrecision || c.Precision > maxPrecision {
+		return nil, fmt.Errorf("precision %d is not between %d and %d", c.Precision, minPrecision, maxPrecision)
 	}
-	if err := checkHash(hash); err != nil {
+	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
-	return &HyperLogLog{hash: hash, precision: precision, exact: map[uint64]struct{}{}}, nil
+	return &HyperLogLog{hash: keyOf(c.Hash), precision: c.Precision, exact: map[uint64]struct{}{}}, nil
 }
 
 // Hash returns the key hash of the sketch.
-func (s *HyperLogLog) Hash() Hash { return s.hash }
+func (s *HyperLogLog) Hash() bloom.Hash { return hashOf(s.hash) }
 
 // Precision returns the binary logarithm of the number of registers.
 func (s *HyperLogLog) Precision() int { return s.precision }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 
+	"seen/bloom"
+	"seen/internal/keyhash"
 	"seen/internal/pages"
 )
 
@@ -33,7 +35,7 @@ import (
 type TopK struct {
 	k, width, depth int
 	decay           float64
-	hash            Hash
+	hash            keyhash.Hash
 	random          uint64
 	mem             *pages.Array // what buckets lie in, nil: an ordinary slice
 	buckets         []uint64     // row by row: the fingerprint in the high half, the count in the low
@@ -60,7 +62,7 @@ type TopKConfig struct {
 	// away, however frequent a key is.
 	Decay float64
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
-	Hash Hash
+	Hash bloom.Hash
 	// Seed is where the random numbers begin.
 	Seed uint64
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
@@ -80,7 +82,7 @@ const (
 
 // NewTopK returns an empty sketch.
 func NewTopK(c TopKConfig) (*TopK, error) {
-	if err := checkHash(c.Hash); err != nil {
+	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
 	if c.Decay == 0 {
@@ -112,7 +114,7 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
 	t := &TopK{
-		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hash: c.Hash, random: c.Seed,
+		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hash: keyOf(c.Hash), random: c.Seed,
 		mem: mem, buckets: mem.Words(), place: map[string]int{},
 	}
 	t.setChances()
@@ -180,7 +182,7 @@ func (t *TopK) Depth() int { return t.depth }
 func (t *TopK) Decay() float64 { return t.decay }
 
 // Hash returns the key hash of the sketch.
-func (t *TopK) Hash() Hash { return t.hash }
+func (t *TopK) Hash() bloom.Hash { return hashOf(t.hash) }
 
 // Bytes returns the memory of the sketch, which depends on the keys that it keeps.
 func (t *TopK) Bytes() uint64 {

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"seen/bloom"
 )
 
 // zipfStream draws keys 0, 1, ... with the frequencies of Zipf's law.
@@ -85,7 +87,7 @@ func TestTopKSizeIsEnough(t *testing.T) {
 		sum := 0.0
 		for trial := range c.trials {
 			z := newZipfStream(keys, c.skew, uint64(trial))
-			_, right := found(t, z, TopKConfig{K: c.k, Width: size.Width, Depth: size.Depth, Decay: size.Decay, Seed: uint64(trial), Hash: Hash{Seed: uint64(trial)}}, size.Additions, c.error)
+			_, right := found(t, z, TopKConfig{K: c.k, Width: size.Width, Depth: size.Depth, Decay: size.Decay, Seed: uint64(trial), Hash: bloom.Hash{Seed: uint64(trial)}}, size.Additions, c.error)
 			sum += right
 		}
 		// What was wanted is a mean; three standard deviations of what so many keys may show.

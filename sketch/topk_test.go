@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"seen/bloom"
 )
 
 func newTopK(t testing.TB, c TopKConfig) *TopK {
@@ -110,7 +112,7 @@ func TestTopKAccuracy(t *testing.T) {
 		frequent        = 2000 // the least of interest
 	)
 	for seed := range uint64(3) {
-		s := newTopK(t, TopKConfig{K: k, Width: width, Depth: depth, Decay: decay, Seed: seed, Hash: Hash{Seed: seed}})
+		s := newTopK(t, TopKConfig{K: k, Width: width, Depth: depth, Decay: decay, Seed: seed, Hash: bloom.Hash{Seed: seed}})
 		zipf := rand.NewZipf(rand.New(rand.NewPCG(seed, 1)), 1.1, 1, 100_000)
 		times := map[string]uint32{}
 		for range N {
@@ -206,7 +208,7 @@ func TestTopKConfig(t *testing.T) {
 		{TopKConfig{K: 1, Decay: -0.1}, "decay -0.1"},
 		{TopKConfig{K: 1, Decay: 1.1}, "decay 1.1 of a top-k sketch is not above 0 and at most 1"},
 		{TopKConfig{K: 1, Decay: math.NaN()}, "decay NaN"},
-		{TopKConfig{K: 1, Hash: Hash{Algorithm: 9}}, "unknown hash algorithm"},
+		{TopKConfig{K: 1, Hash: bloom.Hash{Algorithm: 9}}, "unknown hash algorithm"},
 		{TopKConfig{K: 1, Reserve: func(uint64) error { return errNo }}, "refused: no"},
 	} {
 		if s, err := NewTopK(c.config); s != nil || err == nil || !strings.Contains(err.Error(), c.text) {

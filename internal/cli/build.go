@@ -13,6 +13,7 @@ import (
 type buildFlags struct {
 	records     recordFlags
 	hashing     hashFlags
+	hash        bloom.Hash // that hashing asks for
 	output      string
 	kind        flagvalue.Choice
 	capacity    flagvalue.Count
@@ -172,7 +173,7 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 		return err
 	}
 	a.sayOfKeysWithCR(cmd, &b.records, &config)
-	config.Hash = hash
+	config.Hash, b.hash = streamHash(hash), hash
 	if b.timeKey != "" {
 		if config.Time, err = b.records.timeKey(b.timeKey); err != nil {
 			return err

@@ -38,7 +38,7 @@ func (r *recordFlags) refuseKept(b *stream.Block) error {
 
 // buildDirectly fills a filter of known size as the keys arrive.
 func (a *app) buildDirectly(b *buildFlags, in *input.Files, c stream.Config, capacity uint64) (bloom.View, error) {
-	set, err := b.newFilter(capacity, c.Hash)
+	set, err := b.newFilter(capacity, b.hash)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ const repeatBytes = 40
 // collect gathers the distinct hashes of the input, up to the memory allowed, and in
 // repeats, unless it is nil, how often each came again.
 func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats map[uint64]uint64) (*bloom.Adaptive, error) {
-	all, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: c.Hash})
+	all, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: b.hash})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (blo
 	if err != nil {
 		return nil, err
 	}
-	set, err := b.newFilter(max(all.Added(), 1), c.Hash)
+	set, err := b.newFilter(max(all.Added(), 1), b.hash)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (a *app) buildStatic(b *buildFlags, in *input.Files, c stream.Config) (bloo
 	for hs := range all.Hashes() {
 		hashes = append(hashes, hs...)
 	}
-	return bloom.NewStatic(bloom.StaticConfig{ErrorRate: float64(b.rate), Hash: c.Hash}, hashes)
+	return bloom.NewStatic(bloom.StaticConfig{ErrorRate: float64(b.rate), Hash: b.hash}, hashes)
 }
 
 // builtReport is what build and add report; its JSON names are an interface to

@@ -76,7 +76,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 			return err
 		}
 		a.sayOfKeysWithCR(cmd, &c.records, &config)
-		config.Hash = hash
+		config.Hash = streamHash(hash)
 		err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error {
 			n, err := add(hs)
 			isNew += uint64(n)
@@ -183,7 +183,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 			return err
 		}
 		a.sayOfKeysWithCR(cmd, &c.records, &config)
-		config.Hash = f.Hash()
+		config.Hash = streamHash(f.Hash())
 		err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error {
 			for _, h := range hs {
 				if r.Keys++; f.RemoveHash(h) {

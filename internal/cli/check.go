@@ -167,7 +167,7 @@ func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(
 		return err
 	}
 	a.sayOfOtherEnds(cmd, []*lookupSet{set}, r, &config)
-	config.Hash = set.Hash
+	config.Hash = streamHash(set.Hash)
 	var found []bool
 	return r.run(a.ctx, a, in, config, nil, func(b *stream.Block) error {
 		if b.Header {

@@ -121,7 +121,7 @@ func runLines(t *testing.T, u *uniqRun, n int, after func(last int)) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := stream.Config{Jobs: 1, BlockSize: 1000, Hash: u.set.Hash()}
+	config := stream.Config{Jobs: 1, BlockSize: 1000, Hash: streamHash(u.set.Hash())}
 	return u.end(stream.Run(t.Context(), in, config, func(b *stream.Block) error {
 		err := u.block(b)
 		after(int(b.First) + b.Len() - 2)

@@ -122,7 +122,7 @@ func TestCompareCorrectsForErrors(t *testing.T) {
 // The estimate of count is as good as it says.
 func TestCountAgainstTruth(t *testing.T) {
 	for _, n := range []int{0, 100, 8192, 8193, 300_000} {
-		s, err := sketch.NewHyperLogLog(defaultPrecision, sketch.Hash{})
+		s, err := sketch.NewHyperLogLog(sketch.HyperLogLogConfig{Precision: defaultPrecision})
 		if err != nil {
 			t.Fatal(err)
 		}

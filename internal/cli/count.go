@@ -116,7 +116,7 @@ func (a *app) countDistinct(r *recordFlags, h *hashFlags, precision int, files [
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := sketch.NewHyperLogLog(precision, hash)
+	s, err := sketch.NewHyperLogLog(sketch.HyperLogLogConfig{Precision: precision, Hash: hash})
 	if err != nil {
 		return nil, nil, usagef("--precision %d is outside 4 to 18", precision)
 	}
@@ -124,7 +124,7 @@ func (a *app) countDistinct(r *recordFlags, h *hashFlags, precision int, files [
 	if err != nil {
 		return nil, nil, err
 	}
-	config.Hash = s.Hash()
+	config.Hash = streamHash(s.Hash())
 	err = r.run(a.ctx, a, in, config, nil, func(b *stream.Block) error {
 		for lo, hi := range b.Keyed() {
 			for _, h := range b.Hashes[lo:hi] {

@@ -111,11 +111,7 @@ func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error 
 		return err
 	}
 	defer fleet.close()
-	hash, err := fleet.hash()
-	if err != nil {
-		return err
-	}
-	return a.explainAll(e, hash, args, func(key []byte, h uint64) (*explanation, error) {
+	return a.explainAll(e, fleet.hash(), args, func(key []byte, h uint64) (*explanation, error) {
 		ctx, cancel := context.WithTimeout(a.ctx, fleet.timeout)
 		defer cancel()
 		x, err := fleet.explainKey(ctx, key, h)
@@ -165,7 +161,7 @@ func (a *app) explainAll(e *explainFlags, hash bloom.Hash, keys []string, explai
 	if err != nil {
 		return err
 	}
-	config.Hash = hash
+	config.Hash = streamHash(hash)
 	w := bufio.NewWriter(a.env.Stdout)
 	absent := false
 	err = records.run(a.ctx, inside, in, config, nil, func(b *stream.Block) error {

@@ -104,6 +104,7 @@ type filterRun struct {
 	cmd        *cobra.Command
 	keep, drop []*lookupSet
 	config     stream.Config
+	hash       bloom.Hash // of the keys in blocks
 	out        *stream.Writer
 	selected   []bool
 	member     []bool
@@ -164,7 +165,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	}
 	a.sayOfOtherEnds(cmd, all, &flags.records, &config)
 	f.config = config
-	f.config.Hash = all[0].Hash
+	f.hash, f.config.Hash = all[0].Hash, streamHash(all[0].Hash)
 	f.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: flags.buffered, Counters: config.Counters})
 	f.hits = make([][]bool, len(f.keep))
 	if len(flags.confirm) > 0 {
@@ -261,7 +262,7 @@ func (f *filterRun) askAll(b *stream.Block, sets []*lookupSet, hits [][]bool) (e
 	for si, s := range sets {
 		clear(f.found)
 		for lo, hi := range b.Keyed() {
-			if f.scratch, err = s.AskBlock(b, lo, hi, f.config.Hash, f.found[lo:hi], f.scratch); err != nil {
+			if f.scratch, err = s.AskBlock(b, lo, hi, f.hash, f.found[lo:hi], f.scratch); err != nil {
 				return err
 			}
 		}

@@ -307,11 +307,11 @@ func (f *fleetFlags) checkServer(c cluster.Config) error {
 
 // hash returns what tells the keys of a run apart: the filter's hash, or where the
 // server hashes by itself one that nobody else knows.
-func (f *fleet) hash() (bloom.Hash, error) {
+func (f *fleet) hash() bloom.Hash {
 	if f.filter == nil {
 		return bloom.RandomHash()
 	}
-	return f.filter.Hash(), nil
+	return f.filter.Hash()
 }
 
 // asksKeys reports whether batches must hold the keys.

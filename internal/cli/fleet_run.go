@@ -50,10 +50,7 @@ var errUndecided = errors.New("undecided")
 // Undecided records are on the list before deliver is called.
 func (r *fleetRun) run(deliver func(b *stream.Block, v *remote.Verdicts) error) error {
 	r.started = time.Now()
-	var err error
-	if r.config.Hash, err = r.fleet.hash(); err != nil {
-		return err
-	}
+	r.config.Hash = streamHash(r.fleet.hash())
 	asking, giveUp := context.WithCancel(context.WithoutCancel(r.app.ctx))
 	defer giveUp()
 	defer context.AfterFunc(r.app.ctx, func() { time.AfterFunc(drainTime, giveUp) })()
@@ -72,7 +69,7 @@ func (r *fleetRun) run(deliver func(b *stream.Block, v *remote.Verdicts) error) 
 		case <-ended:
 		}
 	}()
-	err = r.records.run(reading, r.app, r.in, r.config, r.status, func(b *stream.Block) error { return r.pipe.Consume(reading, b) })
+	err := r.records.run(reading, r.app, r.in, r.config, r.status, func(b *stream.Block) error { return r.pipe.Consume(reading, b) })
 	if failed := r.pipe.Close(); failed != nil {
 		err = failed
 	}

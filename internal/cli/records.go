@@ -14,6 +14,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/keyhash"
 	"seen/internal/setfile"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
@@ -246,11 +247,10 @@ func (h *hashFlags) private() (bloom.Hash, error) {
 	if h.secret != "" || h.seeded != nil && h.seeded() {
 		return h.hash()
 	}
-	var err error
 	if h.random == (bloom.Hash{}) {
-		h.random, err = bloom.RandomHash()
+		h.random = bloom.RandomHash()
 	}
-	return h.random, err
+	return h.random, nil
 }
 
 // hash returns the hash that the flags ask for.
@@ -270,6 +270,9 @@ func (h *hashFlags) hash() (bloom.Hash, error) {
 	}
 	return parseSecret(h.secret, string(text))
 }
+
+// streamHash returns a hash as the stream takes it.
+func streamHash(h bloom.Hash) keyhash.Hash { return keyhash.Of(h.Algorithm, h.Seed, h.Secret) }
 
 // load returns the options for reading existing filters. The secret file must be
 // there: a new secret would fit no old filter.

@@ -148,12 +148,13 @@ func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFl
 	if err != nil {
 		return nil, err
 	}
-	if c.Hash, err = h.private(); err != nil {
+	hash, err := h.private()
+	if err != nil {
 		return nil, err
 	}
 	var end lineEnd
 	atStart(&c, func(_ string, found lineEnd) { end = found })
-	set, err := setfile.ReadText(a.ctx, name, in, c)
+	set, err := setfile.ReadText(a.ctx, name, in, c, hash)
 	return &lookupSet{set, end}, err
 }
 

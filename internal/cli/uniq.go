@@ -202,7 +202,7 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 	if err := u.limit(); err != nil {
 		return err
 	}
-	u.config.Hash = u.set.Hash()
+	u.config.Hash = streamHash(u.set.Hash())
 	u.occur = occurrences{set: u.set, times: u.timeKey != "", canFill: u.onFull.Value == "stop"}
 
 	u.sink = a.env.Stdout

@@ -71,6 +71,11 @@ type Hash struct {
 	Secret [SecretSize]byte `json:"-"`
 }
 
+// Of returns the hash with the fields of one of package bloom.
+func Of[A ~uint8](algorithm A, seed uint64, secret [SecretSize]byte) Hash {
+	return Hash{Algorithm: Algorithm(algorithm), Seed: seed, Secret: secret}
+}
+
 // Keyed returns the SipHash function with the given secret.
 func Keyed(secret [SecretSize]byte) Hash {
 	return Hash{Algorithm: SipHash, Secret: secret}
@@ -78,10 +83,10 @@ func Keyed(secret [SecretSize]byte) Hash {
 
 // Random returns an NH function with a new random secret. What is made with it cannot
 // be merged with what is made with another one.
-func Random() (Hash, error) {
+func Random() Hash {
 	h := Hash{Algorithm: NH}
-	_, err := rand.Read(h.Secret[:])
-	return h, err
+	rand.Read(h.Secret[:]) // never fails
+	return h
 }
 
 // HasSecret reports whether a is keyed with a secret instead of a seed.

@@ -202,14 +202,7 @@ func TestLongKeysForManySeeds(t *testing.T) {
 }
 
 func TestRandom(t *testing.T) {
-	a, err := Random()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Random()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, b := Random(), Random()
 	if a == b || a.Validate() != nil || a.KeyID() == b.KeyID() || a.KeyID() == 0 {
 		t.Errorf("%v and %v", a, b)
 	}

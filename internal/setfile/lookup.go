@@ -8,6 +8,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/keyhash"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 	"seen/interop"
@@ -122,9 +123,10 @@ func cheapStats(f *bloomfile.File) (st bloom.Stats, known bool, err error) {
 	return st, err == nil, err
 }
 
-// ReadText reads the lines of a text into an exact set of their hashes.
-func ReadText(ctx context.Context, name string, in *input.Files, c stream.Config) (*Lookup, error) {
-	set, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: c.Hash})
+// ReadText reads the lines of a text into an exact set of their hashes by hash.
+func ReadText(ctx context.Context, name string, in *input.Files, c stream.Config, hash bloom.Hash) (*Lookup, error) {
+	c.Hash = keyhash.Of(hash.Algorithm, hash.Seed, hash.Secret)
+	set, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: hash})
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func ReadText(ctx context.Context, name string, in *input.Files, c stream.Config
 		return nil, err
 	}
 	return &Lookup{
-		Name: name, Hash: c.Hash, Empty: c.Counters.Records.Load() == 0, close: func() error { return nil },
+		Name: name, Hash: hash, Empty: c.Counters.Records.Load() == 0, close: func() error { return nil },
 		ask: func(found []bool, hs []uint64) error {
 			set.HasHashes(found, hs)
 			return nil
