@@ -60,6 +60,9 @@ func TestCounted(t *testing.T) {
 // Of filters that are filled one after the other the same holds, also of small blocked
 // ones, whose error rates differ from filter to filter.
 func TestCountedInLayers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	const trials = 300
 	for _, c := range []struct {
 		capacities []uint64

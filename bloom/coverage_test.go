@@ -114,6 +114,9 @@ func TestCardinalityCoverage(t *testing.T) {
 
 // A window counts the keys of each of its generations, and forgets their number with them.
 func TestCardinalityCoverageOfGenerations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	const perGeneration, generations = 400, 5
 	for _, p := range []float64{0.25, 0.1, 0.01, 1e-4} {
 		var covered filtertest.Coverage
@@ -139,6 +142,9 @@ func TestCardinalityCoverageOfGenerations(t *testing.T) {
 
 // The union of filters that grew, with no key in common, has the keys of both.
 func TestCardinalityCoverageOfUnions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	for _, p := range []float64{0.05, 0.01, 1e-4} {
 		for _, keys := range [][2]int{{500, 300}, {5000, 5000}, {10000, 3000}} {
 			cell := fmt.Sprintf("a union of %v keys at %v", keys, p)

@@ -23,6 +23,9 @@ func (c *clock) now() time.Time { return c.t }
 func newClock() *clock { return &clock{time.Date(2024, 5, 17, 12, 0, 0, 123456789, time.UTC)} }
 
 func TestWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	window := func(c bloom.WindowConfig) func(testing.TB) *bloom.Window {
 		c.Clock = newClock().now
 		return func(testing.TB) *bloom.Window { return must(bloom.NewWindow(c)) }

@@ -105,6 +105,9 @@ func compareReaders(t *testing.T, all map[string]reader, path string, v bloom.Vi
 }
 
 func TestReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a C program")
+	}
 	all := readers(t)
 	t.Run("golden files", func(t *testing.T) { readersOnGoldenFiles(t, all) })
 	t.Run("random keys", func(t *testing.T) { readersOnRandomKeys(t, all) })

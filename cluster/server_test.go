@@ -121,6 +121,9 @@ func TestServerFull(t *testing.T) {
 // answered for.
 func TestServerConcurrent(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
 	server, err := redistest.StartSeen(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

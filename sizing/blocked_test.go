@@ -91,6 +91,9 @@ func TestLineSumsAgree(t *testing.T) {
 // TestBlockedRateBySimulation throws keys into filters of all layouts, down to
 // those with a single line, where a Poisson load would be far off.
 func TestBlockedRateBySimulation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	type cell struct {
 		p Params
 		n int

@@ -131,6 +131,9 @@ func TestForClassicMemory(t *testing.T) {
 // Few keys take whole lines: up to two more than within 10 % of the optimum, and from 1,100
 // keys on none.
 func TestBlockedMemoryOfFewKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	for n := uint64(1); n < 10_000; n += 1 + n/20 {
 		for rate := 0.1; rate >= 0.99e-6; rate *= 0.93 {
 			p, err := For(Blocked, n, rate)

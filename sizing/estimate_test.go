@@ -24,6 +24,9 @@ var estimateParams = []Params{
 // that every estimate is right on average, and off by as much as its standard
 // error says.
 func TestEstimatesAndTheirErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	const runs = 400
 	type sets struct{ a, b, common float64 } // keys of A only, of B only, of both; in filters of half-full size
 	cases := []sets{{1, 0, 0}, {0.5, 0.5, 0.2}, {0.05, 0.05, 1.2}, {0.1, 1.4, 0.3}, {1, 1, 1}}

@@ -127,6 +127,9 @@ func stdErrOf[S cardinality[S]](s S, n int) float64 {
 func trialsFor(n int) int { return min(1000, max(3, 1000000/n)) }
 
 func TestHyperLogLogErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	for _, c := range []struct {
 		precision, most int
 		constant        float64
@@ -158,6 +161,9 @@ func TestHyperLogLogErrors(t *testing.T) {
 }
 
 func TestFlajoletMartinErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	for _, c := range []struct {
 		maps, most int
 		// By how much the error exceeds 0.78/sqrt(maps); more than documented where

@@ -12,6 +12,9 @@ import (
 // The numbers of keys that sketches estimate, and the standard errors that they claim,
 // are right from a few keys to many.
 func TestCardinalityCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	random := rand.New(rand.NewPCG(41, 1))
 	check := func(cell string, keys int, make func() (cardinal, error)) {
 		t.Helper()

@@ -67,6 +67,9 @@ func found(t *testing.T, z *zipfStream, c TopKConfig, additions uint64, e float6
 
 // A sketch of the size that is told for a need meets it.
 func TestTopKSizeIsEnough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	const keys = 50_000
 	for _, c := range []struct {
 		k             int

@@ -40,6 +40,9 @@ func TestKey(t *testing.T) {
 // Two branches read catalogues that overlap, each with duplicates of its own: each
 // book comes out once.
 func TestBranches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	server := lab.Seen(t)
 	catalogue := func(from, to int) string {
 		var b strings.Builder

@@ -57,6 +57,9 @@ func crawl(t *testing.T, args ...string) map[string]int {
 // Every page is fetched once, whatever the filter is in, and pages that fail at
 // first are fetched again.
 func TestEveryPageOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, filter := range map[string]string{
 		"seen":  "seen://" + lab.Seen(t).Addr(),
 		"redis": "redis://" + lab.Server(t).Addr(),
@@ -74,6 +77,9 @@ func TestEveryPageOnce(t *testing.T) {
 // With a large error rate pages are missed, no more than it allows; the server is
 // the program's own. A second crawl of the same name finds nothing new.
 func TestMissedPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	const p = 0.02
 	got := crawl(t, "-p", strconv.FormatFloat(p, 'g', -1, 64))
 	if _, hi := filtertest.Limits(pages, p, 0, 1); got["missed"] > hi || got["pages"]+got["missed"] != pages || got["duplicates"] > 0 {
@@ -94,6 +100,9 @@ func TestMissedPages(t *testing.T) {
 
 // What a worker had when it was killed is not lost: some pages are fetched twice.
 func TestKilledWorker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	got := crawl(t, "-filter", "seen://"+lab.Seen(t).Addr(), "-p", "1e-9", "-workers", "2", "-kill", "300")
 	// Its pages may have been fetched, and their links too.
 	if most := batchSize + batchSize*12; got["missed"] > 0 || got["duplicates"] > most {

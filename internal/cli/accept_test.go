@@ -77,6 +77,9 @@ func (c *onceChecker) end() int {
 // of them with 5 million distinct, and holds its output against the generator's
 // knowledge of what is distinct.
 func TestUniqAgainstExactSet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	config := corpus.Standard(corpus.URLs)
 	if filtertest.Race {
 		var err error

@@ -13,6 +13,9 @@ import (
 // several times: once with -n, which adds the keys as they come, and once without, which
 // counts them first. Both must be the same file.
 func TestBuildRepeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes many combinations")
+	}
 	options := [][]string{}
 	for _, kind := range []string{"blocked", "classic", "partitioned", "counting"} {
 		options = append(options, []string{"--type", kind})

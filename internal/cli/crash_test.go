@@ -71,6 +71,9 @@ func distinctLines(t *testing.T, name string) (set map[string]bool, n int) {
 // on from the state that the last one left, until one ends by itself. Their
 // outputs together must hold every distinct line, however they were cut off.
 func TestKilledRunsLoseNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	config := corpus.Config{Kind: corpus.URLs, Lines: 400_000, Distinct: 200_000, Seed: 1}
 	in := inputFile(t, config)
 	r := rand.New(rand.NewPCG(1, 9))
@@ -153,6 +156,9 @@ func endLine(t *testing.T, name string) {
 // TestKilledOutputIsWhole kills runs with -o at random moments: the file is the
 // former one or the new one.
 func TestKilledOutputIsWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	config := corpus.Config{Kind: corpus.URLs, Lines: 100_000, Distinct: 50_000, Seed: 2}
 	in := inputFile(t, config)
 	dir := t.TempDir()

@@ -28,11 +28,19 @@ func prepareServed(s *served) {
 // TestKilledServerLosesNothing kills a server under the load of several clients at
 // random moments and looks, after each restart, for everything that it has
 // acknowledged.
-func TestKilledServerLosesNothing(t *testing.T) { killServer(t, 20, 1) }
+func TestKilledServerLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
+	killServer(t, 20, 1)
+}
 
 // TestKilledServerThatDoesNotWait is the same with answers that do not wait for the
 // log: the test above must notice what is lost then.
 func TestKilledServerThatDoesNotWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	dir := t.TempDir() + "/data"
 	m := crashtest.NewModel(nil)
 	s := startServed(t, dir, "--fsync", "no")

@@ -16,6 +16,9 @@ import (
 // by themselves soon after --drain, and have kept what was acknowledged, and of a
 // transaction that had not come to its end nothing.
 func TestDrainIsADeadline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	// In a second if the machine has nothing else to do, which is not held here: a
 	// server that waits for the command is still far off.
 	const limit = 20 * time.Second

@@ -168,6 +168,9 @@ func randomAct(r *rand.Rand, round int) act {
 // TestHistoriesAreLinearizable records what clients ask at the same time and what
 // they are answered, and looks for an order, one after another, that explains it.
 func TestHistoriesAreLinearizable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const rounds, clients, acts = 20, 6, 150
 	s := startServed(t, t.TempDir()+"/data", "--checkpoint", "50KiB")
 	defer s.stop()

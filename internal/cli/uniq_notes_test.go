@@ -36,6 +36,9 @@ func uniqReportOf(t *testing.T, input string, args ...string) (uniqReport, strin
 // TestMemoryStaysWithin runs uniq far past its memory in all modes that promise to
 // stay within it.
 func TestMemoryStaysWithin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	input := numbers(300_000)
 	const memory = 256 << 10
 	for _, mode := range []string{"stop", "warn", "rotate"} {
@@ -54,6 +57,9 @@ func TestMemoryStaysWithin(t *testing.T) {
 // TestMemoryPastItsLimit compares what the note about growing memory says with what
 // is taken then, over more lines than one layer has and fewer than the figure is for.
 func TestMemoryPastItsLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	note := regexp.MustCompile(`(?:after|taken the) ([0-9,]+) distinct lines.*grows by about (\d+) bytes for each further distinct line, without a limit \(--on-full stop, warn or rotate set one\)\n`)
 	input := numbers(300_000)
 	for _, args := range [][]string{{"-m", "512KiB"}, {"-n", "40000"}, {"-n", "40000", "-p", "1e-3"}, {"-p", "1e-4", "-m", "128KiB"}} {

@@ -89,6 +89,9 @@ func prepared(l Layout, words []uint64) *Prepared {
 }
 
 func TestImplementationsEqualModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes many combinations")
+	}
 	for _, impl := range implementations {
 		t.Run(impl.name, func(t *testing.T) {
 			for lines := 1; lines <= 3; lines++ {

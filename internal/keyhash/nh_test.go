@@ -90,6 +90,9 @@ func TestNHKeepsKeysApart(t *testing.T) {
 // their highest bits, their lowest, and the bits that choose lanes in a filter. NH is
 // a sum of products: without its end, such runs would be far from random.
 func TestNHSpreadsAlikeKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	const n, cells = 1 << 16, 1 << 10
 	runs := map[string]func(i int) []byte{
 		"numbers":       func(i int) []byte { return fmt.Append(nil, i) },

@@ -61,9 +61,18 @@ func (l *Lab) stop() error {
 	return err
 }
 
+// needed skips a test of engines where only quick tests run (go test -short).
+func needed(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("starts an engine")
+	}
+}
+
 // shared returns what have points to, made by the first who asks.
 func shared[T any](tb testing.TB, l *Lab, have **T, start func(dir string, config ...string) (*T, error), servers func(*T) []*Server) *T {
 	tb.Helper()
+	needed(tb)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if *have == nil {
@@ -105,6 +114,7 @@ func (l *Lab) Cluster(tb testing.TB) *Cluster {
 // NewServer starts a server for one test, which stops it.
 func NewServer(tb testing.TB, config ...string) *Server {
 	tb.Helper()
+	needed(tb)
 	s, err := Start(tb.TempDir(), config...)
 	if err != nil {
 		tb.Fatal(err)
@@ -117,6 +127,7 @@ func NewServer(tb testing.TB, config ...string) *Server {
 // them.
 func NewPair(tb testing.TB, config ...string) *Pair {
 	tb.Helper()
+	needed(tb)
 	p, err := StartPair(tb.TempDir(), config...)
 	if err != nil {
 		tb.Fatal(err)
@@ -128,6 +139,7 @@ func NewPair(tb testing.TB, config ...string) *Pair {
 // NewCluster starts a Redis Cluster for one test, which stops it.
 func NewCluster(tb testing.TB, config ...string) *Cluster {
 	tb.Helper()
+	needed(tb)
 	c, err := StartCluster(tb.TempDir(), config...)
 	if err != nil {
 		tb.Fatal(err)

@@ -40,6 +40,9 @@ type pageTest struct {
 // browse starts a server with some filters, and a browser.
 func browse(t *testing.T, change ...func(*Config)) *pageTest {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatalf("there is no chromium to look at the pages with; scripts/deps test installs it: %v", err)

@@ -135,6 +135,9 @@ func besideCostly(t *testing.T, capacity, keys, least int, each func(family, com
 // other filters. The limit leaves room for machines that do much else; what holds on one
 // that does not is in TestSoakQuestionsBesideCostlyCommands.
 func TestQuestionsBesideCostlyCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	besideCostly(t, 2_000_000, 2000, 50, func(family, command string, took, slowest time.Duration) {
 		t.Logf("%-12s %-13s took %8.1f ms, the slowest question beside it %6.2f ms", family, command, took.Seconds()*1e3, slowest.Seconds()*1e3)
 		if slowest > max(500*time.Millisecond, took/2) {
@@ -187,6 +190,9 @@ func (s *testServer) begun(t *testing.T) {
 // A client that closes only its sending side may wait for replies: its commands are
 // given time. One that has reset the connection does not.
 func TestGoneClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for what, c := range map[string]struct {
 		leave     func(socket *net.TCPConn) error
 		soon, end bool
@@ -219,6 +225,9 @@ func TestGoneClients(t *testing.T) {
 // A command stops when its client is killed, has gone, or the server ends, long before
 // all of it is done; also one of a transaction, and one behind it in a pipeline.
 func TestCostlyCommandsStop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for what, stop := range map[string]func(t *testing.T, s *testServer, c *client){
 		"CLIENT KILL": func(t *testing.T, s *testServer, c *client) {
 			if v := s.dial(t).do("CLIENT", "KILL", "TYPE", "normal"); v.Int != 1 {

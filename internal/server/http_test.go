@@ -227,6 +227,9 @@ func TestHTTPPages(t *testing.T) {
 
 // A body of many keys goes through in batches; one of too many does not.
 func TestHTTPManyKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	c := newContract(t, start(t).HTTP(HTTPConfig{}))
 	var body strings.Builder
 	const n = 3*1024 + 7

@@ -236,6 +236,9 @@ func TestSameWrongPassword(t *testing.T) {
 // What is remembered is bounded, and an address cannot be made to be forgotten by
 // others that have failed less.
 func TestLoginsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	now := time.Unix(1e9, 0)
 	l := newLogins(func() time.Time { return now })
 	no := func() *user { return nil }

@@ -183,6 +183,9 @@ func TestProtocolErrorsLikeRedis(t *testing.T) {
 // startRedis starts a Redis server and returns its address. make test installs one.
 func startRedis(t *testing.T) (address string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts an engine")
+	}
 	program, err := redistest.Program("redis-server")
 	if err != nil {
 		t.Fatal(err)

@@ -115,6 +115,9 @@ func TestCollidingKeysAreNotCountedForEachOther(t *testing.T) {
 // Double hashing on a few hundred bits, and rates that do not fall fast enough,
 // give small and grown filters many times the error rate that they were asked for.
 func TestSmallAndGrownFiltersKeepTheirErrorRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	s := start(t)
 	c := s.dial(t)
 	for i, f := range []struct {

@@ -220,6 +220,9 @@ func btoi(b bool) int {
 // opened as what it is, or refused, and never read as a text, whose lines would say no to
 // every key.
 func TestWrappedFilters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes many combinations")
+	}
 	dir := t.TempDir()
 	all := wrappings()
 	opened, refused := 0, 0

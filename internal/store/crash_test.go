@@ -380,6 +380,9 @@ func bloomLife(t *testing.T, j *journey) {
 }
 
 func TestCrashAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	for name, scenario := range map[string]func(*testing.T, *journey){"bloom": bloomLife, "cuckoo": cuckooLife, "sketches": sketchLife} {
 		for _, way := range []struct {
 			fsync   Fsync
@@ -401,6 +404,9 @@ func TestCrashAnywhere(t *testing.T) {
 
 // TestCrashTestCanFail leaves out one step of the way to the disk at a time.
 func TestCrashTestCanFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	for name, c := range map[string]struct {
 		hooks hooks
 		fsync Fsync

@@ -128,6 +128,9 @@ func TestDamagedFiles(t *testing.T) {
 // TestDamagedDatabase changes single bytes of the database: whatever Open says, it
 // must not come up with less than was there.
 func TestDamagedDatabase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	mem, m := damageable(t)
 	whole := everything(mem)
 	refused, harmless := 0, 0

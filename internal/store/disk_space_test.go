@@ -214,6 +214,9 @@ func TestDiskFails(t *testing.T) {
 // TestDiskFullAnywhere lets every change of the file system be the first of some that
 // fail for want of room, in the midst of commits, checkpoints and creations.
 func TestDiskFullAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	for n := int64(0); ; n++ {
 		disk := newFullable()
 		var opened atomic.Bool

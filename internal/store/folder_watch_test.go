@@ -14,6 +14,9 @@ import (
 // that moment on, and the change under way is not acknowledged. Questions go on. What
 // was moved away and comes back is right again.
 func TestGround(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	move := func(from, to string) func(dir string) error {
 		return func(dir string) error { return os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)) }
 	}
@@ -138,6 +141,9 @@ func TestGroundStays(t *testing.T) {
 // TestScrub damages each file of values in every way below a running store: a pass
 // through the files, or a look at their folder where one is missing, writes it again.
 func TestScrub(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	mem, m := verifiable(t)
 	for i, name := range filesOf(t, mem, "/data/values") {
 		names := filesOf(t, mem, "/data/values")

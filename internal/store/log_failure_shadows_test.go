@@ -135,6 +135,9 @@ func TestQuestionsAfterFailure(t *testing.T) {
 // questions are answered with what was acknowledged before, and the next start finds
 // that, and perhaps what was under way.
 func TestFailureAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	steps := append(append([]change{}, everyKind...), nil, changeCuckoo("cuckoo", removeCuckoo(0, 1)), add("redis", 10, 30), rename("a", "z"),
 		count("count", 5, 40), clearAll("large"), nil, remove("b"), rank("top", 40, 90), add("z", 40, 60))
 	for n := int64(0); ; n++ {

@@ -65,6 +65,9 @@ func onDisk(t *testing.T, dir string) (n int64) {
 // Large values with a handful of keys take next to no memory and no room on the disk;
 // neither do checkpoints of them and starts with them.
 func TestZerosCostNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("measured on Linux")
 	}

@@ -209,6 +209,9 @@ func TestVerifyBackup(t *testing.T) {
 // TestBackupOfDamage damages the files of values below a running store in every way: its
 // backup is whole, and so is what it opens from then on.
 func TestBackupOfDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crash rounds")
+	}
 	for _, link := range []bool{true, false} {
 		mem, m := verifiable(t)
 		names := filesOf(t, mem, "/data/values")
