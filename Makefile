@@ -35,7 +35,7 @@ export PATH := $(PATH):$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seen/programs/bin
 RACE = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build demo deps test race fuzz soak bench gen check portable emulated cover clean
+.PHONY: build demo deps quick test race fuzz soak bench gen check portable emulated cover clean
 
 build:
 	$(GO) build -ldflags '-X seen/internal/cli.stamp=$(VERSION)' -o bin/seen ./cmd/seen
@@ -49,6 +49,13 @@ demo: build
 
 deps:
 	@scripts/deps test
+
+# The tests to run while working: all but browsers, engines, crash rounds, statistics
+# and the modules beside the product.
+quick:
+	@test -z "$$(gofmt -l .)" || { echo 'not formatted (gofmt -w):'; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) test -short ./...
 
 test: deps
 	@set -e; for module in $(BESIDE); do \
