@@ -13,7 +13,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # What the race detector watches: packages whose callers or innards run in several
 # goroutines, without long tests of what does not; and of packages in which little
 # does, the tests that do so.
-CONCURRENT = ./once ./internal/stream/... ./internal/store ./internal/server/... ./internal/cli
+CONCURRENT = ./once ./internal/stream/... ./internal/store ./internal/server/... ./internal/cli/...
 ONE_AT_A_TIME = CrashAnywhere|CrashTestCanFail|KilledRuns|DiskFullAnywhere|DamagedDatabase|LongLine|CompareAgainstTruth|Scripts|MemoryLimit|KeepTheirErrorRate|HTTPManyKeys|ManyFilters
 FILTERS = ./bloom ./bloomfile ./interop ./sketch
 TESTS_OF_FILTERS = Concurrent|Shared|Snapshot|Readers|CuckooMoves|Outlives|Release|Many|Pipe|Truncation|Mapped

@@ -45,6 +45,7 @@
 //	internal/cli       the subcommands
 //	docs/man           the manual pages, generated from the help texts
 //	internal/cli/flagvalue  values of options as people write them
+//	internal/cli/daemon     runs the server: settings, ports, signals, log
 //
 // docs/DESIGN.md explains why the parts are what they are, and arch_test.go lists
 // which may import which. Tests and benchmarks use internal/corpus (their inputs),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"seen/internal/cli/daemon"
 	"seen/internal/resp"
 	"seen/internal/store"
 )
@@ -113,7 +114,7 @@ func (a *app) orders(f *backupFlags, talk func(send func(command ...[]byte) (res
 		return v, nil
 	}
 	if f.passwordFile != "" {
-		password, err := readPassword(f.passwordFile)
+		password, err := daemon.ReadPassword(f.passwordFile)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (a *app) ended(err error) error {
 // dial connects to the server.
 func (f *backupFlags) dial(ctx context.Context) (net.Conn, error) {
 	d := net.Dialer{Timeout: 10 * time.Second}
-	if path, ok := strings.CutPrefix(f.addr, unixScheme); ok {
+	if path, ok := strings.CutPrefix(f.addr, daemon.UnixScheme); ok {
 		return d.DialContext(ctx, "unix", path)
 	}
 	if !f.tls && f.tlsCA == "" && f.tlsCert == "" {
@@ -147,7 +148,7 @@ func (f *backupFlags) dial(ctx context.Context) (net.Conn, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.tlsCA != "" {
-		pool, err := readAuthorities(f.tlsCA)
+		pool, err := daemon.ReadAuthorities(f.tlsCA)
 		if err != nil {
 			return nil, fmt.Errorf("--tls-ca: %w", err)
 		}

@@ -20,6 +20,7 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/corpus"
+	"seen/internal/crashtest"
 )
 
 // command returns seen with the given arguments, as a process of its own.
@@ -27,6 +28,24 @@ func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), runAsCommand+"=1")
 	return cmd
+}
+
+// startServed starts "seen serve".
+func startServed(t *testing.T, dir string, args ...string) *crashtest.Server {
+	t.Helper()
+	return crashtest.Start(t, command, dir, args...)
+}
+
+// seenOutput runs a subcommand as a process and returns what it prints and its exit
+// code.
+func seenOutput(t *testing.T, args ...string) (text string, code int) {
+	t.Helper()
+	cmd := command(args...)
+	b, err := cmd.CombinedOutput()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		t.Fatal(err)
+	}
+	return string(b), cmd.ProcessState.ExitCode()
 }
 
 // input writes a corpus to a file.

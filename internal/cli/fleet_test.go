@@ -284,12 +284,12 @@ func TestFleetFull(t *testing.T) {
 // limit are not undecided.
 func TestFleetServerFull(t *testing.T) {
 	server := startServed(t, t.TempDir())
-	_, client := dial(t, server.addr)
+	_, client := dial(t, server.Addr)
 	if _, err := cluster.OpenServer(t.Context(), client, "full", cluster.ServerConfig{Capacity: 5, ErrorRate: 1e-6, Fixed: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range [][]string{{"1", "2", "3", "4", "5"}, nil} {
-		p := startFleet(t, "uniq", "--undecided", "keep", "--server", server.addr, "--name", "full")
+		p := startFleet(t, "uniq", "--undecided", "keep", "--server", server.Addr, "--name", "full")
 		p.feed(20)
 		if printed := p.lines(t); !slices.Equal(printed, want) {
 			t.Errorf("printed %q; want %q", printed, want)
@@ -299,7 +299,7 @@ func TestFleetServerFull(t *testing.T) {
 		}
 	}
 	// Why it answers so is the server's secret, but for the answer.
-	p := startFleet(t, "explain", "--server", server.addr, "--name", "full", "3", "nothing")
+	p := startFleet(t, "explain", "--server", server.Addr, "--name", "full", "3", "nothing")
 	if text := strings.Join(p.lines(t), "\n"); !strings.Contains(text, "tell\nthe\nbits\nmaybe") || !strings.Contains(text, "no,\ncertainly") {
 		t.Errorf("it explains %q", text)
 	}
@@ -311,7 +311,7 @@ func TestFleetServerFull(t *testing.T) {
 // One "seen serve" can be the memory of several runs as well.
 func TestFleetServer(t *testing.T) {
 	server := startServed(t, t.TempDir())
-	args := []string{"--server", server.addr, "--name", "shared"}
+	args := []string{"--server", server.Addr, "--name", "shared"}
 	create := startFleet(t, append([]string{"add", "-n", "100000", "-p", "1e-6"}, args...)...)
 	io.WriteString(create.in, "1\n2\n")
 	create.in.Close()
@@ -450,7 +450,7 @@ func TestFleetAdvice(t *testing.T) {
 		{run("a\n", "add", "--redis", url+"/lost"), `; "seen clear --redis URL --name NAME" makes the filter whole, and empty`},
 		{run("", "info", url+"/lost"), `; "seen clear --redis URL --name NAME" makes`},
 		{run("a\n", "add", "--redis", url+"/large", "-n", "20M"), "; raise the maxmemory of the engine or make a smaller filter"},
-		{run("a\n", "uniq", "--redis", "redis://"+seen.addr+"/x", "-n", "10"), `; this is not Redis or Valkey: for a "seen serve" or`},
+		{run("a\n", "uniq", "--redis", "redis://"+seen.Addr+"/x", "-n", "10"), `; this is not Redis or Valkey: for a "seen serve" or`},
 	} {
 		if !strings.Contains(test.said, test.want) {
 			t.Errorf("%q is not in %s", test.want, test.said)

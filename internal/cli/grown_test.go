@@ -119,25 +119,25 @@ func TestGrownFilterHasOneNumberOfKeys(t *testing.T) {
 // took for seen by mistake, so that both together are the keys that were added.
 func TestGrownServedFilterHasOneNumberOfKeys(t *testing.T) {
 	s := startServed(t, t.TempDir())
-	s.must("BF.RESERVE", "f", fmt.Sprint(grownRate), fmt.Sprint(grownFrom))
+	s.Must("BF.RESERVE", "f", fmt.Sprint(grownRate), fmt.Sprint(grownFrom))
 	isNew := int64(0)
 	for from := 0; from < grownTo; from += 20 { // the keys of one call are looked up before the first is in
 		args := []string{"BF.MADD", "f"}
 		for i := range 20 {
 			args = append(args, "key "+strconv.Itoa(from+i))
 		}
-		for _, e := range s.must(args...).Elems {
+		for _, e := range s.Must(args...).Elems {
 			isNew += e.Int
 		}
 	}
 	if isNew > 0.97*grownTo {
 		t.Fatalf("%d of %d keys were new: this tests too little", isNew, grownTo)
 	}
-	s.expect(fmt.Sprintf(":%d", isNew), "BF.CARD", "f")
-	s.expect(fmt.Sprintf("[:%d]", isNew), "BF.INFO", "f", "ITEMS")
+	s.Expect(fmt.Sprintf(":%d", isNew), "BF.CARD", "f")
+	s.Expect(fmt.Sprintf("[:%d]", isNew), "BF.INFO", "f", "ITEMS")
 	get := func(path string) string {
 		t.Helper()
-		answer, err := http.Get("http://" + s.http + path)
+		answer, err := http.Get("http://" + s.HTTP + path)
 		if err != nil {
 			t.Fatal(err)
 		}

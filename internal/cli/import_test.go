@@ -23,7 +23,7 @@ func TestImport(t *testing.T) {
 	s := startServed(t, dir+"/data")
 	must := func(want string, args ...string) {
 		t.Helper()
-		text, code := seenOutput(t, append([]string{"import", "--server", s.addr}, args...)...)
+		text, code := seenOutput(t, append([]string{"import", "--server", s.Addr}, args...)...)
 		if code != ExitOK || !strings.Contains(text, want) {
 			t.Fatalf("import %q: exit code %d\n%s", args, code, text)
 		}
@@ -45,21 +45,21 @@ func TestImport(t *testing.T) {
 	must("", "-q", "--name", "column", "--format", "parquet:column=k,rowgroup=0", vectorFolder+"parquet-multi-rowgroup/table.parquet")
 	must("", "-q", "--name", "sst", vectorFolder+"rocksdb-fastlocal10/table.sst")
 	for name, format := range map[string]string{"visited": "redisson:codec=string,k=5,m=2189", "column": "parquet:type=string", "sst": "rocksdb"} {
-		s.expect(":1", "BF.EXISTS", name, "a")
-		s.expect("-ERR the filter is of another system and can only be asked: format "+format, "BF.ADD", name, "x")
+		s.Expect(":1", "BF.EXISTS", name, "a")
+		s.Expect("-ERR the filter is of another system and can only be asked: format "+format, "BF.ADD", name, "x")
 	}
 	// One of RedisBloom comes whole, or in chunks, and has its name when all of it is there.
 	links := vectorFolder + "redisbloom-many-links"
 	must("a filter of the server's own", "--name", "links", links)
-	if text, code := seenOutput(t, "import", "--server", s.addr, "--name", "links", links); code != ExitError || !strings.Contains(text, "BUSYKEY") {
+	if text, code := seenOutput(t, "import", "--server", s.Addr, "--name", "links", links); code != ExitError || !strings.Contains(text, "BUSYKEY") {
 		t.Errorf("a second time: exit code %d\n%s", code, text)
 	}
 	mostAtOnce = 1000
 	defer func() { mostAtOnce = int64(resp.DefaultLimits.Bulk) }()
-	if text, code := importHere(t, s.addr, links, "--name", "links"); code != ExitError || !strings.Contains(text, "give --replace") {
+	if text, code := importHere(t, s.Addr, links, "--name", "links"); code != ExitError || !strings.Contains(text, "give --replace") {
 		t.Errorf("a second time in chunks: exit code %d\n%s", code, text)
 	}
-	if text, code := importHere(t, s.addr, links, "--replace", "--name", "links"); code != ExitOK {
+	if text, code := importHere(t, s.Addr, links, "--replace", "--name", "links"); code != ExitOK {
 		t.Errorf("in chunks: exit code %d\n%s", code, text)
 	}
 	keys, err := os.ReadFile(links + "/keys.txt")
@@ -67,27 +67,27 @@ func TestImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	added := strings.Split(strings.TrimSuffix(string(keys), "\n"), "\n")
-	s.expect("["+strings.Repeat(":1, ", len(added)-1)+":1]", append([]string{"BF.MEXISTS", "links"}, added...)...)
-	if v := s.must("KEYS", "*import*"); v.String() != "[]" {
+	s.Expect("["+strings.Repeat(":1, ", len(added)-1)+":1]", append([]string{"BF.MEXISTS", "links"}, added...)...)
+	if v := s.Must("KEYS", "*import*"); v.String() != "[]" {
 		t.Errorf("parts are left over: %v", v)
 	}
 	check := func() {
 		t.Helper()
-		s.expect(":1", "BF.EXISTS", "ids", "1")
-		s.expect("[:1, :0, :0]", "BF.MEXISTS", "ids", "-1", "7", "no number")
-		s.expect(":1", "BF.EXISTS", "words", "a")
-		s.expect(":1", "BF.EXISTS", "chunks", "a")
-		s.expect(":1", "BF.EXISTS", "big", "key 7")
-		s.expect(":0", "BF.EXISTS", "big", "no key")
-		s.expect("+MBbloom--", "TYPE", "ids")
-		s.expect("-ERR the filter is of another system and can only be asked: format guava:funnel=long", "BF.ADD", "ids", "2")
-		s.expect("-ERR the filter is of another system and can only be asked: format guava:funnel=long", "BF.INSERT", "ids", "ITEMS", "2")
-		if v := s.must("BF.INFO", "ids", "SIZE"); !strings.Contains(v.String(), "3") {
+		s.Expect(":1", "BF.EXISTS", "ids", "1")
+		s.Expect("[:1, :0, :0]", "BF.MEXISTS", "ids", "-1", "7", "no number")
+		s.Expect(":1", "BF.EXISTS", "words", "a")
+		s.Expect(":1", "BF.EXISTS", "chunks", "a")
+		s.Expect(":1", "BF.EXISTS", "big", "key 7")
+		s.Expect(":0", "BF.EXISTS", "big", "no key")
+		s.Expect("+MBbloom--", "TYPE", "ids")
+		s.Expect("-ERR the filter is of another system and can only be asked: format guava:funnel=long", "BF.ADD", "ids", "2")
+		s.Expect("-ERR the filter is of another system and can only be asked: format guava:funnel=long", "BF.INSERT", "ids", "ITEMS", "2")
+		if v := s.Must("BF.INFO", "ids", "SIZE"); !strings.Contains(v.String(), "3") {
 			t.Errorf("SIZE %v", v)
 		}
 	}
 	check()
-	s.must("BF.ADD", "urls", "a key of today")
+	s.Must("BF.ADD", "urls", "a key of today")
 
 	for _, c := range []struct {
 		args []string
@@ -99,24 +99,24 @@ func TestImport(t *testing.T) {
 		{[]string{dir + "/none"}, "no such file"},
 		{[]string{"import_test.go"}, "not a filter in a format that can be detected"},
 	} {
-		if text, code := seenOutput(t, append([]string{"import", "--server", s.addr}, c.args...)...); code != ExitError || !strings.Contains(text, c.want) {
+		if text, code := seenOutput(t, append([]string{"import", "--server", s.Addr}, c.args...)...); code != ExitError || !strings.Contains(text, c.want) {
 			t.Errorf("import %q: exit code %d\n%s", c.args, code, text)
 		}
 	}
 	must("", "-q", "--replace", "--name", "filter.bin", vectorFolder+"bnb-v3-json/filter.json")
-	s.expect(":1", "BF.EXISTS", "filter.bin", "a")
+	s.Expect(":1", "BF.EXISTS", "filter.bin", "a")
 
 	// All of it is on disk, and DUMP takes it to another name.
-	s.kill()
+	s.Kill()
 	s = startServed(t, dir+"/data")
 	check()
-	s.expect(":1", "BF.EXISTS", "urls", "a key of today")
-	dump := s.must("DUMP", "ids")
-	s.must("DEL", "ids")
-	s.expect(":0", "BF.EXISTS", "ids", "1")
-	s.must("RESTORE", "ids", "0", dump.Text)
+	s.Expect(":1", "BF.EXISTS", "urls", "a key of today")
+	dump := s.Must("DUMP", "ids")
+	s.Must("DEL", "ids")
+	s.Expect(":0", "BF.EXISTS", "ids", "1")
+	s.Must("RESTORE", "ids", "0", dump.Text)
 	check()
-	s.stop()
+	s.Stop()
 }
 
 // bigForeign writes a filter that is large enough to get a file of its own in a server.
@@ -163,16 +163,16 @@ func TestImportLeavesNothing(t *testing.T) {
 	defer func() { mostAtOnce = int64(resp.DefaultLimits.Bulk) }()
 	dir := t.TempDir()
 	s := startServed(t, dir+"/data")
-	s.must("ACL", "SETUSER", "sender", "on", ">sesame", "~*", "+@all", "-rename", "-renamenx")
+	s.Must("ACL", "SETUSER", "sender", "on", ">sesame", "~*", "+@all", "-rename", "-renamenx")
 	if err := os.WriteFile(dir+"/password", []byte("sesame\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, code := importHere(t, s.addr, vectorFolder+"redisbloom-many-links", "--user", "sender", "--password-file", dir+"/password")
+	text, code := importHere(t, s.Addr, vectorFolder+"redisbloom-many-links", "--user", "sender", "--password-file", dir+"/password")
 	if code != ExitError || !strings.Contains(text, "NOPERM") || strings.Contains(text, "left in the server") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	if v := s.must("KEYS", "*"); v.String() != "[]" {
+	if v := s.Must("KEYS", "*"); v.String() != "[]" {
 		t.Errorf("parts are left over: %v", v)
 	}
-	s.stop()
+	s.Stop()
 }

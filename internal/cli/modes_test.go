@@ -27,16 +27,16 @@ func TestModesOfWhatIsMade(t *testing.T) {
 	socket := path("socket")
 	s := startServed(t, path("data"), "--acl-file", path("users"), "--unix", socket)
 	for _, want := range []string{"chmod -R go=", "chmod o="} {
-		if !strings.Contains(s.log.String(), want) {
-			t.Errorf("the log does not say %s\n%s", want, &s.log)
+		if !strings.Contains(s.Log.String(), want) {
+			t.Errorf("the log does not say %s\n%s", want, &s.Log)
 		}
 	}
-	fillServed(s)
+	s.Fill()
 	if err := os.Remove(path("users")); err != nil {
 		t.Fatal(err)
 	}
-	s.expect("+OK", "ACL", "SAVE")
-	if text, code := seenOutput(t, "backup", "--addr", s.addr, path("backup")); code != ExitOK {
+	s.Expect("+OK", "ACL", "SAVE")
+	if text, code := seenOutput(t, "backup", "--addr", s.Addr, path("backup")); code != ExitOK {
 		t.Errorf("backup: %d %s", code, text)
 	}
 	mode := func(name string, want fs.FileMode) {
@@ -52,7 +52,7 @@ func TestModesOfWhatIsMade(t *testing.T) {
 	mode(path("data/secret"), 0o600)
 	mode(path("data/LOCK"), 0o600)
 	mode(path("data/values"), 0o700)
-	s.stop()
+	s.Stop()
 	cmd := command("uniq", "--state", path("state"))
 	cmd.Stdin = strings.NewReader("a\nb\na\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -64,8 +64,8 @@ func TestModesOfWhatIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = startServed(t, path("data"), "--acl-file", path("users"))
-	s.stop()
-	if strings.Contains(s.log.String(), "chmod") {
-		t.Errorf("a private folder is warned of\n%s", &s.log)
+	s.Stop()
+	if strings.Contains(s.Log.String(), "chmod") {
+		t.Errorf("a private folder is warned of\n%s", &s.Log)
 	}
 }

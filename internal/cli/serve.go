@@ -2,20 +2,17 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"seen/internal/server"
+	"seen/internal/cli/daemon"
+	"seen/internal/cli/flagvalue"
 )
 
-// serveFlags are the flags of "seen serve" that are no settings.
+// serveFlags are the flags of "seen serve" that are not settings.
 type serveFlags struct {
 	config string
 	check  bool
@@ -23,7 +20,7 @@ type serveFlags struct {
 
 func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
-	s, all := newServeSettings()
+	s := daemon.NewSettings()
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "answer Redis clients: filters that are kept on disk",
@@ -47,113 +44,93 @@ and TLS wait for the next start.`,
   seen serve --config /etc/seen.toml --check-config
   seen serve --addr :6380 --password-file /etc/seen.password`,
 		Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd, &f, s, all) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd, &f, s) },
 	}
-	cmd.Flags().StringVar(&f.config, "config", "", "read settings from `FILE` (TOML); also "+configVariable)
+	cmd.Flags().StringVar(&f.config, "config", "", "read settings from `FILE` (TOML); also "+daemon.ConfigVariable)
 	cmd.Flags().BoolVar(&f.check, "check-config", false, "print the settings as they are in effect, and do not serve; exit code 2 if they are wrong")
-	all.register(cmd)
+	for _, one := range s.All() {
+		registerSetting(cmd, one)
+	}
 	return cmd
 }
 
-func (a *app) serve(cmd *cobra.Command, f *serveFlags, s *serveSettings, all settings) error {
-	if f.config == "" {
-		f.config = variable(a.env.Environ, configVariable)
+func (a *app) serve(cmd *cobra.Command, f *serveFlags, s *daemon.Settings) error {
+	given := map[string][]string{}
+	for _, one := range s.All() {
+		given[one.Name] = cmd.Flags().Lookup(one.Name).Value.(*settingFlag).texts
 	}
-	load := func(s *serveSettings, all settings) (*serveConfig, settings, error) {
-		if err := all.load(cmd, f.config, a.env.Environ); err != nil {
-			return nil, nil, err
-		}
-		c, err := s.check()
-		return c, all, err
+	if err := s.Load(daemon.Sources{Flags: given, Environ: a.env.Environ, File: f.config}); err != nil {
+		return err
 	}
-	c, _, err := load(s, all)
+	config, err := s.Check()
 	if err != nil {
 		return err
 	}
 	if f.check {
-		return all.print(a.env.Stdout)
+		return s.Print(a.env.Stdout)
 	}
-	if variable(a.env.Environ, "GOGC") == "" {
-		// Filters lie outside the heap; what is on it are buffers, of which there are
-		// few, and collecting them all the time would cost more than they do.
+	if os.Getenv("GOGC") == "" {
+		// Undo tightenHeap: filters are outside the heap, and what is on it are a few
+		// buffers, which would be collected all the time.
 		debug.SetGCPercent(100)
 	}
-	c.logger = a.logger(c)
-	for _, warning := range c.warnings() {
-		c.logger.Warn(warning)
+	handOver := func() error {
+		early := context.Cause(a.ctx)
+		a.releaseSignals()
+		return early
 	}
-	r := &serving{
-		serveConfig: c, environ: a.env.Environ, metrics: server.NewMetrics(Version()), started: all.values(),
-		reread: func() (*serveConfig, settings, error) { return load(newServeSettings()) },
-	}
-	err = r.run(a.takeSignals(r))
-	if err != nil {
-		c.logger.Error("ended", "error", err)
-		return &exitError{code: ExitError}
+	if err := daemon.Run(a.caller, config, daemon.Process{Version: Version(), Log: a.env.Stderr, HandOver: handOver}); err != nil {
+		return &exitError{code: ExitError} // it is in the log
 	}
 	return nil
 }
 
-// variable returns the value of a variable of the environment, "" if there is
-// none.
-func variable(environ []string, name string) string {
-	for _, assignment := range environ {
-		if text, ok := strings.CutPrefix(assignment, name+"="); ok {
-			return text
-		}
-	}
-	return ""
+// settingFlag is what the command line says about a setting of the server, which also
+// has other sources.
+type settingFlag struct {
+	setting *daemon.Setting
+	texts   []string
 }
 
-// logger returns the log of the server.
-func (a *app) logger(c *serveConfig) *slog.Logger {
-	var level slog.Level
-	// The words of the setting are all known to slog.
-	_ = level.UnmarshalText([]byte(c.logLevel.Value))
-	options := &slog.HandlerOptions{Level: level}
-	if c.log.Value == "json" {
-		return slog.New(slog.NewJSONHandler(a.env.Stderr, options))
+// Set checks the text by setting the value; loading the settings sets it again.
+func (f *settingFlag) Set(text string) error {
+	if err := f.setting.Value.Set(text); err != nil {
+		return err
 	}
-	return slog.New(slog.NewTextHandler(a.env.Stderr, options))
+	f.texts = append(f.texts, text)
+	return nil
 }
 
-// takeSignals returns a context that SIGTERM, SIGINT or the end of the caller's
-// context ends. A second signal ends the process at once: what was acknowledged is
-// on disk whatever happens. SIGHUP makes r read its files again, under nohup too:
-// it does not end the server, which is all that nohup is to prevent.
-func (a *app) takeSignals(r *serving) context.Context {
-	ctx, cancel := context.WithCancelCause(a.caller)
-	if early := context.Cause(a.ctx); early != nil {
-		cancel(early)
+func (f *settingFlag) String() string {
+	if f == nil || f.setting == nil {
+		return ""
 	}
-	ch := make(chan os.Signal, 4)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if s == syscall.SIGHUP || !signal.Ignored(s) {
-			signal.Notify(ch, s)
-		}
-	}
-	a.releaseSignals()
-	go func() {
-		for s := range ch {
-			switch {
-			case s == syscall.SIGHUP:
-				r.reload()
-			case ctx.Err() != nil:
-				r.logger.Warn("ended at once", "signal", s.String())
-				os.Exit(128 + int(s.(syscall.Signal)))
-			default:
-				cancel(&signalError{s.(syscall.Signal)})
-			}
-		}
-	}()
-	r.ended = func() {
-		signal.Stop(ch)
-		close(ch)
-		cancel(nil)
-	}
-	r.stop = func() { cancel(errShutdown) }
-	return ctx
+	return f.setting.Preset
 }
 
-// errShutdown is the cause of an end that a client has asked for.
-var errShutdown = errors.New("SHUTDOWN")
+func (f *settingFlag) Type() string { return f.setting.Value.Type() }
+
+// registerSetting gives cmd a flag for a setting.
+func registerSetting(cmd *cobra.Command, s *daemon.Setting) {
+	f := cmd.Flags().VarPF(&settingFlag{setting: s}, s.Name, "", s.Usage)
+	if s.Value.Type() == "bool" {
+		f.NoOptDefVal = "true"
+	}
+	// It fails only for flags that do not exist or have a function already.
+	_ = cmd.RegisterFlagCompletionFunc(s.Name, settingCompletion(f, s))
+}
+
+// settingCompletion tells shells what may follow the flag, by the name of its value in
+// the help.
+func settingCompletion(f *pflag.Flag, s *daemon.Setting) cobra.CompletionFunc {
+	if c, ok := s.Value.(*flagvalue.Choice); ok {
+		return cobra.FixedCompletions(c.Words(), cobra.ShellCompDirectiveNoFileComp)
+	}
+	switch name, _ := pflag.UnquoteUsage(f); name {
+	case "FILE", "SOCKET":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	case "DIR":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	}
+	return cobra.NoFileCompletions
+}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package crashtest
 
 import (
 	"bufio"
@@ -13,61 +13,46 @@ import (
 	"testing"
 	"time"
 
-	"seen/internal/crashtest"
 	"seen/internal/resp"
 )
 
-// served is "seen serve" running as a process of its own.
-type served struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	addr string // of the first port
-	http string
-	log  logLines
+// Server is "seen serve" running as a process of its own, for one test.
+type Server struct {
+	Addr string // of the first Redis port
+	HTTP string // of the first HTTP port
+	Log  Log
+
+	t   *testing.T
+	cmd *exec.Cmd
 }
 
-// logLines are the lines that the process has logged so far.
-type logLines struct {
+// Log is what the process has logged so far.
+type Log struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
-	lines chan logLine
+	lines chan Line
 }
 
-type logLine struct {
+// Line is a line of the log.
+type Line struct {
 	Message string   `json:"msg"`
-	Level   string   `json:"level"`
 	Addr    []string `json:"addr"`
 	HTTP    []string `json:"http"`
 	Error   string   `json:"error"`
 }
 
-func (l *logLines) String() string {
+// String returns all lines.
+func (l *Log) String() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.text.String()
 }
 
-// startServed starts a server on ports of its own and waits until it is ready.
-func startServed(t *testing.T, dir string, args ...string) *served {
+// Start starts a server with its data in dir, on ports of its own, and waits until it
+// is ready. command makes a command of arguments, the first of which is "serve".
+func Start(t *testing.T, command func(args ...string) *exec.Cmd, dir string, args ...string) *Server {
 	t.Helper()
-	s := launchServed(t, dir, args...)
-	line, ok := s.await("ready")
-	if !ok {
-		t.Fatalf("the server did not start:\n%s", &s.log)
-	}
-	if len(line.Addr) > 0 {
-		s.addr = line.Addr[0]
-	}
-	if len(line.HTTP) > 0 {
-		s.http = line.HTTP[0]
-	}
-	return s
-}
-
-// launchServed starts a server and does not wait.
-func launchServed(t *testing.T, dir string, args ...string) *served {
-	t.Helper()
-	s := &served{t: t}
+	s := &Server{t: t}
 	fixed := []string{"serve", "--data", dir, "--http", "127.0.0.1:0", "--log", "json", "--log-level", "debug"}
 	if !slices.Contains(args, "--addr") {
 		fixed = append(fixed, "--addr", "127.0.0.1:0")
@@ -81,105 +66,115 @@ func launchServed(t *testing.T, dir string, args ...string) *served {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
-	s.log.lines = make(chan logLine, 10_000)
+	s.Log.lines = make(chan Line, 10_000)
 	go func() {
-		defer close(s.log.lines)
+		defer close(s.Log.lines)
 		in := bufio.NewScanner(stderr)
 		in.Buffer(nil, 1<<20)
 		for in.Scan() {
-			s.log.mutex.Lock()
-			s.log.text.Write(append(in.Bytes(), '\n'))
-			s.log.mutex.Unlock()
-			var line logLine
+			s.Log.mutex.Lock()
+			s.Log.text.Write(append(in.Bytes(), '\n'))
+			s.Log.mutex.Unlock()
+			var line Line
 			if json.Unmarshal(in.Bytes(), &line) == nil {
 				select {
-				case s.log.lines <- line:
-				default: // nobody waits for so many
+				case s.Log.lines <- line:
+				default: // more lines than any test waits for
 				}
 			}
 		}
 	}()
+	line, ok := s.Await("ready")
+	if !ok {
+		t.Fatalf("the server did not start:\n%s", &s.Log)
+	}
+	if len(line.Addr) > 0 {
+		s.Addr = line.Addr[0]
+	}
+	if len(line.HTTP) > 0 {
+		s.HTTP = line.HTTP[0]
+	}
 	return s
 }
 
-// await waits for a line of the log, and reports false when the log ends without.
-func (s *served) await(message string) (logLine, bool) {
+// Await waits for a line of the log, and reports false when the log ends without.
+func (s *Server) Await(message string) (Line, bool) {
 	limit := time.NewTimer(2 * time.Minute)
 	defer limit.Stop()
 	for {
 		select {
-		case line, ok := <-s.log.lines:
+		case line, ok := <-s.Log.lines:
 			if !ok {
-				return logLine{}, false
+				return Line{}, false
 			}
 			if line.Message == message {
 				return line, true
 			}
 		case <-limit.C:
 			s.t.Errorf("nothing is logged for two minutes; waiting for %q", message)
-			return logLine{}, false
+			return Line{}, false
 		}
 	}
 }
 
-// kill ends the process as a crash would, and waits for its end.
-func (s *served) kill() {
+// Kill ends the process as a crash would, and waits for its end.
+func (s *Server) Kill() {
 	s.t.Helper()
 	if err := s.cmd.Process.Kill(); err != nil {
 		s.t.Fatal(err)
 	}
-	for range s.log.lines { // the pipe is read to its end before Wait closes it
+	for range s.Log.lines { // the pipe is read to its end before Wait closes it
 	}
 	_ = s.cmd.Wait()
 	if code := s.cmd.ProcessState.ExitCode(); code != -1 {
-		s.t.Fatalf("the server ended by itself with %d before it was killed\n%s", code, &s.log)
+		s.t.Fatalf("the server ended by itself with %d before it was killed\n%s", code, &s.Log)
 	}
 }
 
-// signal sends a signal.
-func (s *served) signal(sig syscall.Signal) {
+// Signal sends a signal.
+func (s *Server) Signal(sig syscall.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// exit waits for the end of the process and returns its exit code.
-func (s *served) exit() int {
-	for range s.log.lines {
+// Exit waits for the end of the process and returns its exit code.
+func (s *Server) Exit() int {
+	for range s.Log.lines {
 	}
 	_ = s.cmd.Wait()
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// stop ends the server cleanly.
-func (s *served) stop() {
+// Stop ends the server cleanly.
+func (s *Server) Stop() {
 	s.t.Helper()
-	s.signal(syscall.SIGTERM)
-	if code := s.exit(); code != ExitOK {
-		s.t.Fatalf("the server ended with %d\n%s", code, &s.log)
+	s.Signal(syscall.SIGTERM)
+	if code := s.Exit(); code != 0 {
+		s.t.Fatalf("the server ended with %d\n%s", code, &s.Log)
 	}
 }
 
-// must runs a command that has to succeed.
-func (s *served) must(args ...string) resp.Value {
+// Must runs a command that has to succeed.
+func (s *Server) Must(args ...string) resp.Value {
 	s.t.Helper()
-	c, err := crashtest.Dial(s.addr)
+	c, err := Dial(s.Addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer c.Close()
 	v, err := c.Do(args...)
 	if err != nil || v.Kind == resp.Error {
-		s.t.Fatalf("%.100q: %v, %v\n%s", args, v, err, &s.log)
+		s.t.Fatalf("%.100q: %v, %v\n%s", args, v, err, &s.Log)
 	}
 	return v
 }
 
-// expect runs a command and compares its reply in the form of resp.Value.String.
-func (s *served) expect(want string, args ...string) {
+// Expect runs a command and compares its reply in the form of resp.Value.String.
+func (s *Server) Expect(want string, args ...string) {
 	s.t.Helper()
-	c, err := crashtest.Dial(s.addr)
+	c, err := Dial(s.Addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -189,14 +184,32 @@ func (s *served) expect(want string, args ...string) {
 	}
 }
 
-// seenOutput runs a subcommand as a process and returns what it prints and its
-// exit code.
-func seenOutput(t *testing.T, args ...string) (text string, code int) {
-	t.Helper()
-	cmd := command(args...)
-	b, err := cmd.CombinedOutput()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
-		t.Fatal(err)
+// Fill puts a value of each kind into the server.
+func (s *Server) Fill() {
+	s.t.Helper()
+	s.Must("BF.RESERVE", "bloom", "1e-6", "1000")
+	s.Must("BF.MADD", "bloom", "a", "b", "c")
+	s.Must("BF.ADD", "born", "a")
+	s.Must("CF.ADD", "cuckoo", "a")
+	s.Must("CF.ADD", "cuckoo", "a")
+	s.Must("CMS.INITBYDIM", "counts", "1000", "5")
+	s.Must("CMS.INCRBY", "counts", "a", "41")
+	s.Must("TOPK.RESERVE", "top", "3")
+	s.Must("TOPK.ADD", "top", "a", "b", "a")
+	s.Must("EXPIRE", "born", "100000")
+}
+
+// CheckFilled looks for what Fill has put into the server.
+func (s *Server) CheckFilled() {
+	s.t.Helper()
+	s.Expect(":5", "DBSIZE")
+	s.Expect("[:1, :1, :1, :0]", "BF.MEXISTS", "bloom", "a", "b", "c", "d")
+	s.Expect(":3", "BF.CARD", "bloom")
+	s.Expect(":1", "BF.EXISTS", "born", "a")
+	s.Expect(":2", "CF.COUNT", "cuckoo", "a")
+	s.Expect("[:41]", "CMS.QUERY", "counts", "a")
+	s.Expect("[:1, :1, :0]", "TOPK.QUERY", "top", "a", "b", "c")
+	if ttl := s.Must("TTL", "born").Int; ttl < 90000 || ttl > 100000 {
+		s.t.Errorf("TTL of born is %d", ttl)
 	}
-	return string(b), cmd.ProcessState.ExitCode()
 }

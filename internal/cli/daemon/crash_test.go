@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package daemon
 
 import (
 	"math/rand/v2"
@@ -13,15 +13,15 @@ import (
 )
 
 // prepareServed makes the filters of a crash model.
-func prepareServed(s *served) {
-	s.t.Helper()
-	c, err := crashtest.Dial(s.addr)
+func prepareServed(t *testing.T, s *crashtest.Server) {
+	t.Helper()
+	c, err := crashtest.Dial(s.Addr)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer c.Close()
 	if err := crashtest.Prepare(c); err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
@@ -44,28 +44,28 @@ func TestKilledServerThatDoesNotWait(t *testing.T) {
 	dir := t.TempDir() + "/data"
 	m := crashtest.NewModel(nil)
 	s := startServed(t, dir, "--fsync", "no")
-	prepareServed(s)
-	s.stop()
+	prepareServed(t, s)
+	s.Stop()
 	for range 20 {
 		s = startServed(t, dir, "--fsync", "no")
 		done := make(chan error, 1)
 		go func() {
-			_, err := m.Work(s.addr, rand.New(rand.NewPCG(3, 0)))
+			_, err := m.Work(s.Addr, rand.New(rand.NewPCG(3, 0)))
 			done <- err
 		}()
 		time.Sleep(100 * time.Millisecond)
-		s.kill()
+		s.Kill()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 		s = startServed(t, dir, "--fsync", "no")
-		c, err := crashtest.Dial(s.addr)
+		c, err := crashtest.Dial(s.Addr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		problems, err := m.Check(c)
 		_ = c.Close()
-		s.stop()
+		s.Stop()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func killServer(t *testing.T, rounds int, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	m := crashtest.NewModel(nil)
 	s := startServed(t, dir, args...)
-	prepareServed(s)
+	prepareServed(t, s)
 	acked := 0
 	for round := range rounds {
 		var group sync.WaitGroup
@@ -93,7 +93,7 @@ func killServer(t *testing.T, rounds int, seed uint64) {
 		for i := range clients {
 			own := rand.New(rand.NewPCG(seed, uint64(round*clients+i+1)))
 			group.Go(func() {
-				n, err := m.Work(s.addr, own)
+				n, err := m.Work(s.Addr, own)
 				answered.Add(int64(n))
 				if err != nil {
 					t.Errorf("round %d: %v", round, err)
@@ -101,12 +101,12 @@ func killServer(t *testing.T, rounds int, seed uint64) {
 			})
 		}
 		time.Sleep(time.Duration(r.Int64N(int64(400 * time.Millisecond))))
-		s.kill()
+		s.Kill()
 		group.Wait()
 		acked += int(answered.Load())
 
 		s = startServed(t, dir, args...)
-		c, err := crashtest.Dial(s.addr)
+		c, err := crashtest.Dial(s.Addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func killServer(t *testing.T, rounds int, seed uint64) {
 			err = m.Settle(c)
 		}
 		if err != nil {
-			t.Fatalf("round %d: %v\n%s", round, err, &s.log)
+			t.Fatalf("round %d: %v\n%s", round, err, &s.Log)
 		}
 		_ = c.Close()
 		for i, p := range problems {
@@ -127,7 +127,7 @@ func killServer(t *testing.T, rounds int, seed uint64) {
 			t.Fatalf("%d problems after round %d", len(problems), round)
 		}
 	}
-	s.stop()
+	s.Stop()
 	if acked < 100*rounds {
 		t.Errorf("only %d commands were answered in %d rounds; the test shows nothing", acked, rounds)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package daemon
 
 import (
 	"fmt"
@@ -39,14 +39,14 @@ func TestDrainIsADeadline(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				s := startServed(t, dir, "--drain", "300ms", "--fsync", fsync)
-				s.must("BF.RESERVE", "layered", "0.01", "1", "EXPANSION", "1")
+				s.Must("BF.RESERVE", "layered", "0.01", "1", "EXPANSION", "1")
 				filled := []string{"BF.MADD", "layered"}
 				for i := range 1500 {
 					filled = append(filled, fmt.Sprint("first:", i))
 				}
-				s.must(filled...)
-				s.must("BF.ADD", "kept", "whole")
-				c, err := net.Dial("tcp", s.addr)
+				s.Must(filled...)
+				s.Must("BF.ADD", "kept", "whole")
+				c, err := net.Dial("tcp", s.Addr)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -58,10 +58,10 @@ func TestDrainIsADeadline(t *testing.T) {
 				}
 				time.Sleep(500 * time.Millisecond) // to begin; earlier is well too
 				began := time.Now()
-				s.signal(syscall.SIGTERM)
+				s.Signal(syscall.SIGTERM)
 				// Where the machine is so busy that closing takes longer, it says so.
-				if code := s.exit(); code != ExitOK && code != ExitError {
-					t.Errorf("it ended with %d\n%s", code, &s.log)
+				if code := s.Exit(); code != 0 && code != exitError {
+					t.Errorf("it ended with %d\n%s", code, &s.Log)
 				}
 				took := time.Since(began)
 				t.Logf("ended %v after SIGTERM", took)
@@ -69,8 +69,8 @@ func TestDrainIsADeadline(t *testing.T) {
 					t.Errorf("ended %v after SIGTERM", took)
 				}
 				again := startServed(t, dir)
-				again.expect("[:1, :0]", "BF.MEXISTS", "kept", "whole", "half")
-				again.stop()
+				again.Expect("[:1, :0]", "BF.MEXISTS", "kept", "whole", "half")
+				again.Stop()
 			})
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package daemon
 
 import (
 	"fmt"
@@ -173,7 +173,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	}
 	const rounds, clients, acts = 20, 6, 150
 	s := startServed(t, t.TempDir()+"/data", "--checkpoint", "50KiB")
-	defer s.stop()
+	defer s.Stop()
 	start := time.Now()
 	for round := range rounds {
 		var (
@@ -184,7 +184,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		for client := range clients {
 			r := rand.New(rand.NewPCG(uint64(round), uint64(client)))
 			group.Go(func() {
-				c, err := crashtest.Dial(s.addr)
+				c, err := crashtest.Dial(s.Addr)
 				if err != nil {
 					t.Error(err)
 					return

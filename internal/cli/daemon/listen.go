@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type listeners struct {
 }
 
 // openListeners opens all ports that the settings name, or none.
-func (c *serveConfig) openListeners(ctx context.Context) (_ *listeners, err error) {
+func (c *Config) openListeners(ctx context.Context) (_ *listeners, err error) {
 	var l listeners
 	defer func() {
 		if err != nil {
@@ -86,16 +86,16 @@ func addresses(all []net.Listener) (texts []string) {
 	for _, l := range all {
 		address := l.Addr().String()
 		if l.Addr().Network() == "unix" {
-			address = unixScheme + address
+			address = UnixScheme + address
 		}
 		texts = append(texts, address)
 	}
 	return texts
 }
 
-// unixScheme stands before the path of a Unix socket where an address of TCP
+// UnixScheme stands before the path of a Unix socket where an address of TCP
 // could stand too.
-const unixScheme = "unix:"
+const UnixScheme = "unix:"
 
 // listenUnix listens on a Unix socket that nobody but those whom mode allows can
 // connect to, not even for a moment. A socket that a crash has left behind is

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package daemon
 
 import (
 	"crypto/ecdsa"
@@ -29,18 +29,18 @@ import (
 func TestServeRefusesToStart(t *testing.T) {
 	dir := t.TempDir() + "/data"
 	s := startServed(t, dir)
-	defer s.stop()
+	defer s.Stop()
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"--data", dir, "--addr", "127.0.0.1:0", "--http", "off"}, "the data directory is in use: process "},
-		{[]string{"--data", t.TempDir() + "/other", "--addr", s.addr, "--http", "off"}, "address already in use"},
+		{[]string{"--data", t.TempDir() + "/other", "--addr", s.Addr, "--http", "off"}, "address already in use"},
 		{[]string{"--data", t.TempDir() + "/other", "--addr", "0.0.0.0:0"}, "can be reached from other machines"},
 		{[]string{"--data", t.TempDir() + "/other", "--unix", os.Args[0]}, "is there and no socket"},
 	} {
-		text, code := seenOutput(t, append([]string{"serve"}, c.args...)...)
-		if code != ExitError || !strings.Contains(text, c.want) || strings.Contains(text, "msg=ready") {
+		text, code := serveOutput(t, c.args...)
+		if code != exitError || !strings.Contains(text, c.want) || strings.Contains(text, "msg=ready") {
 			t.Errorf("seen serve %v: exit code %d, message\n%s", c.args, code, text)
 		}
 	}
@@ -54,18 +54,18 @@ func TestServeUnixSocket(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the socket: %v, %v", info, err)
 	}
-	s.expect("+PONG", "PING")
-	if text, code := seenOutput(t, "serve", "--data", dir+"/other", "--addr", "off", "--http", "off", "--unix", path); code != ExitError ||
+	s.Expect("+PONG", "PING")
+	if text, code := serveOutput(t, "--data", dir+"/other", "--addr", "off", "--http", "off", "--unix", path); code != exitError ||
 		!strings.Contains(text, "another server listens") {
 		t.Errorf("a second server on the socket: exit code %d\n%s", code, text)
 	}
-	s.kill() // leaves the socket behind
+	s.Kill() // leaves the socket behind
 	if _, err := os.Stat(path); err != nil {
 		t.Fatal(err)
 	}
 	s = startServed(t, dir+"/data", args...)
-	s.expect("+PONG", "PING")
-	s.stop()
+	s.Expect("+PONG", "PING")
+	s.Stop()
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the socket is still there")
 	}
@@ -81,7 +81,7 @@ func TestServeNotifies(t *testing.T) {
 	defer conn.Close()
 	t.Setenv(notifyVariable, path)
 	s := startServed(t, t.TempDir()+"/data")
-	s.stop()
+	s.Stop()
 	for _, want := range []string{"READY=1", "STOPPING=1"} {
 		b := make([]byte, 100)
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
@@ -153,13 +153,13 @@ func TestServeTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	known.Certificates = []tls.Certificate{ours}
-	if n, err := serialOf(s.addr, known); err != nil || n != 1 {
+	if n, err := serialOf(s.Addr, known); err != nil || n != 1 {
 		t.Errorf("certificate %d, %v", n, err)
 	}
-	if n, err := serialOf(s.addr, trusting); err == nil {
+	if n, err := serialOf(s.Addr, trusting); err == nil {
 		t.Errorf("without a certificate of a client: let in, %d", n)
 	}
-	if c, err := crashtest.Dial(s.addr); err == nil {
+	if c, err := crashtest.Dial(s.Addr); err == nil {
 		if v, err := c.Do("PING"); err == nil {
 			t.Errorf("without TLS: %v", v)
 		}
@@ -167,26 +167,26 @@ func TestServeTLS(t *testing.T) {
 
 	// A reload serves the new certificate; one that is broken leaves the former.
 	writeCertificate(t, cert, key, 2)
-	s.signal(syscall.SIGHUP)
-	if _, ok := s.await("reloaded settings, users and certificates"); !ok {
-		t.Fatalf("not reloaded\n%s", &s.log)
+	s.Signal(syscall.SIGHUP)
+	if _, ok := s.Await("reloaded settings, users and certificates"); !ok {
+		t.Fatalf("not reloaded\n%s", &s.Log)
 	}
-	if n, err := serialOf(s.addr, known); err != nil || n != 2 {
+	if n, err := serialOf(s.Addr, known); err != nil || n != 2 {
 		t.Errorf("after a reload: certificate %d, %v", n, err)
 	}
 	if err := os.WriteFile(cert, []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.signal(syscall.SIGHUP)
-	if line, ok := s.await("not reloaded; everything stays as it was"); !ok || !strings.Contains(line.Error, "--tls-cert") {
+	s.Signal(syscall.SIGHUP)
+	if line, ok := s.Await("not reloaded; everything stays as it was"); !ok || !strings.Contains(line.Error, "--tls-cert") {
 		t.Errorf("a broken certificate: %+v", line)
 	}
-	if n, err := serialOf(s.addr, known); err != nil || n != 2 {
+	if n, err := serialOf(s.Addr, known); err != nil || n != 2 {
 		t.Errorf("after a broken reload: certificate %d, %v", n, err)
 	}
 
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: known}}
-	if reply, err := web.Get("https://" + s.http + "/how"); err != nil || reply.StatusCode != http.StatusOK {
+	if reply, err := web.Get("https://" + s.HTTP + "/how"); err != nil || reply.StatusCode != http.StatusOK {
 		t.Errorf("HTTP over TLS: %v, %v", reply, err)
 	} else {
 		_ = reply.Body.Close()
@@ -195,5 +195,5 @@ func TestServeTLS(t *testing.T) {
 		}
 	}
 	web.CloseIdleConnections()
-	s.stop()
+	s.Stop()
 }

@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"fmt"
@@ -33,13 +33,17 @@ func (r *serving) reload() {
 // prepareReload reads and checks everything. apply, which cannot fail, puts it into
 // effect; later names the settings that have changed and are not among it.
 func (r *serving) prepareReload(o *opened) (apply func(), later []string, err error) {
-	next, all, err := r.reread()
+	settings := NewSettings()
+	if err := settings.Load(r.sources); err != nil {
+		return nil, nil, err
+	}
+	next, err := settings.Check()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range all {
-		if before := r.started[s.name]; before != s.value.String() && !slices.Contains(reloadable, s.name) {
-			later = append(later, s.name)
+	for _, s := range settings.all {
+		if before := r.started[s.Name]; before != s.Value.String() && !slices.Contains(reloadable, s.Name) {
+			later = append(later, s.Name)
 		}
 	}
 	if (next.tls == nil) != (o.ports.tls.Load() == nil) {
@@ -61,10 +65,10 @@ func (r *serving) prepareReload(o *opened) (apply func(), later []string, err er
 }
 
 // values returns all settings by their names.
-func (all settings) values() map[string]string {
+func (s *Settings) values() map[string]string {
 	values := map[string]string{}
-	for _, s := range all {
-		values[s.name] = s.value.String()
+	for _, one := range s.all {
+		values[one.Name] = one.Value.String()
 	}
 	return values
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package daemon
 
 import (
 	"crypto/tls"
@@ -36,12 +36,12 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 	write("settings", "timeout = \"1h\"\n")
 	s := startServed(t, dir+"/data", "--config", path("settings"), "--acl-file", path("users"), "--password-file", path("password"),
 		"--tls-cert", path("cert"), "--tls-key", path("key"), "--tls-client-ca", path("ca"))
-	defer s.stop()
+	defer s.Stop()
 
 	// state is the number of the certificate, and which passwords are right.
 	state := func() (serial int64, right string) {
 		t.Helper()
-		conn, err := tls.Dial("tcp", s.addr, config)
+		conn, err := tls.Dial("tcp", s.Addr, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +84,8 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 			},
 		} {
 			damage()
-			s.signal(syscall.SIGHUP)
-			if line, ok := s.await("not reloaded; everything stays as it was"); !ok || line.Error == "" {
+			s.Signal(syscall.SIGHUP)
+			if line, ok := s.Await("not reloaded; everything stays as it was"); !ok || line.Error == "" {
 				t.Errorf("%s is damaged: %+v", name, line)
 			}
 			if n, right := state(); n != 1 || right != " one sesame" {
@@ -94,9 +94,9 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 			write(name, string(whole))
 		}
 	}
-	s.signal(syscall.SIGHUP)
-	if _, ok := s.await("reloaded settings, users and certificates"); !ok {
-		t.Fatalf("not reloaded\n%s", &s.log)
+	s.Signal(syscall.SIGHUP)
+	if _, ok := s.Await("reloaded settings, users and certificates"); !ok {
+		t.Fatalf("not reloaded\n%s", &s.Log)
 	}
 	if n, right := state(); n != 2 || right != " two simsim" {
 		t.Errorf("after a reload: certificate %d, passwords%s", n, right)
@@ -104,9 +104,9 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 
 	// A setting that cannot change while the server runs is named.
 	write("settings", "timeout = \"2h\"\n")
-	s.signal(syscall.SIGHUP)
-	if _, ok := s.await("reloaded settings, users and certificates; some settings wait for the next start"); !ok || !strings.Contains(s.log.String(), `"settings":["timeout"]`) {
-		t.Errorf("a setting for the next start\n%s", &s.log)
+	s.Signal(syscall.SIGHUP)
+	if _, ok := s.Await("reloaded settings, users and certificates; some settings wait for the next start"); !ok || !strings.Contains(s.Log.String(), `"settings":["timeout"]`) {
+		t.Errorf("a setting for the next start\n%s", &s.Log)
 	}
 }
 
@@ -119,12 +119,12 @@ func TestReloadDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startServed(t, dir+"/data", "--addr", "0.0.0.0:0", "--acl-file", users)
-	defer s.stop()
+	defer s.Stop()
 	if err := os.WriteFile(users, []byte("user default on nopass +@all ~*\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.signal(syscall.SIGHUP)
-	if line, ok := s.await("not reloaded; everything stays as it was"); !ok || !strings.Contains(line.Error, "other machines") {
+	s.Signal(syscall.SIGHUP)
+	if line, ok := s.Await("not reloaded; everything stays as it was"); !ok || !strings.Contains(line.Error, "other machines") {
 		t.Errorf("%+v", line)
 	}
 }
@@ -135,8 +135,8 @@ func TestTLSAloneIsRefused(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
 	writeCertificate(t, cert, key, 1)
 	for _, flag := range []string{"--addr", "--http"} {
-		text, code := seenOutput(t, "serve", "--data", dir+"/data", "--tls-cert", cert, "--tls-key", key, flag, "0.0.0.0:0")
-		if code != ExitError || !strings.Contains(text, "can be reached from other machines") {
+		text, code := serveOutput(t, "--data", dir+"/data", "--tls-cert", cert, "--tls-key", key, flag, "0.0.0.0:0")
+		if code != exitError || !strings.Contains(text, "can be reached from other machines") {
 			t.Errorf("%s: exit code %d\n%s", flag, code, text)
 		}
 	}

@@ -1,9 +1,15 @@
-package cli
+// Package daemon runs "seen serve": its settings and where they come from, its ports,
+// its signals and its log. What clients are answered is decided by internal/server. The
+// package is for the command, which makes flags of the settings and calls Run; it knows
+// no flags and no subcommands. A process has one run at a time, because the run handles
+// its signals.
+package daemon
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -18,17 +24,54 @@ import (
 	"seen/internal/store"
 )
 
+// Process is what a run needs of the process it is in.
+type Process struct {
+	Version string
+	Log     io.Writer
+
+	// HandOver makes the caller stop handling signals, and returns the reason for
+	// which the run has to end already, nil if there is none. It is called once the
+	// run handles signals itself.
+	HandOver func() error
+}
+
+// Run serves until SIGTERM, SIGINT or the end of ctx. A second signal ends the process.
+// What is wrong is logged; the error tells only that something was.
+func Run(ctx context.Context, c *Config, p Process) error {
+	r := &serving{Config: c, version: p.Version, logger: c.newLogger(p.Log), metrics: server.NewMetrics(p.Version), started: c.values()}
+	for _, warning := range c.warnings() {
+		r.logger.Warn(warning)
+	}
+	err := r.run(r.takeSignals(ctx, p.HandOver))
+	if err != nil {
+		r.logger.Error("ended", "error", err)
+	}
+	return err
+}
+
+// newLogger returns the log of the server.
+func (c *Config) newLogger(to io.Writer) *slog.Logger {
+	var level slog.Level
+	// The words of the setting are all known to slog.
+	_ = level.UnmarshalText([]byte(c.logLevel.Value))
+	options := &slog.HandlerOptions{Level: level}
+	if c.log.Value == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}
+
 // serving is one run of the server.
 type serving struct {
-	*serveConfig
-	environ []string
+	*Config
+	version string
+	logger  *slog.Logger
 	metrics *server.Metrics
-	started map[string]string                      // the settings at the start
-	reread  func() (*serveConfig, settings, error) // reads and checks all settings again
-	stop    func()                                 // ends the run as SIGTERM does
-	ended   func()                                 // gives signals back
+	started map[string]string // the settings at the start
+	stop    func()            // ends the run as SIGTERM does
+	ended   func()            // stops handling signals
 
-	// drained ends when the time is over in which what runs may come to its end; nil
+	// drained ends when the time is over in which running commands may finish; nil
 	// until the server is to end.
 	drained context.Context
 
@@ -47,7 +90,7 @@ type opened struct {
 func (r *serving) run(ctx context.Context) error {
 	defer r.ended()
 	started := time.Now()
-	r.logger.Info("starting", "version", Version(), "data", string(r.data), "pid", os.Getpid())
+	r.logger.Info("starting", "version", r.version, "data", string(r.data), "pid", os.Getpid())
 	r.logger.Info("memory", "max_memory", r.maxMemory.bytes(), "machine", pages.Machine())
 	r.warnOfModes()
 	data, err := r.recover(ctx)
@@ -201,7 +244,7 @@ func (r *serving) serverConfig(data *store.Store) server.Config {
 	limits.Total = int(min(uint64(r.maxCommand), math.MaxInt))
 	limits.Bulk = min(limits.Bulk, limits.Total)
 	return server.Config{
-		Store: data, Version: Version(), Password: r.secret, ACLFile: string(r.aclFile), Insecure: bool(r.insecure),
+		Store: data, Version: r.version, Password: r.secret, ACLFile: string(r.aclFile), Insecure: bool(r.insecure),
 		Settings: r.filterValues(), Stop: r.stop, Metrics: r.metrics,
 		Limits: server.Limits{
 			Clients: int(r.maxClients.value), Each: int(r.eachClient.value), HTTP: int(r.httpClients.value), Idle: time.Duration(r.timeout), Output: int(min(uint64(r.maxOutput), math.MaxInt)), Command: limits,

@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"crypto/x509"
@@ -10,8 +10,8 @@ import (
 	"seen/internal/store"
 )
 
-// readAuthorities reads certificates of authorities in PEM form.
-func readAuthorities(name string) (*x509.CertPool, error) {
+// ReadAuthorities reads certificates of authorities in PEM form.
+func ReadAuthorities(name string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func readAuthorities(name string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// readPassword returns the first line of a file.
-func readPassword(name string) (string, error) {
+// ReadPassword returns the first line of a file.
+func ReadPassword(name string) (string, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return "", fmt.Errorf("--password-file: %w", err)

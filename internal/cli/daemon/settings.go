@@ -1,11 +1,10 @@
-package cli
+package daemon
 
 import (
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -13,8 +12,11 @@ import (
 	"seen/internal/server"
 )
 
-// serveSettings are the settings of "seen serve".
-type serveSettings struct {
+// Settings are all settings of "seen serve".
+type Settings struct {
+	all     []*Setting // in the order of the help
+	sources Sources    // what Load has read
+
 	data       textSetting
 	addr       addressSetting
 	unix       textSetting
@@ -56,48 +58,47 @@ type filterSetting struct {
 	textSetting
 }
 
-// newServeSettings returns the settings, and the table of them from which flags,
-// environment, file and documentation come.
-func newServeSettings() (*serveSettings, settings) {
-	s := &serveSettings{
+// NewSettings returns the settings with no values. Load gives them their values.
+func NewSettings() *Settings {
+	s := &Settings{
 		layout:     flagvalue.OneOf("", "seen", "redisbloom"),
 		fsync:      flagvalue.OneOf("", "always", "everysec", "no"),
 		maxClients: numberSetting{least: 1, most: 1_000_000}, httpClients: numberSetting{least: 1, most: 1_000_000}, eachClient: numberSetting{most: 1_000_000},
 		log:      flagvalue.OneOf("", "text", "json"),
 		logLevel: flagvalue.OneOf("", "debug", "info", "warn", "error"),
 	}
-	all := settings{
-		{name: "data", value: &s.data, preset: "./seen-data", usage: "keep the filters in `DIR`, made if it is not there"},
-		{name: "addr", value: &s.addr, preset: "127.0.0.1:6380", usage: "listen for Redis clients on `ADDR`, several separated by commas; off: on none"},
-		{name: "unix", value: &s.unix, usage: "listen on a Unix socket `SOCKET` too"},
-		{name: "unix-mode", value: &s.unixMode, preset: "600", usage: "permissions `MODE` of the Unix socket"},
-		{name: "http", value: &s.http, preset: "127.0.0.1:6390", usage: "listen on `ADDR` for HTTP: the pages for browsers, JSON, metrics, health; off: on none"},
-		{name: "http-host", value: &s.httpHosts, usage: "`NAMES` under which HTTP may be asked without a password, besides localhost and IP addresses"},
-		{name: "http-debug", value: &s.httpDebug, preset: "false", usage: "serve profiles of the running server under /debug/pprof"},
-		{name: "layout", value: &s.layout, preset: "seen", usage: "`WORD` for new Bloom filters: seen, faster and with a secret hash, or redisbloom, whose dumps load there"},
-		{name: "fsync", value: &s.fsync, preset: "always", usage: "`WORD`: an answer waits for the disk (always), at most a second is lost (everysec), or nothing is promised (no)"},
-		{name: "max-memory", value: &s.maxMemory, preset: auto, usage: "refuse what would make all filters larger than `SIZE`; auto: 80 % of the memory of the machine or container; off: no limit"},
-		{name: "scrub", value: &s.scrub, preset: "24h", usage: "read all filter files once in `SPAN`, and rewrite damaged ones from memory; off: never"},
-		{name: "checkpoint", value: &s.checkpoint, preset: "64MiB", usage: "write changed filters out after `LIMIT` of log, and of time too if one is given: 256MiB or 64MiB,5m"},
+	s.all = []*Setting{
+		{Name: "data", Value: &s.data, Preset: "./seen-data", Usage: "keep the filters in `DIR`, made if it is not there"},
+		{Name: "addr", Value: &s.addr, Preset: "127.0.0.1:6380", Usage: "listen for Redis clients on `ADDR`, several separated by commas; off: on none"},
+		{Name: "unix", Value: &s.unix, Usage: "listen on a Unix socket `SOCKET` too"},
+		{Name: "unix-mode", Value: &s.unixMode, Preset: "600", Usage: "permissions `MODE` of the Unix socket"},
+		{Name: "http", Value: &s.http, Preset: "127.0.0.1:6390", Usage: "listen on `ADDR` for HTTP: the pages for browsers, JSON, metrics, health; off: on none"},
+		{Name: "http-host", Value: &s.httpHosts, Usage: "`NAMES` under which HTTP may be asked without a password, besides localhost and IP addresses"},
+		{Name: "http-debug", Value: &s.httpDebug, Preset: "false", Usage: "serve profiles of the running server under /debug/pprof"},
+		{Name: "layout", Value: &s.layout, Preset: "seen", Usage: "`WORD` for new Bloom filters: seen, faster and with a secret hash, or redisbloom, whose dumps load there"},
+		{Name: "fsync", Value: &s.fsync, Preset: "always", Usage: "`WORD`: an answer waits for the disk (always), at most a second is lost (everysec), or nothing is promised (no)"},
+		{Name: "max-memory", Value: &s.maxMemory, Preset: auto, Usage: "refuse what would make all filters larger than `SIZE`; auto: 80 % of the memory of the machine or container; off: no limit"},
+		{Name: "scrub", Value: &s.scrub, Preset: "24h", Usage: "read all filter files once in `SPAN`, and rewrite damaged ones from memory; off: never"},
+		{Name: "checkpoint", Value: &s.checkpoint, Preset: "64MiB", Usage: "write changed filters out after `LIMIT` of log, and of time too if one is given: 256MiB or 64MiB,5m"},
 
-		{name: "requirepass", value: &s.password, secret: true, usage: "`TEXT` is the password of the default user; others see it in the list of processes, so rather:"},
-		{name: "password-file", value: &s.passwordFile, usage: "the first line of `FILE` is the password of the default user"},
-		{name: "acl-file", value: &s.aclFile, usage: "users and what they may do, one \"user NAME RULES\" a line in `FILE`; SIGHUP reads it again"},
-		{name: "tls-cert", value: &s.tlsCert, usage: "speak TLS on --addr and --http, with the certificate in `FILE`; SIGHUP reads it again"},
-		{name: "tls-key", value: &s.tlsKey, usage: "the key of the certificate, in `FILE`"},
-		{name: "tls-client-ca", value: &s.tlsClientCA, usage: "let in only clients with a certificate of an authority in `FILE`"},
-		{name: "insecure", value: &s.insecure, preset: "false", usage: "serve clients on other machines even if they need neither a password nor a certificate"},
+		{Name: "requirepass", Value: &s.password, secret: true, Usage: "`TEXT` is the password of the default user; others see it in the list of processes, so rather:"},
+		{Name: "password-file", Value: &s.passwordFile, Usage: "the first line of `FILE` is the password of the default user"},
+		{Name: "acl-file", Value: &s.aclFile, Usage: "users and what they may do, one \"user NAME RULES\" a line in `FILE`; SIGHUP reads it again"},
+		{Name: "tls-cert", Value: &s.tlsCert, Usage: "speak TLS on --addr and --http, with the certificate in `FILE`; SIGHUP reads it again"},
+		{Name: "tls-key", Value: &s.tlsKey, Usage: "the key of the certificate, in `FILE`"},
+		{Name: "tls-client-ca", Value: &s.tlsClientCA, Usage: "let in only clients with a certificate of an authority in `FILE`"},
+		{Name: "insecure", Value: &s.insecure, Preset: "false", Usage: "serve clients on other machines even if they need neither a password nor a certificate"},
 
-		{name: "max-clients", value: &s.maxClients, preset: "10000", usage: "serve at most `N` Redis clients; at the limit, idle and slow ones are dropped for new ones, or new ones are refused"},
-		{name: "http-max-clients", value: &s.httpClients, preset: "1024", usage: "serve at most `N` HTTP connections, in the same way; 16 more answer only health and metrics"},
-		{name: "max-clients-per-address", value: &s.eachClient, preset: "0", usage: "serve at most `N` of these to one address (IPv6: one /64 network); 0: nine tenths. Behind a proxy, give the full number"},
-		{name: "timeout", value: &s.timeout, preset: off, usage: "close connections on which nothing came for `SPAN`; off: never"},
-		{name: "max-command", value: &s.maxCommand, preset: "1GiB", usage: "refuse a command larger than `SIZE`"},
-		{name: "max-output", value: &s.maxOutput, preset: "256MiB", usage: "drop a client for which more than `SIZE` of replies wait to be read"},
-		{name: "drain", value: &s.drain, preset: "10s", usage: "wait `SPAN` for running commands when the server is to end"},
+		{Name: "max-clients", Value: &s.maxClients, Preset: "10000", Usage: "serve at most `N` Redis clients; at the limit, idle and slow ones are dropped for new ones, or new ones are refused"},
+		{Name: "http-max-clients", Value: &s.httpClients, Preset: "1024", Usage: "serve at most `N` HTTP connections, in the same way; 16 more answer only health and metrics"},
+		{Name: "max-clients-per-address", Value: &s.eachClient, Preset: "0", Usage: "serve at most `N` of these to one address (IPv6: one /64 network); 0: nine tenths. Behind a proxy, give the full number"},
+		{Name: "timeout", Value: &s.timeout, Preset: off, Usage: "close connections on which nothing came for `SPAN`; off: never"},
+		{Name: "max-command", Value: &s.maxCommand, Preset: "1GiB", Usage: "refuse a command larger than `SIZE`"},
+		{Name: "max-output", Value: &s.maxOutput, Preset: "256MiB", Usage: "drop a client for which more than `SIZE` of replies wait to be read"},
+		{Name: "drain", Value: &s.drain, Preset: "10s", Usage: "wait `SPAN` for running commands when the server is to end"},
 
-		{name: "log", value: &s.log, preset: "text", usage: "format `WORD` of the log, which goes to standard error: text or json"},
-		{name: "log-level", value: &s.logLevel, preset: "info", usage: "log what is at least as weighty as `WORD`: debug, info, warn, error"},
+		{Name: "log", Value: &s.log, Preset: "text", Usage: "format `WORD` of the log, which goes to standard error: text or json"},
+		{Name: "log-level", Value: &s.logLevel, Preset: "info", Usage: "log what is at least as weighty as `WORD`: debug, info, warn, error"},
 	}
 	for _, f := range []struct{ name, preset, usage string }{
 		{"bf-error-rate", "0.01", "error rate `P` of Bloom filters that are made by adding to them"},
@@ -111,24 +112,25 @@ func newServeSettings() (*serveSettings, settings) {
 	} {
 		value := &filterSetting{name: f.name}
 		s.filters = append(s.filters, value)
-		all = append(all, &setting{name: f.name, value: value, preset: f.preset, usage: f.usage})
+		s.all = append(s.all, &Setting{Name: f.name, Value: value, Preset: f.preset, Usage: f.usage})
 	}
-	return s, all
+	return s
 }
 
-// serveConfig is what the settings together mean, checked.
-type serveConfig struct {
-	*serveSettings
+// All returns the settings in the order of the help.
+func (s *Settings) All() []*Setting { return s.all }
+
+// Config is what the settings together mean, checked.
+type Config struct {
+	*Settings
 	secret string      // password of the default user, "" for none
 	open   bool        // that user needs none
 	tls    *tls.Config // nil: no TLS
-	logger *slog.Logger
 }
 
-// check looks at what one setting alone cannot tell, without opening the data or
-// a port.
-func (s *serveSettings) check() (*serveConfig, error) {
-	c := &serveConfig{serveSettings: s, secret: string(s.password)}
+// Check checks the settings against each other. It opens neither the data nor a port.
+func (s *Settings) Check() (*Config, error) {
+	c := &Config{Settings: s, secret: string(s.password)}
 	var problems []error
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 
@@ -140,7 +142,7 @@ func (s *serveSettings) check() (*serveConfig, error) {
 			complain("both --requirepass and --password-file are given; choose one")
 		}
 		var err error
-		if c.secret, err = readPassword(string(s.passwordFile)); err != nil {
+		if c.secret, err = ReadPassword(string(s.passwordFile)); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -174,7 +176,7 @@ func (s *serveSettings) check() (*serveConfig, error) {
 }
 
 // filterValues returns what filters are made with, as the server takes it.
-func (s *serveSettings) filterValues() map[string]string {
+func (s *Settings) filterValues() map[string]string {
 	values := map[string]string{}
 	for _, f := range s.filters {
 		values[f.name] = f.String()
@@ -184,7 +186,7 @@ func (s *serveSettings) filterValues() map[string]string {
 
 // checkExposure refuses to listen beyond this machine where anybody could do
 // anything.
-func (c *serveConfig) checkExposure() error {
+func (c *Config) checkExposure() error {
 	if bool(c.insecure) || !c.open || c.tlsClientCA != "" {
 		return nil
 	}
@@ -204,7 +206,7 @@ func (c *serveConfig) checkExposure() error {
 
 // loadTLS reads certificate, key and authorities; it returns nil where the server
 // speaks no TLS.
-func (s *serveSettings) loadTLS() (*tls.Config, error) {
+func (s *Settings) loadTLS() (*tls.Config, error) {
 	if s.tlsCert == "" || s.tlsKey == "" {
 		return nil, nil
 	}
@@ -214,7 +216,7 @@ func (s *serveSettings) loadTLS() (*tls.Config, error) {
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if s.tlsClientCA != "" {
-		config.ClientCAs, err = readAuthorities(string(s.tlsClientCA))
+		config.ClientCAs, err = ReadAuthorities(string(s.tlsClientCA))
 		if err != nil {
 			return nil, fmt.Errorf("--tls-client-ca: %w", err)
 		}
@@ -224,13 +226,13 @@ func (s *serveSettings) loadTLS() (*tls.Config, error) {
 }
 
 // socketMode returns the permissions of the Unix socket.
-func (s *serveSettings) socketMode() fs.FileMode { return fs.FileMode(s.unixMode) }
+func (s *Settings) socketMode() fs.FileMode { return fs.FileMode(s.unixMode) }
 
 // patienceAtEnd is how long running commands may go on when the server ends.
-func (s *serveSettings) patienceAtEnd() time.Duration { return time.Duration(s.drain) }
+func (s *Settings) patienceAtEnd() time.Duration { return time.Duration(s.drain) }
 
 // warnings are about what is allowed and perhaps not meant.
-func (c *serveConfig) warnings() (all []string) {
+func (c *Config) warnings() (all []string) {
 	if c.open && c.tlsClientCA == "" {
 		for _, address := range append(slices.Clone(c.addr), c.http...) {
 			if !isLoopback(address) {

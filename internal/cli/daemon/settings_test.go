@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"bytes"
@@ -8,32 +8,39 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
 
 // loaded loads the settings of the server from flags, environment and a file.
-func loaded(t *testing.T, flags []string, environ []string, file string) (*serveSettings, settings, error) {
+func loaded(t *testing.T, flags []string, environ []string, file string) (*Settings, error) {
 	t.Helper()
-	s, all := newServeSettings()
-	cmd := &cobra.Command{Use: "serve", Run: func(*cobra.Command, []string) {}}
-	all.register(cmd)
-	if err := cmd.ParseFlags(flags); err != nil {
-		t.Fatal(err)
-	}
-	name := ""
+	from := Sources{Flags: given(flags), Environ: environ}
 	if file != "" {
-		name = filepath.Join(t.TempDir(), "seen.toml")
-		if err := os.WriteFile(name, []byte(file), 0o600); err != nil {
+		from.File = filepath.Join(t.TempDir(), "seen.toml")
+		if err := os.WriteFile(from.File, []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return s, all, all.load(cmd, name, environ)
+	s := NewSettings()
+	return s, s.Load(from)
+}
+
+// given sorts flags by their names: "--name value", or "--name" alone before another.
+func given(flags []string) map[string][]string {
+	texts := map[string][]string{}
+	for i := 0; i < len(flags); i++ {
+		name, text := strings.TrimPrefix(flags[i], "--"), "true"
+		if i+1 < len(flags) && !strings.HasPrefix(flags[i+1], "--") {
+			i++
+			text = flags[i]
+		}
+		texts[name] = append(texts[name], text)
+	}
+	return texts
 }
 
 func TestSettingsPrecedence(t *testing.T) {
 	const file = "addr = \"127.0.0.1:1\"\nfsync = \"no\"\nmax-clients = 7\nhttp-debug = true\nhttp-host = [\"a\", \"b\"]\ntimeout = \"1h\"\n"
-	s, all, err := loaded(t,
+	s, err := loaded(t,
 		[]string{"--addr", "127.0.0.1:3", "--addr", "127.0.0.1:4", "--insecure"},
 		[]string{"SEEN_ADDR=127.0.0.1:2", "SEEN_FSYNC=everysec", "PATH=/bin", "SEEN_MAX_MEMORY=2GiB", "SEEN_CONFIG=ignored"},
 		file)
@@ -41,8 +48,8 @@ func TestSettingsPrecedence(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := map[string]string{}
-	for _, one := range all {
-		from[one.name] = one.from + " " + one.literal()
+	for _, one := range s.all {
+		from[one.Name] = one.from + " " + one.literal()
 	}
 	for name, want := range map[string]string{
 		"addr":        `flag ["127.0.0.1:3", "127.0.0.1:4"]`,
@@ -83,7 +90,7 @@ func TestSettingsRefuse(t *testing.T) {
 		{[]string{"SEEN_MAX_CLIENTS=0"}, "", []string{"SEEN_MAX_CLIENTS: 0 is outside 1 to"}},
 		{[]string{"SEEN_HTTP=6390"}, "", []string{`"6390" is no address`}},
 	} {
-		_, _, err := loaded(t, nil, c.environ, c.file)
+		_, err := loaded(t, nil, c.environ, c.file)
 		if err == nil {
 			t.Errorf("%v, file %q: taken", c.environ, c.file)
 			continue
@@ -94,28 +101,28 @@ func TestSettingsRefuse(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := loaded(t, nil, []string{"SEEN_SERVICE_HOST=10.0.0.1", "SEEN_PORT=tcp://10.0.0.1:6380", "SEEN_PORT_6380_TCP_ADDR=10.0.0.1", "SEEN_WEB_SERVICE_PORT_HTTP=1"}, ""); err != nil {
+	if _, err := loaded(t, nil, []string{"SEEN_SERVICE_HOST=10.0.0.1", "SEEN_PORT=tcp://10.0.0.1:6380", "SEEN_PORT_6380_TCP_ADDR=10.0.0.1", "SEEN_WEB_SERVICE_PORT_HTTP=1"}, ""); err != nil {
 		t.Errorf("variables of a service called seen: %v", err)
 	}
 }
 
 // The report of the settings is a file of settings: loaded again it gives the same.
 func TestSettingsPrintRoundTrip(t *testing.T) {
-	_, all, err := loaded(t, []string{
+	s, err := loaded(t, []string{
 		"--checkpoint", "5m,1000000", "--unix", "/run/a\"b\\c\td", "--max-memory", "1500000000", "--http", "off", "--log-level", "warn",
 	}, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var first, second bytes.Buffer
-	if err := all.print(&first); err != nil {
+	if err := s.Print(&first); err != nil {
 		t.Fatal(err)
 	}
-	_, all, err = loaded(t, nil, nil, first.String())
+	s, err = loaded(t, nil, nil, first.String())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &first)
 	}
-	if err := all.print(&second); err != nil {
+	if err := s.Print(&second); err != nil {
 		t.Fatal(err)
 	}
 	values := func(report string) (v []string) {
@@ -135,12 +142,12 @@ func TestSettingsPrintRoundTrip(t *testing.T) {
 }
 
 func TestSecretsStayHidden(t *testing.T) {
-	_, all, err := loaded(t, nil, []string{"SEEN_REQUIREPASS=open sesame"}, "")
+	s, err := loaded(t, nil, []string{"SEEN_REQUIREPASS=open sesame"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var report bytes.Buffer
-	if err := all.print(&report); err != nil {
+	if err := s.Print(&report); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(report.String(), "sesame") || !strings.Contains(report.String(), `requirepass = "(hidden)"`) {
@@ -199,11 +206,11 @@ func TestServeSettingsTogether(t *testing.T) {
 		{"--cf-bucket-size 200 --cf-initial-size 400", ""},
 		{"--cf-bucket-size 200 --cf-initial-size 399", "must be in the range"},
 	} {
-		s, _, err := loaded(t, strings.Fields(c.flags), nil, "")
+		s, err := loaded(t, strings.Fields(c.flags), nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		checked, err := s.check()
+		checked, err := s.Check()
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", c.flags, err)
@@ -217,7 +224,7 @@ func TestServeSettingsTogether(t *testing.T) {
 
 // What stands in the folder deploy are settings that there are.
 func TestDeployedSettings(t *testing.T) {
-	file, err := os.ReadFile("../../deploy/seen.toml")
+	file, err := os.ReadFile("../../../deploy/seen.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,16 +234,15 @@ func TestDeployedSettings(t *testing.T) {
 			examples.WriteString(strings.TrimPrefix(line, "# "))
 		}
 	}
-	if _, _, err := loaded(t, nil, nil, examples.String()); err != nil {
+	if _, err := loaded(t, nil, nil, examples.String()); err != nil {
 		t.Errorf("seen.toml: %v", err)
 	}
-	_, all := newServeSettings()
-	known := []string{configVariable}
-	for _, s := range all {
+	known := []string{ConfigVariable}
+	for _, s := range NewSettings().all {
 		known = append(known, s.variable())
 	}
 	for _, name := range []string{"seen.service", "Dockerfile"} {
-		text, err := os.ReadFile("../../deploy/" + name)
+		text, err := os.ReadFile("../../../deploy/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 //go:build soak && unix
 
-package cli
+package daemon
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"errors"
@@ -11,150 +11,108 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"seen/internal/cli/flagvalue"
 )
 
-// setting is one setting of a long-running command, written down once: its flag
-// --NAME, its variable SEEN_NAME, its key in the file, its help and its line in
-// the report of the effective settings all come from here.
-type setting struct {
-	name   string // as the flag has it: words of small letters with dashes between
-	value  pflag.Value
-	preset string // what it is set to where nobody says anything; "": nothing
-	usage  string // as pflag has it
+// Setting is one setting of the server. It is written down once: its flag --NAME, its
+// variable SEEN_NAME, its key in the file, its help and its line in the report of the
+// effective settings all come from here.
+type Setting struct {
+	Name   string // as the flag has it: words of small letters with dashes between
+	Value  flagvalue.Value
+	Preset string // the value that it has by default, "" for none
+	Usage  string // as pflag has it: the name of the value in backquotes
 	secret bool   // its value is never shown
-	from   string // who has set it, for the report
+	from   string // where its value comes from, for the report
 }
 
 // variable returns the name of the setting in the environment.
-func (s *setting) variable() string {
-	return variablePrefix + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
+func (s *Setting) variable() string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
 const variablePrefix = "SEEN_"
 
-// listSetting is a setting of several values; a flag of it may be repeated.
+// listSetting is a setting of several values; its flag may be repeated.
 type listSetting interface {
-	pflag.Value
+	flagvalue.Value
 	isList()
 }
 
-// settings are all settings of a command, in the order of its help.
-type settings []*setting
-
-// flag is what the command line says about a setting, kept apart from the value
-// until the file and the environment have been read.
-type flag struct {
-	setting *setting
-	texts   []string
+// Sources are what settings are read from, the strongest first.
+type Sources struct {
+	Flags   map[string][]string // name of a setting to the values given, each valid
+	Environ []string            // NAME=value, as os.Environ has it
+	File    string              // name of a TOML file; "": what SEEN_CONFIG names, if it is set
 }
 
-// Set checks the text by trying it; the value is set once more by load.
-func (f *flag) Set(text string) error {
-	if err := f.setting.value.Set(text); err != nil {
-		return err
-	}
-	f.texts = append(f.texts, text)
-	return nil
-}
-
-func (f *flag) String() string {
-	if f == nil || f.setting == nil {
-		return ""
-	}
-	return f.setting.preset
-}
-
-func (f *flag) Type() string {
-	if f.isBool() {
-		return "bool"
-	}
-	return f.setting.value.Type()
-}
-
-func (f *flag) isBool() bool { return f.setting.value.Type() == "bool" }
-
-// register gives cmd a flag for each setting.
-func (all settings) register(cmd *cobra.Command) {
-	for _, s := range all {
-		value := &flag{setting: s}
-		f := cmd.Flags().VarPF(value, s.name, "", s.usage)
-		if value.isBool() {
-			f.NoOptDefVal = "true"
-		}
-		// It fails only for flags that do not exist or have a function already.
-		_ = cmd.RegisterFlagCompletionFunc(s.name, s.completion())
-	}
-}
-
-// completion tells shells what may follow the flag, by what its value is called.
-func (s *setting) completion() cobra.CompletionFunc {
-	if c, ok := s.value.(*flagvalue.Choice); ok {
-		return cobra.FixedCompletions(c.Words(), cobra.ShellCompDirectiveNoFileComp)
-	}
-	switch name, _ := pflag.UnquoteUsage(&pflag.Flag{Value: s.value, Usage: s.usage}); name {
-	case "FILE", "SOCKET":
-		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-	case "DIR":
-		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
-	}
-	return cobra.NoFileCompletions
-}
-
-// load sets every setting to what the strongest voice says: a flag, then the
-// environment, then the file, then the preset. Names in the file or in the
-// environment that are no setting are errors.
-func (all settings) load(cmd *cobra.Command, file string, environ []string) error {
-	for _, s := range all {
-		if s.preset != "" {
-			if err := s.value.Set(s.preset); err != nil {
-				return fmt.Errorf("the preset of --%s: %w", s.name, err)
+// Load sets every setting to the value of the strongest source: a flag, then the
+// environment, then the file, then the preset. Names in the file or in the environment
+// that are not settings are errors.
+func (s *Settings) Load(from Sources) error {
+	s.sources = from
+	for _, one := range s.all {
+		if one.Preset != "" {
+			if err := one.Value.Set(one.Preset); err != nil {
+				return fmt.Errorf("the preset of --%s: %w", one.Name, err)
 			}
 		}
-		s.from = "default"
+		one.from = "default"
 	}
-	if err := all.loadFile(file); err != nil {
+	file := from.File
+	if file == "" {
+		file = variable(from.Environ, ConfigVariable)
+	}
+	if err := s.loadFile(file); err != nil {
 		return err
 	}
-	if err := all.loadEnvironment(environ); err != nil {
+	if err := s.loadEnvironment(from.Environ); err != nil {
 		return err
 	}
-	for _, s := range all {
-		f := cmd.Flags().Lookup(s.name).Value.(*flag)
-		if len(f.texts) == 0 {
+	for _, one := range s.all {
+		texts := from.Flags[one.Name]
+		if len(texts) == 0 {
 			continue
 		}
-		text := f.texts[len(f.texts)-1]
-		if _, ok := s.value.(listSetting); ok {
-			text = strings.Join(f.texts, ",")
+		text := texts[len(texts)-1]
+		if _, ok := one.Value.(listSetting); ok {
+			text = strings.Join(texts, ",")
 		}
-		if err := s.value.Set(text); err != nil {
-			return usagef("--%s: %w", s.name, err)
+		if err := one.Value.Set(text); err != nil {
+			return fmt.Errorf("--%s: %w", one.Name, err)
 		}
-		s.from = "flag"
+		one.from = "flag"
 	}
 	return nil
 }
 
-// configVariable names the file of settings in the environment.
-const configVariable = variablePrefix + "CONFIG"
+// variable returns the value of a variable of the environment, "" if it is not set.
+func variable(environ []string, name string) string {
+	for _, assignment := range environ {
+		if text, ok := strings.CutPrefix(assignment, name+"="); ok {
+			return text
+		}
+	}
+	return ""
+}
 
-// serviceVariable matches what Kubernetes puts into the environment of every
-// container when a service is called "seen"; it says nothing to us.
+// ConfigVariable names the file of settings in the environment.
+const ConfigVariable = variablePrefix + "CONFIG"
+
+// serviceVariable matches the variables that Kubernetes sets in every container when a
+// service is called "seen". They are not settings.
 var serviceVariable = regexp.MustCompile(`^SEEN(_\w+)?_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-func (all settings) loadEnvironment(environ []string) error {
-	known := []string{configVariable}
-	for _, s := range all {
-		known = append(known, s.variable())
+func (s *Settings) loadEnvironment(environ []string) error {
+	known := []string{ConfigVariable}
+	for _, one := range s.all {
+		known = append(known, one.variable())
 	}
 	var problems []error
 	for _, assignment := range environ {
 		name, text, _ := strings.Cut(assignment, "=")
-		if !strings.HasPrefix(name, variablePrefix) || name == configVariable || serviceVariable.MatchString(name) {
+		if !strings.HasPrefix(name, variablePrefix) || name == ConfigVariable || serviceVariable.MatchString(name) {
 			continue
 		}
 		i := slices.Index(known, name) - 1
@@ -162,16 +120,16 @@ func (all settings) loadEnvironment(environ []string) error {
 			problems = append(problems, fmt.Errorf("environment: there is no setting %s; %s is the nearest", name, nearest(name, known)))
 			continue
 		}
-		if err := all[i].value.Set(text); err != nil {
-			problems = append(problems, fmt.Errorf("environment: %s: %w", name, all[i].hide(err)))
+		if err := s.all[i].Value.Set(text); err != nil {
+			problems = append(problems, fmt.Errorf("environment: %s: %w", name, s.all[i].hide(err)))
 			continue
 		}
-		all[i].from = "environment"
+		s.all[i].from = "environment"
 	}
 	return errors.Join(problems...)
 }
 
-func (all settings) loadFile(name string) error {
+func (s *Settings) loadFile(name string) error {
 	if name == "" {
 		return nil
 	}
@@ -185,8 +143,8 @@ func (all settings) loadFile(name string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	var known []string
-	for _, s := range all {
-		known = append(known, s.name)
+	for _, one := range s.all {
+		known = append(known, one.Name)
 	}
 	var problems []error
 	for _, key := range meta.Keys() {
@@ -198,21 +156,21 @@ func (all settings) loadFile(name string) error {
 			problems = append(problems, fmt.Errorf("%s: there is no setting %q; %q is the nearest", name, key[0], nearest(key[0], known)))
 			continue
 		}
-		text, err := all[i].text(values[key[0]])
+		text, err := s.all[i].text(values[key[0]])
 		if err == nil {
-			err = all[i].value.Set(text)
+			err = s.all[i].Value.Set(text)
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %s: %w", name, key[0], all[i].hide(err)))
+			problems = append(problems, fmt.Errorf("%s: %s: %w", name, key[0], s.all[i].hide(err)))
 			continue
 		}
-		all[i].from = "file"
+		s.all[i].from = "file"
 	}
 	return errors.Join(problems...)
 }
 
 // text returns a value of the file as one would write it in a flag.
-func (s *setting) text(value any) (string, error) {
+func (s *Setting) text(value any) (string, error) {
 	switch v := value.(type) {
 	case string:
 		return v, nil
@@ -223,7 +181,7 @@ func (s *setting) text(value any) (string, error) {
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
 	case []any:
-		if _, ok := s.value.(listSetting); !ok {
+		if _, ok := s.Value.(listSetting); !ok {
 			return "", errors.New("a list is given, and it takes one value")
 		}
 		var texts []string
@@ -240,33 +198,33 @@ func (s *setting) text(value any) (string, error) {
 }
 
 // hide keeps the value of a secret out of an error about it.
-func (s *setting) hide(err error) error {
+func (s *Setting) hide(err error) error {
 	if s.secret {
 		return errors.New("it cannot be taken; its value is not shown here")
 	}
 	return err
 }
 
-// print writes the settings as a file of settings, with who has set each.
-func (all settings) print(w io.Writer) error {
+// Print writes the settings as a file of settings, with who has set each.
+func (s *Settings) Print(w io.Writer) error {
 	var b strings.Builder
-	for _, s := range all {
-		fmt.Fprintf(&b, "%-42s # %s\n", s.name+" = "+s.literal(), s.from)
+	for _, one := range s.all {
+		fmt.Fprintf(&b, "%-42s # %s\n", one.Name+" = "+one.literal(), one.from)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // literal returns the value as the file has it.
-func (s *setting) literal() string {
-	text := s.value.String()
+func (s *Setting) literal() string {
+	text := s.Value.String()
 	switch {
 	case s.secret && text != "":
 		return `"(hidden)"`
-	case s.value.Type() == "bool":
+	case s.Value.Type() == "bool":
 		return text
 	}
-	if _, ok := s.value.(listSetting); ok {
+	if _, ok := s.Value.(listSetting); ok {
 		parts := []string{}
 		if text != "" {
 			parts = strings.Split(text, ",")
@@ -296,37 +254,4 @@ func tomlString(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-// nearest returns that of the known names which takes the fewest edits to reach.
-func nearest(name string, known []string) string {
-	best, least := "", -1
-	for _, k := range known {
-		if d := edits(strings.ToLower(name), strings.ToLower(k)); least < 0 || d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// edits returns how many letters have to be put in, left out or changed to make
-// one word of the other.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"log"
@@ -14,7 +14,7 @@ const notifyVariable = "NOTIFY_SOCKET"
 // notify tells the supervisor, if there is one, about the state of the server. It
 // is a courtesy: whether it arrives changes nothing here.
 func (r *serving) notify(state string) {
-	name := variable(r.environ, notifyVariable)
+	name := variable(r.sources.Environ, notifyVariable)
 	if name == "" {
 		return
 	}

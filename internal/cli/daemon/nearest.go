@@ -1,0 +1,36 @@
+package daemon
+
+import "strings"
+
+// nearest returns that of the known names which takes the fewest edits to reach.
+func nearest(name string, known []string) string {
+	best, least := "", -1
+	for _, k := range known {
+		if d := edits(strings.ToLower(name), strings.ToLower(k)); least < 0 || d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// edits returns how many letters have to be put in, left out or changed to make
+// one word of the other.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
