@@ -65,7 +65,7 @@ func Start(t *testing.T, command func(args ...string) *exec.Cmd, dir string, arg
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() }) // it may have ended
 	s.Log.lines = make(chan Line, 10_000)
 	go func() {
 		defer close(s.Log.lines)
@@ -76,7 +76,7 @@ func Start(t *testing.T, command func(args ...string) *exec.Cmd, dir string, arg
 			s.Log.text.Write(append(in.Bytes(), '\n'))
 			s.Log.mutex.Unlock()
 			var line Line
-			if json.Unmarshal(in.Bytes(), &line) == nil {
+			if json.Unmarshal(in.Bytes(), &line) == nil { // lines of other forms are kept as text
 				select {
 				case s.Log.lines <- line:
 				default: // more lines than any test waits for
@@ -125,7 +125,7 @@ func (s *Server) Kill() {
 	}
 	for range s.Log.lines { // the pipe is read to its end before Wait closes it
 	}
-	_ = s.cmd.Wait()
+	_ = s.cmd.Wait() // the exit code tells
 	if code := s.cmd.ProcessState.ExitCode(); code != -1 {
 		s.t.Fatalf("the server ended by itself with %d before it was killed\n%s", code, &s.Log)
 	}
@@ -143,7 +143,7 @@ func (s *Server) Signal(sig syscall.Signal) {
 func (s *Server) Exit() int {
 	for range s.Log.lines {
 	}
-	_ = s.cmd.Wait()
+	_ = s.cmd.Wait() // the exit code tells
 	return s.cmd.ProcessState.ExitCode()
 }
 
@@ -163,7 +163,7 @@ func (s *Server) Must(args ...string) resp.Value {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer c.Close()
+	defer c.Close() // nothing is left to send
 	v, err := c.Do(args...)
 	if err != nil || v.Kind == resp.Error {
 		s.t.Fatalf("%.100q: %v, %v\n%s", args, v, err, &s.Log)
@@ -178,7 +178,7 @@ func (s *Server) Expect(want string, args ...string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer c.Close()
+	defer c.Close() // nothing is left to send
 	if v, err := c.Do(args...); err != nil || v.String() != want {
 		s.t.Errorf("%.100q: %v, %v; want %s", args, v, err, want)
 	}
