@@ -141,6 +141,24 @@ func librariesAreQuiet(s *source) (violations []string) {
 	return violations
 }
 
+// flagLibraries read the command line.
+var flagLibraries = []string{"flag", "github.com/spf13/cobra", "github.com/spf13/pflag"}
+
+// librariesKnowNoFlags holds for the packages below the command too.
+func librariesKnowNoFlags(s *source) (violations []string) {
+	for _, f := range s.files {
+		if f.test() || f.generator() || f.outside() || f.binary() || f.pkg() == "internal/cli" {
+			continue
+		}
+		for _, path := range f.imports() {
+			if slices.Contains(flagLibraries, path) {
+				violations = append(violations, fmt.Sprintf("%s imports %s", f.path, path))
+			}
+		}
+	}
+	return violations
+}
+
 // panics calls report for every call of panic in a library, with the name of
 // the declared function around it.
 func panics(s *source, report func(f goFile, pos token.Pos, function string)) {

@@ -129,6 +129,16 @@ var rules = []rule{
 		},
 	},
 	{
+		name:  "libraries know no flags",
+		why:   "options are the business of the command; a library that reads them serves no other caller",
+		check: librariesKnowNoFlags,
+		broken: []broken{
+			inFile("bloom/a.go", "package bloom\nimport _ \"flag\"", "bloom/a.go imports flag"),
+			inFile("internal/store/a.go", "package store\nimport _ \"github.com/spf13/pflag\"", "imports github.com/spf13/pflag"),
+			inFile("internal/cli/flagvalue/a.go", "package flagvalue\nimport _ \"github.com/spf13/pflag\"", "imports github.com/spf13/pflag"),
+		},
+	},
+	{
 		name:  "libraries panic only on bugs",
 		why:   "input is answered with an error; a function that panics on a bug is named with the reason in arch_test.go",
 		check: librariesPanicOnBugs,

@@ -75,8 +75,10 @@ func (a *app) addFleet(cmd *cobra.Command, c *addFlags, files []string) error {
 
 // checkFleet refuses flags that --redis and --server leave no meaning.
 func (c *countFlags) checkFleet(cmd *cobra.Command) error {
-	if c.fleet.isSet() && cmd.Flags().Changed("precision") {
-		return usagef("--precision does not go with --redis and --server")
+	for _, name := range []string{"method", "precision"} {
+		if c.fleet.isSet() && cmd.Flags().Changed(name) {
+			return usagef("--%s does not go with --redis and --server", name)
+		}
 	}
 	return c.fleet.check(cmd)
 }

@@ -16,7 +16,6 @@ import (
 	"seen/internal/cli/flagvalue"
 	"seen/internal/figure"
 	"seen/internal/planner"
-	"seen/internal/stream"
 	"seen/internal/vfs"
 	"seen/sizing"
 )
@@ -211,12 +210,10 @@ type sampleReport struct {
 // standard errors above it, so that the files have more keys than n once in 40
 // times.
 func (a *app) sample(p *planFlags) (*sampleReport, error) {
-	var counters *stream.Counters
-	sketch, counters, err := a.countDistinct(&p.records, &hashFlags{}, defaultPrecision, p.sample)
+	e, counters, err := a.countDistinct(&p.records, &hashFlags{}, hyperLogLog, defaultPrecision, p.sample)
 	if err != nil {
 		return nil, err
 	}
-	e := distinct(sketch)
 	if e.Value == 0 {
 		return nil, fmt.Errorf("%s: there is no key to count", strings.Join(p.sample, ", "))
 	}
