@@ -13,64 +13,64 @@ import (
 	"unicode/utf8"
 )
 
-// BitarrayHash is how the Bloom filter among the examples of the Python package
+// bitarrayHash is how the Bloom filter among the examples of the Python package
 // bitarray maps a key to bits, which has changed several times.
-type BitarrayHash string
+type bitarrayHash string
 
 const (
-	// BitarrayMD5Dot is that up to bitarray 1.0. The MD5 of the key is a big-endian
+	// bitarrayMD5Dot is that up to bitarray 1.0. The MD5 of the key is a big-endian
 	// number x. For each probe, if x is below m, a dot is appended to what is hashed and
 	// x is its MD5; the position is x modulo m, and x is divided by m.
-	BitarrayMD5Dot BitarrayHash = "md5dot"
-	// BitarrayMD5First is that of bitarray 1.1: with the letter x in place of the dot.
-	BitarrayMD5First BitarrayHash = "md5x-1.1"
-	// BitarrayMD5X is that of bitarray 1.2 to 2.8.2: a new MD5 is taken if x is below
+	bitarrayMD5Dot bitarrayHash = "md5dot"
+	// bitarrayMD5First is that of bitarray 1.1: with the letter x in place of the dot.
+	bitarrayMD5First bitarrayHash = "md5x-1.1"
+	// bitarrayMD5X is that of bitarray 1.2 to 2.8.2: a new MD5 is taken if x is below
 	// 1024 m.
-	BitarrayMD5X BitarrayHash = "md5x"
-	// BitarraySHA1First is that of bitarray 2.8.3 to 3.1.0. With N the least power of
+	bitarrayMD5X bitarrayHash = "md5x"
+	// bitarraySHA1First is that of bitarray 2.8.3 to 3.1.0. With N the least power of
 	// two above m, the SHA-1 of the key is a little-endian number x. If x is below N, a
 	// letter X is appended to what is hashed and x is its SHA-1; x modulo N is a
 	// position if it is below m, and x is divided by N.
-	BitarraySHA1First BitarrayHash = "sha1-2to31"
-	// BitarraySHA1 is that since bitarray 3.1.1: x begins with 0, so that the first
+	bitarraySHA1First bitarrayHash = "sha1-2to31"
+	// bitarraySHA1 is that since bitarray 3.1.1: x begins with 0, so that the first
 	// SHA-1 is that of the key and an X.
-	BitarraySHA1 BitarrayHash = "sha1"
+	bitarraySHA1 bitarrayHash = "sha1"
 )
 
 // bitarrayHashes are all of them.
-var bitarrayHashes = []BitarrayHash{BitarrayMD5Dot, BitarrayMD5First, BitarrayMD5X, BitarraySHA1First, BitarraySHA1}
+var bitarrayHashes = []bitarrayHash{bitarrayMD5Dot, bitarrayMD5First, bitarrayMD5X, bitarraySHA1First, bitarraySHA1}
 
-// Bitarray says how a filter was made by the example. The file is what tobytes returns:
+// bitarray says how a filter was made by the example. The file is what tobytes returns:
 // the bits, the highest of a byte first, and zeros up to a whole byte. It says neither
 // m nor k. Keys are text: the example hashes str(key).
-type Bitarray struct {
-	Hash BitarrayHash
+type bitarray struct {
+	Hash bitarrayHash
 	M, K uint64
 }
 
-// BitarrayFor returns the M and K that the example derives from a number of keys and an
+// bitarrayFor returns the M and K that the example derives from a number of keys and an
 // error rate, between 0 and 1.
-func BitarrayFor(hash BitarrayHash, capacity uint64, errorRate float64) (Bitarray, error) {
+func bitarrayFor(hash bitarrayHash, capacity uint64, errorRate float64) (bitarray, error) {
 	if err := checkWish(capacity, errorRate); err != nil {
-		return Bitarray{}, err
+		return bitarray{}, err
 	}
 	m := math.Ceil(-float64(capacity) * math.Log2(errorRate) / ln2)
 	if err := checkSize(m, capacity, errorRate); err != nil {
-		return Bitarray{}, err
+		return bitarray{}, err
 	}
-	return Bitarray{hash, uint64(m), uint64(math.Ceil(-math.Log2(errorRate)))}, nil
+	return bitarray{hash, uint64(m), uint64(math.Ceil(-math.Log2(errorRate)))}, nil
 }
 
-// NewBitarray returns an empty filter. Capacity and error rate are what it was asked
+// newBitarray returns an empty filter. Capacity and error rate are what it was asked
 // for, or 0.
-func NewBitarray(a Bitarray, capacity uint64, errorRate float64) (*Bitmap, error) {
+func newBitarray(a bitarray, capacity uint64, errorRate float64) (*bitmap, error) {
 	return newBitmap(a, capacity, errorRate)
 }
 
-// ParseBitarray returns the filter whose bytes are b, and to which it refers.
-func ParseBitarray(b []byte, a Bitarray) (*Bitmap, error) { return parseBitmap(b, a) }
+// openBitarray returns the filter whose bytes are b, and to which it refers.
+func openBitarray(b []byte, a bitarray) (*bitmap, error) { return parseBitmap(b, a) }
 
-func (a Bitarray) check() error {
+func (a bitarray) check() error {
 	if !slices.Contains(bitarrayHashes, a.Hash) {
 		return fmt.Errorf("unknown hash %q; use one of %v", a.Hash, bitarrayHashes)
 	}
@@ -80,25 +80,25 @@ func (a Bitarray) check() error {
 	return nil
 }
 
-func (a Bitarray) positions(dst []uint64, key []byte) ([]uint64, error) {
+func (a bitarray) positions(dst []uint64, key []byte) ([]uint64, error) {
 	if !utf8.Valid(key) {
 		return nil, errNoText
 	}
 	switch a.Hash {
-	case BitarrayMD5Dot:
+	case bitarrayMD5Dot:
 		return a.md5(dst, key, ".", 1), nil
-	case BitarrayMD5First:
+	case bitarrayMD5First:
 		return a.md5(dst, key, "x", 1), nil
-	case BitarrayMD5X:
+	case bitarrayMD5X:
 		return a.md5(dst, key, "x", 1024), nil
-	case BitarraySHA1First:
+	case bitarraySHA1First:
 		return a.sha1(dst, key, true), nil
 	}
 	return a.sha1(dst, key, false), nil
 }
 
 // md5 takes positions from numbers of 128 bits, as long as those are times*m or more.
-func (a Bitarray) md5(dst []uint64, key []byte, more string, times uint64) []uint64 {
+func (a bitarray) md5(dst []uint64, key []byte, more string, times uint64) []uint64 {
 	text := key
 	read := func() (high, low uint64) {
 		sum := md5.Sum(text)
@@ -121,7 +121,7 @@ func (a Bitarray) md5(dst []uint64, key []byte, more string, times uint64) []uin
 
 // sha1 takes positions from numbers of 160 bits, as many bits at a time as m has, as
 // long as those give one below m.
-func (a Bitarray) sha1(dst []uint64, key []byte, hashed bool) []uint64 {
+func (a bitarray) sha1(dst []uint64, key []byte, hashed bool) []uint64 {
 	text := key
 	var x [3]uint64 // the lowest word first
 	read := func() {
@@ -147,19 +147,19 @@ func (a Bitarray) sha1(dst []uint64, key []byte, hashed bool) []uint64 {
 	return dst
 }
 
-func (a Bitarray) size() (m, k uint64) { return a.M, a.K }
-func (a Bitarray) keyKind() KeyKind    { return KeyText }
+func (a bitarray) size() (m, k uint64) { return a.M, a.K }
+func (a bitarray) keyKind() KeyKind    { return KeyText }
 
-func (a Bitarray) params() []Field {
+func (a bitarray) params() []Field {
 	return []Field{{"gen", string(a.Hash)}, {"m", strconv.FormatUint(a.M, 10)}, {"k", strconv.FormatUint(a.K, 10)}}
 }
 
-func (Bitarray) name() string    { return "bitarray" }
-func (Bitarray) order() bitOrder { return msbFirst }
-func (Bitarray) trims() bool     { return false }
-func (Bitarray) spreads() bool   { return false }
+func (bitarray) name() string    { return "bitarray" }
+func (bitarray) order() bitOrder { return msbFirst }
+func (bitarray) trims() bool     { return false }
+func (bitarray) spreads() bool   { return false }
 
-func (a Bitarray) describe() Description {
+func (a bitarray) describe() Description {
 	spec := Spec{Name: "bitarray"}
 	for _, p := range a.params() {
 		spec = spec.with(p.Name, p.Value)
@@ -177,7 +177,7 @@ var bitarrayFormat = format{
 	params: append([]param{
 		{
 			name: "gen", meaning: "by the version of bitarray: up to 1.0, 1.1, 1.2 to 2.8.2, 2.8.3 to 3.1.0, and since 3.1.1", required: true,
-			values: []string{string(BitarrayMD5Dot), string(BitarrayMD5First), string(BitarrayMD5X), string(BitarraySHA1First), string(BitarraySHA1)},
+			values: []string{string(bitarrayMD5Dot), string(bitarrayMD5First), string(bitarrayMD5X), string(bitarraySHA1First), string(bitarraySHA1)},
 		},
 		{name: "m", meaning: "length in bits"},
 		{name: "k", meaning: "probes of a key"},
@@ -191,21 +191,21 @@ var bitarrayFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(ParseBitarray(b, Bitarray{BitarrayHash(s.Params["gen"]), m, k}))
+		return foreign(openBitarray(b, bitarray{bitarrayHash(s.Params["gen"]), m, k}))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		m, k, err := s.bitsAndProbes(1<<53, false)
 		if err != nil {
 			return nil, err
 		}
-		a := Bitarray{BitarrayHash(s.Params["gen"]), m, k}
+		a := bitarray{bitarrayHash(s.Params["gen"]), m, k}
 		if m == 0 {
-			if a, err = BitarrayFor(a.Hash, capacity, errorRate); err != nil {
+			if a, err = bitarrayFor(a.Hash, capacity, errorRate); err != nil {
 				return nil, err
 			}
 		}
-		return foreign(NewBitarray(a, capacity, errorRate))
+		return foreign(newBitarray(a, capacity, errorRate))
 	},
-	clone:  cloneOf[*Bitmap],
+	clone:  cloneOf[*bitmap],
 	rewrap: rewrapBitmap,
 }

@@ -12,19 +12,19 @@ import (
 
 var bitarrayCases = []struct {
 	dir    string
-	hash   BitarrayHash
+	hash   bitarrayHash
 	m, k   uint64
 	p      float64
 	appear string // what is appended for a further digest
 	times  int64
 }{
-	{"recipe-py-bitarray-md5dot", BitarrayMD5Dot, 2190, 6, 0.03, ".", 1},
-	{"recipe-py-bitarray-md5dot-k40", BitarrayMD5Dot, 17313, 40, 0x1p-40, ".", 1},
-	{"recipe-py-bitarray-md5x", BitarrayMD5X, 2190, 6, 0.03, "x", 1024},
-	{"recipe-py-bitarray-sha1", BitarraySHA1, 2190, 6, 0.03, "X", 0},
-	{"recipe-py-bitarray-sha1-2to31", BitarraySHA1First, 2190, 6, 0.03, "X", 0},
-	{"recipe-py-bitarray-sha1-2to31-k40", BitarraySHA1First, 17313, 40, 0x1p-40, "X", 0},
-	{"recipe-py-bitarray-sha1-k40", BitarraySHA1, 17313, 40, 0x1p-40, "X", 0},
+	{"recipe-py-bitarray-md5dot", bitarrayMD5Dot, 2190, 6, 0.03, ".", 1},
+	{"recipe-py-bitarray-md5dot-k40", bitarrayMD5Dot, 17313, 40, 0x1p-40, ".", 1},
+	{"recipe-py-bitarray-md5x", bitarrayMD5X, 2190, 6, 0.03, "x", 1024},
+	{"recipe-py-bitarray-sha1", bitarraySHA1, 2190, 6, 0.03, "X", 0},
+	{"recipe-py-bitarray-sha1-2to31", bitarraySHA1First, 2190, 6, 0.03, "X", 0},
+	{"recipe-py-bitarray-sha1-2to31-k40", bitarraySHA1First, 17313, 40, 0x1p-40, "X", 0},
+	{"recipe-py-bitarray-sha1-k40", bitarraySHA1, 17313, 40, 0x1p-40, "X", 0},
 }
 
 func init() {
@@ -58,7 +58,7 @@ func TestBitarrayProbes(t *testing.T) {
 				}
 				least.Set(base)
 			}
-			if c.hash != BitarraySHA1 {
+			if c.hash != bitarraySHA1 {
 				read()
 			}
 			for uint64(len(all)) < c.k {
@@ -81,14 +81,14 @@ func TestBitarrayProbes(t *testing.T) {
 // before it with another letter.
 func TestBitarrayFirst(t *testing.T) {
 	key := []byte("a key that needs more than one digest")
-	a := Bitarray{BitarrayMD5First, 17313, 40}
+	a := bitarray{bitarrayMD5First, 17313, 40}
 	first, err := a.positions(nil, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Hash = BitarrayMD5Dot
+	a.Hash = bitarrayMD5Dot
 	dot, _ := a.positions(nil, key)
-	a.Hash = BitarrayMD5X
+	a.Hash = bitarrayMD5X
 	later, _ := a.positions(nil, key)
 	// 128 bits last for 9 positions of 14 bits. Then one has the digest of the key and a
 	// letter, and the others another one.
@@ -99,17 +99,17 @@ func TestBitarrayFirst(t *testing.T) {
 
 func TestBitarraySize(t *testing.T) {
 	for _, c := range bitarrayCases {
-		a, err := BitarrayFor(c.hash, 300, c.p)
+		a, err := bitarrayFor(c.hash, 300, c.p)
 		if err != nil || a.M != c.m || a.K != c.k {
 			t.Errorf("%s: %+v, %v", c.dir, a, err)
 		}
 	}
 	for _, p := range []float64{0, 1, -1, math.NaN()} {
-		if a, err := BitarrayFor(BitarraySHA1, 300, p); err == nil {
+		if a, err := bitarrayFor(bitarraySHA1, 300, p); err == nil {
 			t.Errorf("%v: %+v", p, a)
 		}
 	}
-	if f, err := NewBitarray(Bitarray{"sha512", 100, 2}, 0, 0); err == nil {
+	if f, err := newBitarray(bitarray{"sha512", 100, 2}, 0, 0); err == nil {
 		t.Error(f)
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"seen/bloom"
 )
 
-// Bitmap is an array of bits without a header, as a string of Redis or as what a
+// bitmap is an array of bits without a header, as a string of Redis or as what a
 // library of bit sets dumps: whoever reads it must know what wrote it. It comes from
-// the functions for the systems: [NewRedisson], [ParseRedisson] and so on.
+// the functions for the systems: newRedisson, openRedisson and so on.
 //
 // Any number of goroutines may ask while none changes the filter. The hashes are
 // public, so that whoever chooses keys can choose some that collide. A Bitmap must not
 // be copied.
-type Bitmap struct {
+type bitmap struct {
 	plain
 	system bitmapSystem
 	least  int  // bytes to write, although they may be zero
 	place  Spec // of the RDB file that the filter lies in
 }
 
-// bitmapSystem is what wrote a [Bitmap].
+// bitmapSystem is what wrote a bitmap.
 type bitmapSystem interface {
 	scheme
 	name() string // of the format
@@ -38,7 +38,7 @@ type bitmapSystem interface {
 }
 
 // newBitmap makes an empty filter.
-func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*Bitmap, error) {
+func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*bitmap, error) {
 	if err := checkBitmap(s); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*Bitmap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name(), err)
 	}
-	f := &Bitmap{plain: plain{bits: b, scheme: s, capacity: capacity, rate: rate}, system: s}
+	f := &bitmap{plain: plain{bits: b, scheme: s, capacity: capacity, rate: rate}, system: s}
 	if !s.trims() {
 		f.least = len(b.b)
 	}
@@ -70,7 +70,7 @@ func checkBitmap(s bitmapSystem) error {
 
 // parseBitmap returns the filter whose bits are b. Bytes at the end may be missing if
 // the system leaves zeros out, and there may be some more.
-func parseBitmap(b []byte, s bitmapSystem) (*Bitmap, error) {
+func parseBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
 	if err := checkBitmap(s); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func parseBitmap(b []byte, s bitmapSystem) (*Bitmap, error) {
 			return nil, fmt.Errorf("%s: %w; m = %d bits is too many", s.name(), err, m)
 		}
 	}
-	return &Bitmap{plain: plain{bits: bitArray{order: s.order(), b: b}, scheme: s}, system: s, least: len(b)}, nil
+	return &bitmap{plain: plain{bits: bitArray{order: s.order(), b: b}, scheme: s}, system: s, least: len(b)}, nil
 }
 
 // checkSpread refuses arrays that could have so many bytes each, and with many bits of
@@ -108,8 +108,8 @@ func checkSpread(bytes uint64, arrays ...[]byte) error {
 
 // Union makes f the OR of f and other, which must be a Bitmap of the same system and
 // parameters.
-func (f *Bitmap) Union(other Reader) error {
-	o, ok := other.(*Bitmap)
+func (f *bitmap) Union(other Reader) error {
+	o, ok := other.(*bitmap)
 	if !ok || o.system.name() != f.system.name() {
 		return errUnlike(f, other)
 	}
@@ -117,20 +117,20 @@ func (f *Bitmap) Union(other Reader) error {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *Bitmap) Clone() (*Bitmap, error) {
+func (f *bitmap) Clone() (*bitmap, error) {
 	m, _ := f.system.size()
 	p, err := f.clone(bytesOf(m))
 	if err != nil {
 		return nil, err
 	}
-	return &Bitmap{plain: p, system: f.system, least: f.least}, nil
+	return &bitmap{plain: p, system: f.system, least: f.least}, nil
 }
 
 // Stats describes the filter. It reads all bits.
-func (f *Bitmap) Stats() bloom.Stats { return f.stats(f.system.name()) }
+func (f *bitmap) Stats() bloom.Stats { return f.stats(f.system.name()) }
 
 // Describe says what the filter is.
-func (f *Bitmap) Describe() Description {
+func (f *bitmap) Describe() Description {
 	d := f.system.describe()
 	if s, err := ParseSpec(d.Format); err == nil && f.place.Name != "" {
 		for _, p := range stringParams {
@@ -147,14 +147,14 @@ func (f *Bitmap) Describe() Description {
 
 // WriteTo writes the bytes of the array, without zeros at its end where the system
 // leaves them out and they were not there when it was parsed.
-func (f *Bitmap) WriteTo(w io.Writer) (int64, error) {
+func (f *bitmap) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	n, err := w.Write(f.content())
 	return int64(n), err
 }
 
 // content returns what WriteTo writes.
-func (f *Bitmap) content() []byte {
+func (f *bitmap) content() []byte {
 	if len(f.bits.b) <= f.least {
 		return f.bits.b
 	}
@@ -175,7 +175,7 @@ func trimZeros(b []byte) []byte {
 // rewrapBitmap is the rewrap function of a format of a Bitmap: the same bytes, taken out
 // of an RDB file if they lie in one.
 func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
-	g, ok := f.(*Bitmap)
+	g, ok := f.(*bitmap)
 	if !ok || g.system.name() != s.Name {
 		return nil, errConvert(f, s.Name)
 	}

@@ -14,18 +14,18 @@ import (
 	"seen/bloom"
 )
 
-// BitsAndBloomsForm is a form of the bytes of a [BitsAndBlooms]. All hold the same.
-type BitsAndBloomsForm string
+// bitsAndBloomsForm is a form of the bytes of a bitsAndBlooms. All hold the same.
+type bitsAndBloomsForm string
 
 // What the module writes: its binary form, its JSON, and that after its switch
 // Base64StdEncoding.
 const (
-	BitsAndBloomsBinary  BitsAndBloomsForm = "binary"
-	BitsAndBloomsJSON    BitsAndBloomsForm = "json"
-	BitsAndBloomsJSONStd BitsAndBloomsForm = "json-std"
+	bitsAndBloomsBinary  bitsAndBloomsForm = "binary"
+	bitsAndBloomsJSON    bitsAndBloomsForm = "json"
+	bitsAndBloomsJSONStd bitsAndBloomsForm = "json-std"
 )
 
-// BitsAndBlooms is a filter of the Go module github.com/bits-and-blooms/bloom, as
+// bitsAndBlooms is a filter of the Go module github.com/bits-and-blooms/bloom, as
 // versions 2.0.3 and all of 3 write it. It answers as that does for the same bytes.
 //
 // The binary form is three numbers of 64 bits, big-endian: the modulus m of the
@@ -42,19 +42,19 @@ const (
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A BitsAndBlooms must not
 // be copied.
-type BitsAndBlooms struct {
+type bitsAndBlooms struct {
 	m, k   uint64
 	length uint64 // L
-	form   BitsAndBloomsForm
+	form   bitsAndBloomsForm
 	order  bitOrder // of L and the words in what WriteTo writes
 	bits   bitArray
 }
 
 const bitsAndBloomsHeader = 24
 
-// BitsAndBloomsConfig says how large a [BitsAndBlooms] is to be: for Capacity keys at
+// bitsAndBloomsConfig says how large a bitsAndBlooms is to be: for Capacity keys at
 // ErrorRate, or by M and K.
-type BitsAndBloomsConfig struct {
+type bitsAndBloomsConfig struct {
 	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
 	// between 0 and 1, exclusively. They give the M and K that the module gives.
 	Capacity  uint64
@@ -66,12 +66,12 @@ type BitsAndBloomsConfig struct {
 	Length uint64
 	// Form is what WriteTo writes; BitsAndBloomsBinary if it is "". LittleEndian says
 	// that the array is to be as after bitset.LittleEndian.
-	Form         BitsAndBloomsForm
+	Form         bitsAndBloomsForm
 	LittleEndian bool
 }
 
 // size returns the m and k of the module's NewWithEstimates.
-func (c BitsAndBloomsConfig) size() (m, k uint64, err error) {
+func (c bitsAndBloomsConfig) size() (m, k uint64, err error) {
 	if c.M != 0 {
 		return c.M, c.K, nil
 	}
@@ -85,13 +85,13 @@ func (c BitsAndBloomsConfig) size() (m, k uint64, err error) {
 	return max(1, uint64(bits)), max(1, uint64(math.Ceil(math.Log(2)*bits/float64(c.Capacity)))), nil
 }
 
-// NewBitsAndBlooms returns an empty filter.
-func NewBitsAndBlooms(c BitsAndBloomsConfig) (*BitsAndBlooms, error) {
+// newBitsAndBlooms returns an empty filter.
+func newBitsAndBlooms(c bitsAndBloomsConfig) (*bitsAndBlooms, error) {
 	m, k, err := c.size()
 	if err != nil {
 		return nil, err
 	}
-	f, err := (&BitsAndBlooms{m: m, k: k, length: max(m, c.Length)}).As(c.Form, c.LittleEndian)
+	f, err := (&bitsAndBlooms{m: m, k: k, length: max(m, c.Length)}).As(c.Form, c.LittleEndian)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func NewBitsAndBlooms(c BitsAndBloomsConfig) (*BitsAndBlooms, error) {
 }
 
 // As returns f in another form; "" is BitsAndBloomsBinary. Both have the same bits.
-func (f *BitsAndBlooms) As(form BitsAndBloomsForm, littleEndian bool) (*BitsAndBlooms, error) {
+func (f *bitsAndBlooms) As(form bitsAndBloomsForm, littleEndian bool) (*bitsAndBlooms, error) {
 	g := *f
 	g.form, g.order = form, bigWords
 	if littleEndian {
@@ -113,11 +113,11 @@ func (f *BitsAndBlooms) As(form BitsAndBloomsForm, littleEndian bool) (*BitsAndB
 	}
 	switch form {
 	case "":
-		g.form = BitsAndBloomsBinary
-	case BitsAndBloomsBinary, BitsAndBloomsJSON, BitsAndBloomsJSONStd:
+		g.form = bitsAndBloomsBinary
+	case bitsAndBloomsBinary, bitsAndBloomsJSON, bitsAndBloomsJSONStd:
 	default:
 		return nil, fmt.Errorf("%q is no form of a bits-and-blooms filter; use %s, %s or %s", form,
-			BitsAndBloomsBinary, BitsAndBloomsJSON, BitsAndBloomsJSONStd)
+			bitsAndBloomsBinary, bitsAndBloomsJSON, bitsAndBloomsJSONStd)
 	}
 	return &g, nil
 }
@@ -131,10 +131,10 @@ func wordsOf(bits uint64) uint64 {
 	return n
 }
 
-// ParseBitsAndBlooms returns the filter that b holds in any form. A binary one refers
+// openBitsAndBlooms returns the filter that b holds in any form. A binary one refers
 // to b, which must not change, and is there at once, whatever its length; the base64
 // of JSON is decoded, into memory of at most twice the length of b.
-func ParseBitsAndBlooms(b []byte) (*BitsAndBlooms, error) {
+func openBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
 	f, err := parseBitsAndBlooms(b)
 	if err != nil {
 		return nil, fmt.Errorf("bits-and-blooms: %w: %w", ErrBadData, err)
@@ -142,14 +142,14 @@ func ParseBitsAndBlooms(b []byte) (*BitsAndBlooms, error) {
 	return f, nil
 }
 
-func parseBitsAndBlooms(b []byte) (*BitsAndBlooms, error) {
+func parseBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
 	if text := bytes.TrimLeft(b, " \t\r\n"); len(text) > 0 && text[0] == '{' {
 		return parseBitsAndBloomsJSON(text)
 	}
 	if len(b) < bitsAndBloomsHeader {
 		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), bitsAndBloomsHeader)
 	}
-	f := &BitsAndBlooms{m: binary.BigEndian.Uint64(b), k: binary.BigEndian.Uint64(b[8:]), form: BitsAndBloomsBinary}
+	f := &bitsAndBlooms{m: binary.BigEndian.Uint64(b), k: binary.BigEndian.Uint64(b[8:]), form: bitsAndBloomsBinary}
 	if err := f.setArray(b[16:]); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func parseBitsAndBlooms(b []byte) (*BitsAndBlooms, error) {
 }
 
 // setArray makes b, which is L and the words, the array of f.
-func (f *BitsAndBlooms) setArray(b []byte) error {
+func (f *bitsAndBlooms) setArray(b []byte) error {
 	if len(b) < 8 {
 		return fmt.Errorf("%d bytes for the array, whose length takes 8", len(b))
 	}
@@ -172,7 +172,7 @@ func (f *BitsAndBlooms) setArray(b []byte) error {
 		binary.BigEndian.Uint64(b), binary.LittleEndian.Uint64(b))
 }
 
-func (f *BitsAndBlooms) check() error {
+func (f *bitsAndBlooms) check() error {
 	if f.m == 0 {
 		return errors.New("m = 0")
 	}
@@ -182,7 +182,7 @@ func (f *BitsAndBlooms) check() error {
 	return nil
 }
 
-func parseBitsAndBloomsJSON(b []byte) (*BitsAndBlooms, error) {
+func parseBitsAndBloomsJSON(b []byte) (*bitsAndBlooms, error) {
 	var doc struct {
 		M, K *uint64
 		B    *string
@@ -193,10 +193,10 @@ func parseBitsAndBloomsJSON(b []byte) (*BitsAndBlooms, error) {
 	if doc.M == nil || doc.K == nil || doc.B == nil {
 		return nil, errors.New("the JSON has not all of m, k and b")
 	}
-	f := &BitsAndBlooms{m: *doc.M, k: *doc.K, form: BitsAndBloomsJSON}
+	f := &bitsAndBlooms{m: *doc.M, k: *doc.K, form: bitsAndBloomsJSON}
 	alphabet := base64.URLEncoding
 	if strings.ContainsAny(*doc.B, "+/") {
-		f.form, alphabet = BitsAndBloomsJSONStd, base64.StdEncoding
+		f.form, alphabet = bitsAndBloomsJSONStd, base64.StdEncoding
 	}
 	array, err := alphabet.Strict().DecodeString(*doc.B)
 	if err != nil {
@@ -210,23 +210,23 @@ func parseBitsAndBloomsJSON(b []byte) (*BitsAndBlooms, error) {
 
 // Form returns the form that f came in or was made for, which WriteTo writes, and
 // whether its array is little-endian.
-func (f *BitsAndBlooms) Form() (form BitsAndBloomsForm, littleEndian bool) {
+func (f *bitsAndBlooms) Form() (form bitsAndBloomsForm, littleEndian bool) {
 	return f.form, f.order == lsbFirst
 }
 
 // Bits returns m, the modulus of the positions.
-func (f *BitsAndBlooms) Bits() uint64 { return f.m }
+func (f *bitsAndBlooms) Bits() uint64 { return f.m }
 
 // Probes returns k, the positions of a key.
-func (f *BitsAndBlooms) Probes() int { return int(f.k) }
+func (f *bitsAndBlooms) Probes() int { return int(f.k) }
 
 // Length returns L, the length of the array in bits.
-func (f *BitsAndBlooms) Length() uint64 { return f.length }
+func (f *bitsAndBlooms) Length() uint64 { return f.length }
 
 // bitsAndBloomsHash is what the positions of a key come from.
 type bitsAndBloomsHash [4]uint64
 
-func (f *BitsAndBlooms) hash(key []byte) (h bitsAndBloomsHash) {
+func (f *bitsAndBlooms) hash(key []byte) (h bitsAndBloomsHash) {
 	h[0], h[1] = murmur3Of(key)
 	h[2], h[3] = murmur3Of1(key)
 	return h
@@ -239,7 +239,7 @@ func (h *bitsAndBloomsHash) position(i, m uint64) uint64 {
 }
 
 // Has reports whether key may have been added.
-func (f *BitsAndBlooms) Has(key []byte) bool {
+func (f *bitsAndBlooms) Has(key []byte) bool {
 	h := f.hash(key)
 	for i := range f.k {
 		if at := h.position(i, f.m); at >= f.length || !f.bits.has(at) {
@@ -251,7 +251,7 @@ func (f *BitsAndBlooms) Has(key []byte) bool {
 
 // Add adds key and reports whether it was certainly not there before. It fails,
 // with ErrReadOnly, if f was parsed.
-func (f *BitsAndBlooms) Add(key []byte) (bool, error) {
+func (f *bitsAndBlooms) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
 	}
@@ -267,7 +267,7 @@ func (f *BitsAndBlooms) Add(key []byte) (bool, error) {
 
 // Clone returns a copy that shares nothing with f, and can be changed. It fails if the
 // memory cannot be had, or if f's array is much shorter than m, which no filter is.
-func (f *BitsAndBlooms) Clone() (*BitsAndBlooms, error) {
+func (f *bitsAndBlooms) Clone() (*bitsAndBlooms, error) {
 	const slack = 1 << 20 // what a few bytes may make us allocate
 	if have := uint64(len(f.bits.b)); f.m/8 > have+slack {
 		return nil, fmt.Errorf("bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can only be asked", have, f.m)
@@ -285,7 +285,7 @@ func (f *BitsAndBlooms) Clone() (*BitsAndBlooms, error) {
 
 // lastWord returns the word that the length ends within, if it does, its value, and that
 // without what is set behind the length, which means nothing until the array gets longer.
-func (f *BitsAndBlooms) lastWord() (last []byte, value, inside uint64) {
+func (f *bitsAndBlooms) lastWord() (last []byte, value, inside uint64) {
 	if f.length%64 == 0 {
 		return nil, 0, 0
 	}
@@ -296,7 +296,7 @@ func (f *BitsAndBlooms) lastWord() (last []byte, value, inside uint64) {
 
 // Union adds the keys of other, which must be a BitsAndBlooms with the same m and k, in any form. Otherwise it
 // returns an error that wraps bloom.ErrIncompatible.
-func (f *BitsAndBlooms) Union(other Reader) error {
+func (f *bitsAndBlooms) Union(other Reader) error {
 	if err := f.bits.mayChange(); err != nil {
 		return err
 	}
@@ -318,14 +318,14 @@ func (f *BitsAndBlooms) Union(other Reader) error {
 }
 
 // Stats describes the filter. It reads the whole array.
-func (f *BitsAndBlooms) Stats() bloom.Stats {
+func (f *bitsAndBlooms) Stats() bloom.Stats {
 	return plainStats("bits-and-blooms", f.m, f.k, f.bits.ones(min(f.m, f.length)))
 }
 
 // WriteTo writes the filter in its form, as the module does.
-func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
+func (f *bitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
-	if f.form == BitsAndBloomsBinary {
+	if f.form == bitsAndBloomsBinary {
 		head := binary.BigEndian.AppendUint64(nil, f.m)
 		if _, err := c.Write(binary.BigEndian.AppendUint64(head, f.k)); err != nil {
 			return c.done(err)
@@ -336,7 +336,7 @@ func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 		return c.done(err)
 	}
 	alphabet := base64.URLEncoding
-	if f.form == BitsAndBloomsJSONStd {
+	if f.form == bitsAndBloomsJSONStd {
 		alphabet = base64.StdEncoding
 	}
 	text := base64.NewEncoder(alphabet, c)
@@ -351,7 +351,7 @@ func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 }
 
 // writeArray writes L and the words.
-func (f *BitsAndBlooms) writeArray(w io.Writer) error {
+func (f *bitsAndBlooms) writeArray(w io.Writer) error {
 	length := make([]byte, 8)
 	f.order.words().PutUint64(length, f.length)
 	if _, err := w.Write(length); err != nil {

@@ -12,7 +12,7 @@ var bitsAndBloomsFormat = format{
 	system: "github.com/bits-and-blooms/bloom (Go), versions 2.0.3 to 3",
 	params: []param{
 		{name: "form", meaning: "what is written: the binary form, JSON, or JSON in the other alphabet of base64",
-			values: []string{string(BitsAndBloomsBinary), string(BitsAndBloomsJSON), string(BitsAndBloomsJSONStd)}, preset: string(BitsAndBloomsBinary), forWrite: true, form: true},
+			values: []string{string(bitsAndBloomsBinary), string(bitsAndBloomsJSON), string(bitsAndBloomsJSONStd)}, preset: string(bitsAndBloomsBinary), forWrite: true, form: true},
 		{name: "order", meaning: "of the bytes of the array: little is what the module writes after bitset.LittleEndian()",
 			values: []string{"big", "little"}, preset: "big", forWrite: true, form: true},
 		{name: "m", meaning: "the length in bits, where it is not to follow from capacity and error rate; with k", forWrite: true},
@@ -26,16 +26,16 @@ var bitsAndBloomsFormat = format{
 	sign:   "m, k and a length that makes up the exact length of the file, or JSON with m, k and b",
 	detect: detectBitsAndBlooms,
 	open: func(b []byte, _ Spec) (Foreign, error) {
-		return foreign(ParseBitsAndBlooms(b))
+		return foreign(openBitsAndBlooms(b))
 	},
 	create: createBitsAndBlooms,
-	clone:  cloneOf[*BitsAndBlooms],
+	clone:  cloneOf[*bitsAndBlooms],
 	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
-		g, ok := f.(*BitsAndBlooms)
+		g, ok := f.(*bitsAndBlooms)
 		if !ok {
 			return nil, errConvert(f, "bits-and-blooms")
 		}
-		return g.As(BitsAndBloomsForm(s.Params["form"]), s.Params["order"] == "little")
+		return g.As(bitsAndBloomsForm(s.Params["form"]), s.Params["order"] == "little")
 	},
 }
 
@@ -55,7 +55,7 @@ func detectBitsAndBlooms(b []byte) (Confidence, Spec, bool) {
 }
 
 func createBitsAndBlooms(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-	c := BitsAndBloomsConfig{Capacity: capacity, ErrorRate: errorRate, Form: BitsAndBloomsForm(s.Params["form"]), LittleEndian: s.Params["order"] == "little"}
+	c := bitsAndBloomsConfig{Capacity: capacity, ErrorRate: errorRate, Form: bitsAndBloomsForm(s.Params["form"]), LittleEndian: s.Params["order"] == "little"}
 	for _, p := range []struct {
 		name string
 		to   *uint64
@@ -70,11 +70,11 @@ func createBitsAndBlooms(s Spec, capacity uint64, errorRate float64) (Foreign, e
 	if (c.M == 0) != (c.K == 0) || c.M == 0 && c.Length != 0 {
 		return nil, fmt.Errorf("bits-and-blooms: %w: m, k and length belong together: give m and k, or none of the three", ErrSpec)
 	}
-	return foreign(NewBitsAndBlooms(c))
+	return foreign(newBitsAndBlooms(c))
 }
 
 // Describe says what the header says.
-func (f *BitsAndBlooms) Describe() Description {
+func (f *bitsAndBlooms) Describe() Description {
 	order := "big-endian"
 	if f.order == lsbFirst {
 		order = "little-endian"
@@ -91,4 +91,4 @@ func (f *BitsAndBlooms) Describe() Description {
 }
 
 // KeyKind is KeyBytes.
-func (f *BitsAndBlooms) KeyKind() KeyKind { return KeyBytes }
+func (f *bitsAndBlooms) KeyKind() KeyKind { return KeyBytes }

@@ -63,7 +63,7 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
 			file := v.File(t, w.File)
-			f, err := ParseBitsAndBlooms(file)
+			f, err := openBitsAndBlooms(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,11 +76,11 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 			}
 
 			form, little := f.Form()
-			c := BitsAndBloomsConfig{Capacity: w.N, ErrorRate: w.P, Form: form, LittleEndian: little}
+			c := bitsAndBloomsConfig{Capacity: w.N, ErrorRate: w.P, Form: form, LittleEndian: little}
 			if w.N == 0 {
 				c.M, c.K, c.Length = w.M, w.K, w.Length
 			}
-			made, err := NewBitsAndBlooms(c)
+			made, err := newBitsAndBlooms(c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 			expectBytes(t, "made", written(t, made), file)
 			v.compareForeign(t, "made, and read in the plain way", plainBitsAndBlooms(t, written(t, made)))
 
-			for _, form := range []BitsAndBloomsForm{BitsAndBloomsBinary, BitsAndBloomsJSON, BitsAndBloomsJSONStd} {
+			for _, form := range []bitsAndBloomsForm{bitsAndBloomsBinary, bitsAndBloomsJSON, bitsAndBloomsJSONStd} {
 				for _, little := range []bool{false, true} {
 					g, err := f.As(form, little)
 					if err != nil {
@@ -97,7 +97,7 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 					}
 					b := written(t, g)
 					v.compareForeign(t, "as "+string(form), plainBitsAndBlooms(t, b))
-					h, err := ParseBitsAndBlooms(b)
+					h, err := openBitsAndBlooms(b)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -118,19 +118,19 @@ func TestBitsAndBloomsFormsAgree(t *testing.T) {
 		v := readVector(t, name)
 		return v.File(t, v.wish(t).File)
 	}
-	f, err := ParseBitsAndBlooms(read("bnb-v3-binary"))
+	f, err := openBitsAndBlooms(read("bnb-v3-binary"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name   string
-		form   BitsAndBloomsForm
+		form   bitsAndBloomsForm
 		little bool
 	}{
-		{"bnb-v2-binary", BitsAndBloomsBinary, false},
-		{"bnb-v3-bitset-le", BitsAndBloomsBinary, true},
-		{"bnb-v3-json", BitsAndBloomsJSON, false},
-		{"bnb-v3-json-std64", BitsAndBloomsJSONStd, false},
+		{"bnb-v2-binary", bitsAndBloomsBinary, false},
+		{"bnb-v3-bitset-le", bitsAndBloomsBinary, true},
+		{"bnb-v3-json", bitsAndBloomsJSON, false},
+		{"bnb-v3-json-std64", bitsAndBloomsJSONStd, false},
 	} {
 		g, err := f.As(c.form, c.little)
 		if err != nil {
@@ -148,7 +148,7 @@ func bitsAndBloomsHeaderOf(m, k, length uint64, words int) []byte {
 }
 
 func TestBitsAndBloomsRefuses(t *testing.T) {
-	expectRefused(t, ParseBitsAndBlooms, []damaged{
+	expectRefused(t, openBitsAndBlooms, []damaged{
 		{"nothing", nil, "0 bytes"},
 		{"half a header", make([]byte, 23), "23 bytes"},
 		{"m = 0", bitsAndBloomsHeaderOf(0, 1, 64, 1), "m = 0"},
@@ -171,7 +171,7 @@ func TestBitsAndBloomsRefuses(t *testing.T) {
 
 func TestBitsAndBloomsShortArray(t *testing.T) {
 	// What New(0, 0) and WriteTo give: an array of no bits, in which nothing is.
-	f, err := ParseBitsAndBlooms(bitsAndBloomsHeaderOf(1, 1, 0, 0))
+	f, err := openBitsAndBlooms(bitsAndBloomsHeaderOf(1, 1, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestBitsAndBloomsShortArray(t *testing.T) {
 		t.Error("a change of the copy is one of the original")
 	}
 	// A bit behind L is none.
-	f, err = ParseBitsAndBlooms(append(bitsAndBloomsHeaderOf(64, 1, 3, 0), bytes.Repeat([]byte{0xff}, 8)...))
+	f, err = openBitsAndBlooms(append(bitsAndBloomsHeaderOf(64, 1, 3, 0), bytes.Repeat([]byte{0xff}, 8)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestBitsAndBloomsShortArray(t *testing.T) {
 	}
 	// A few bytes make nobody allocate an array for m.
 	for _, m := range []uint64{1 << 28, 1 << 62} {
-		f, err = ParseBitsAndBlooms(bitsAndBloomsHeaderOf(m, 1, 0, 0))
+		f, err = openBitsAndBlooms(bitsAndBloomsHeaderOf(m, 1, 0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,9 +215,9 @@ func TestBitsAndBloomsShortArray(t *testing.T) {
 	}
 }
 
-func newBitsAndBlooms(t testing.TB, c BitsAndBloomsConfig) *BitsAndBlooms {
+func testBitsAndBlooms(t testing.TB, c bitsAndBloomsConfig) *bitsAndBlooms {
 	t.Helper()
-	f, err := NewBitsAndBlooms(c)
+	f, err := newBitsAndBlooms(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,9 +225,9 @@ func newBitsAndBlooms(t testing.TB, c BitsAndBloomsConfig) *BitsAndBlooms {
 }
 
 func TestBitsAndBloomsUnion(t *testing.T) {
-	whole := newBitsAndBlooms(t, BitsAndBloomsConfig{Capacity: 200, ErrorRate: 0.01})
-	a := newBitsAndBlooms(t, BitsAndBloomsConfig{Capacity: 200, ErrorRate: 0.01})
-	b := newBitsAndBlooms(t, BitsAndBloomsConfig{Capacity: 200, ErrorRate: 0.01, LittleEndian: true, Form: BitsAndBloomsJSON})
+	whole := testBitsAndBlooms(t, bitsAndBloomsConfig{Capacity: 200, ErrorRate: 0.01})
+	a := testBitsAndBlooms(t, bitsAndBloomsConfig{Capacity: 200, ErrorRate: 0.01})
+	b := testBitsAndBlooms(t, bitsAndBloomsConfig{Capacity: 200, ErrorRate: 0.01, LittleEndian: true, Form: bitsAndBloomsJSON})
 	adds(t, whole, numberedKeys(0, 200))
 	adds(t, a, numberedKeys(0, 100))
 	adds(t, b, numberedKeys(100, 200))
@@ -238,12 +238,12 @@ func TestBitsAndBloomsUnion(t *testing.T) {
 	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.Bits() || s.Fill < 0.4 || s.Fill > 0.6 || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	for _, c := range []BitsAndBloomsConfig{{M: a.Bits(), K: 6}, {M: a.Bits() + 1, K: 7}} {
-		if err := a.Union(newBitsAndBlooms(t, c)); !errors.Is(err, bloom.ErrIncompatible) {
+	for _, c := range []bitsAndBloomsConfig{{M: a.Bits(), K: 6}, {M: a.Bits() + 1, K: 7}} {
+		if err := a.Union(testBitsAndBlooms(t, c)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	parsed, err := ParseBitsAndBlooms(written(t, a))
+	parsed, err := openBitsAndBlooms(written(t, a))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,11 +253,11 @@ func TestBitsAndBloomsUnion(t *testing.T) {
 }
 
 func TestBitsAndBloomsConfig(t *testing.T) {
-	for _, c := range []BitsAndBloomsConfig{
+	for _, c := range []bitsAndBloomsConfig{
 		{}, {Capacity: 10}, {Capacity: 10, ErrorRate: 1}, {ErrorRate: 0.5}, {M: 10}, {M: 10, K: 1001}, {M: 10, K: 1, Form: "text"},
 		{Capacity: 1 << 63, ErrorRate: 1e-9}, {M: 1 << 63, K: 1}, {M: 10, K: 1, Length: 1<<64 - 1},
 	} {
-		if f, err := NewBitsAndBlooms(c); err == nil {
+		if f, err := newBitsAndBlooms(c); err == nil {
 			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
 		}
 	}
@@ -267,7 +267,7 @@ func TestBitsAndBloomsConfig(t *testing.T) {
 		p    float64
 		m, k uint64
 	}{{1, 0.5, 2, 2}, {300, 0.03, 2190, 6}, {1000, 0.01, 9586, 7}, {1000000, 1e-6, 28755176, 20}, {7, 0.999, 1, 1}} {
-		f := newBitsAndBlooms(t, BitsAndBloomsConfig{Capacity: c.n, ErrorRate: c.p})
+		f := testBitsAndBlooms(t, bitsAndBloomsConfig{Capacity: c.n, ErrorRate: c.p})
 		if f.m != c.m || f.k != c.k {
 			t.Errorf("%d keys at %v: m %d, k %d, want %d, %d", c.n, c.p, f.m, f.k, c.m, c.k)
 		}
@@ -275,7 +275,7 @@ func TestBitsAndBloomsConfig(t *testing.T) {
 }
 
 func TestBitsAndBloomsManyProbes(t *testing.T) {
-	f := newBitsAndBlooms(t, BitsAndBloomsConfig{M: 1 << 20, K: 1000})
+	f := testBitsAndBlooms(t, bitsAndBloomsConfig{M: 1 << 20, K: 1000})
 	for i := range 200 {
 		adds(t, f, [][]byte{fmt.Append(nil, i)})
 	}
@@ -286,10 +286,10 @@ func TestBitsAndBloomsManyProbes(t *testing.T) {
 }
 
 func TestBitsAndBloomsWriteErrors(t *testing.T) {
-	f := newBitsAndBlooms(t, BitsAndBloomsConfig{Capacity: 50, ErrorRate: 0.1})
+	f := testBitsAndBlooms(t, bitsAndBloomsConfig{Capacity: 50, ErrorRate: 0.1})
 	adds(t, f, [][]byte{[]byte("a")})
 	expectWriteErrors(t, f)
-	for _, form := range []BitsAndBloomsForm{BitsAndBloomsBinary, BitsAndBloomsJSON} {
+	for _, form := range []bitsAndBloomsForm{bitsAndBloomsBinary, bitsAndBloomsJSON} {
 		g, err := f.As(form, true)
 		if err != nil {
 			t.Fatal(err)
@@ -306,7 +306,7 @@ func FuzzParseBitsAndBlooms(f *testing.F) {
 	f.Add(bitsAndBloomsHeaderOf(1<<62, 3, 64, 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := filtertest.HeapAllocs()
-		g, err := ParseBitsAndBlooms(b)
+		g, err := openBitsAndBlooms(b)
 		if n := filtertest.HeapAllocs() - before; n > 2<<20+8*uint64(len(b)) {
 			t.Fatalf("parsing %d bytes allocated %d", len(b), n)
 		}
@@ -319,7 +319,7 @@ func FuzzParseBitsAndBlooms(f *testing.F) {
 		if g.Stats().Ones > g.Bits() {
 			t.Fatal("more ones than bits")
 		}
-		again, err := ParseBitsAndBlooms(written(t, g))
+		again, err := openBitsAndBlooms(written(t, g))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +344,7 @@ func TestBitsAndBloomsBehindLength(t *testing.T) {
 		if little {
 			slices.Reverse(b[16:24])
 		}
-		f, err := ParseBitsAndBlooms(b)
+		f, err := openBitsAndBlooms(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,5 +364,5 @@ func TestBitsAndBloomsBehindLength(t *testing.T) {
 
 func TestBitsAndBloomsNoCopy(t *testing.T) {
 	const words = 1 << 21
-	expectNoCopy(t, ParseBitsAndBlooms, bitsAndBloomsHeaderOf(64*words, 7, 64*words, 0), 8*words)
+	expectNoCopy(t, openBitsAndBlooms, bitsAndBloomsHeaderOf(64*words, 7, 64*words, 0), 8*words)
 }

@@ -15,10 +15,10 @@ import (
 	"seen/bloom"
 )
 
-// ClickHouseIndex says how a skipping index of ClickHouse maps a value to bits.
-type ClickHouseIndex struct {
+// clickHouseIndex says how a skipping index of ClickHouse maps a value to bits.
+type clickHouseIndex struct {
 	// Kind is the type of the index.
-	Kind ClickHouseKind
+	Kind clickHouseKind
 	// Probes is the number of hash functions, 1 to 1000; for ClickHouseBloom at most 15.
 	Probes uint64
 	// Value is the type of the column of a ClickHouseBloom: string, or one of int8 to
@@ -30,19 +30,19 @@ type ClickHouseIndex struct {
 	Gram uint64
 }
 
-// ClickHouseKind is a type of index.
-type ClickHouseKind string
+// clickHouseKind is a type of index.
+type clickHouseKind string
 
 const (
-	// ClickHouseBloom is bloom_filter: the hash of a value is combined with a constant for
+	// clickHouseBloom is bloom_filter: the hash of a value is combined with a constant for
 	// each probe. Strings are hashed with CityHash64, and whole numbers, as unsigned ones
 	// of their width, by the finaliser of MurmurHash3.
-	ClickHouseBloom ClickHouseKind = "bloom"
-	// ClickHouseTokens is tokenbf_v1: it has each run of ASCII letters and digits, and of
+	clickHouseBloom clickHouseKind = "bloom"
+	// clickHouseTokens is tokenbf_v1: it has each run of ASCII letters and digits, and of
 	// bytes above 127.
-	ClickHouseTokens ClickHouseKind = "token"
-	// ClickHouseGrams is ngrambf_v1: it has each sequence of Gram characters.
-	ClickHouseGrams ClickHouseKind = "ngram"
+	clickHouseTokens clickHouseKind = "token"
+	// clickHouseGrams is ngrambf_v1: it has each sequence of Gram characters.
+	clickHouseGrams clickHouseKind = "ngram"
 )
 
 // clickHouseSeeds are what a hash is combined with for each probe of a bloom_filter.
@@ -55,53 +55,53 @@ var clickHouseSeeds = [...]uint64{
 // clickHouseWidths are the bits of the types of numbers.
 var clickHouseWidths = map[string]uint{"int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
-// ClickHouse is what an index of ClickHouse has of one granule, without the numbers and
+// clickHouse is what an index of ClickHouse has of one granule, without the numbers and
 // the compression around it in the files of the server: bit i is bit i mod 8 of byte
 // i/8. It can only be asked. The answer is that of the index: whether a granule may have
 // a value, for tokens and grams one that contains all of those of the key; a key that
 // has none may be anywhere.
 //
 // Any number of goroutines may ask. A ClickHouse must not be copied.
-type ClickHouse struct {
+type clickHouse struct {
 	plain
-	index ClickHouseIndex
+	index clickHouseIndex
 }
 
 // clickScheme is an index whose granules have m bits.
 type clickScheme struct {
-	ClickHouseIndex
+	clickHouseIndex
 	m uint64
 }
 
 // clickHouseGranule is the most bytes that ClickHouse gives to a granule.
 const clickHouseGranule = 1 << 30
 
-// ParseClickHouse returns what b is of a granule, to which it refers.
-func ParseClickHouse(b []byte, c ClickHouseIndex) (*ClickHouse, error) {
+// openClickHouse returns what b is of a granule, to which it refers.
+func openClickHouse(b []byte, c clickHouseIndex) (*clickHouse, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("clickhouse: %w", err)
 	}
 	if len(b) == 0 || len(b) > clickHouseGranule {
 		return nil, fmt.Errorf("clickhouse: %w: %d bytes, where a granule has 1 to %d", ErrBadData, len(b), clickHouseGranule)
 	}
-	return &ClickHouse{plain{bits: bitArray{order: lsbFirst, b: b}, scheme: clickScheme{c, 8 * uint64(len(b))}}, c}, nil
+	return &clickHouse{plain{bits: bitArray{order: lsbFirst, b: b}, scheme: clickScheme{c, 8 * uint64(len(b))}}, c}, nil
 }
 
-func (c ClickHouseIndex) check() error {
+func (c clickHouseIndex) check() error {
 	most := uint64(foreignMaxProbes)
 	switch c.Kind {
-	case ClickHouseBloom:
+	case clickHouseBloom:
 		most = uint64(len(clickHouseSeeds))
 		if c.Value != "string" && clickHouseWidths[c.Value] == 0 {
 			return fmt.Errorf("values of type %q; string and int8 to uint64 are known", c.Value)
 		}
-	case ClickHouseGrams:
+	case clickHouseGrams:
 		if c.Gram == 0 || c.Gram > 1000 {
 			return fmt.Errorf("grams of %d characters; give 1 to 1000", c.Gram)
 		}
-	case ClickHouseTokens:
+	case clickHouseTokens:
 	default:
-		return fmt.Errorf("unknown kind of index %q; use %s, %s or %s", c.Kind, ClickHouseBloom, ClickHouseTokens, ClickHouseGrams)
+		return fmt.Errorf("unknown kind of index %q; use %s, %s or %s", c.Kind, clickHouseBloom, clickHouseTokens, clickHouseGrams)
 	}
 	if c.Probes == 0 || c.Probes > most {
 		return fmt.Errorf("%d probes; give 1 to %d", c.Probes, most)
@@ -111,7 +111,7 @@ func (c ClickHouseIndex) check() error {
 
 func (s clickScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 	switch {
-	case s.Kind == ClickHouseTokens:
+	case s.Kind == clickHouseTokens:
 		for from := 0; from < len(key); from++ {
 			to := from
 			for to < len(key) && isTokenByte(key[to]) {
@@ -123,7 +123,7 @@ func (s clickScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 			}
 		}
 		return dst, nil
-	case s.Kind == ClickHouseGrams:
+	case s.Kind == clickHouseGrams:
 		from, to := 0, 0
 		for count := uint64(0); to < len(key); {
 			_, size := utf8.DecodeRune(key[to:])
@@ -168,7 +168,7 @@ func (s clickScheme) token(dst []uint64, token []byte) []uint64 {
 // number returns the value of a key as the column holds it, its bytes filled up with
 // zeros.
 func (s clickScheme) number(key []byte) (uint64, error) {
-	v, ok := ParseInt64Key(key)
+	v, ok := parseInt64Key(key)
 	if !ok {
 		return 0, errors.New("a key of this index is a whole number")
 	}
@@ -209,7 +209,7 @@ func murmurFinish(h uint64) uint64 {
 func (s clickScheme) size() (m, k uint64) { return s.m, s.Probes }
 
 func (s clickScheme) keyKind() KeyKind {
-	if s.Kind == ClickHouseBloom && s.Value != "string" {
+	if s.Kind == clickHouseBloom && s.Value != "string" {
 		return KeyInt64
 	}
 	return KeyBytes
@@ -217,21 +217,21 @@ func (s clickScheme) keyKind() KeyKind {
 
 func (s clickScheme) params() []Field {
 	fields := []Field{{"type", string(s.Kind)}, {"k", strconv.FormatUint(s.Probes, 10)}}
-	if s.Kind == ClickHouseBloom {
+	if s.Kind == clickHouseBloom {
 		return append(fields, Field{"value", s.Value})
 	}
 	fields = append(fields, Field{"seed", strconv.FormatUint(s.Seed, 10)})
-	if s.Kind == ClickHouseGrams {
+	if s.Kind == clickHouseGrams {
 		fields = append(fields, Field{"n", strconv.FormatUint(s.Gram, 10)})
 	}
 	return fields
 }
 
 // Stats describes the granule. It reads all bits.
-func (f *ClickHouse) Stats() bloom.Stats { return f.stats("clickhouse") }
+func (f *clickHouse) Stats() bloom.Stats { return f.stats("clickhouse") }
 
 // Describe says what the index is.
-func (f *ClickHouse) Describe() Description {
+func (f *clickHouse) Describe() Description {
 	spec := Spec{Name: "clickhouse"}
 	for _, p := range f.scheme.params() {
 		spec = spec.with(p.Name, p.Value)
@@ -245,7 +245,7 @@ func (f *ClickHouse) Describe() Description {
 }
 
 // WriteTo writes the bytes of the granule.
-func (f *ClickHouse) WriteTo(w io.Writer) (int64, error) {
+func (f *clickHouse) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	n, err := w.Write(f.bits.b)
 	return int64(n), err
@@ -269,7 +269,7 @@ var clickHouseFormat = format{
 		noWrite:  "ClickHouse builds its indices itself, in files whose layout is not known here",
 	},
 	open: func(b []byte, s Spec) (Foreign, error) {
-		c := ClickHouseIndex{Kind: ClickHouseKind(s.Params["type"]), Value: s.Params["value"]}
+		c := clickHouseIndex{Kind: clickHouseKind(s.Params["type"]), Value: s.Params["value"]}
 		for _, p := range []struct {
 			name string
 			most uint64
@@ -281,6 +281,6 @@ var clickHouseFormat = format{
 			}
 			*p.to = n
 		}
-		return foreign(ParseClickHouse(b, c))
+		return foreign(openClickHouse(b, c))
 	},
 }

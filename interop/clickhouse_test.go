@@ -158,18 +158,18 @@ func TestClickHouseGranules(t *testing.T) {
 }
 
 func TestClickHouseHostile(t *testing.T) {
-	good := ClickHouseIndex{Kind: ClickHouseBloom, Probes: 3, Value: "string"}
-	if _, err := ParseClickHouse([]byte{1}, good); err != nil {
+	good := clickHouseIndex{Kind: clickHouseBloom, Probes: 3, Value: "string"}
+	if _, err := openClickHouse([]byte{1}, good); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := ParseClickHouse(nil, good); !errors.Is(err, ErrBadData) {
+	if f, err := openClickHouse(nil, good); !errors.Is(err, ErrBadData) {
 		t.Error(f, err)
 	}
-	for _, c := range []ClickHouseIndex{
-		{}, {Kind: "set", Probes: 1}, {Kind: ClickHouseBloom, Probes: 3, Value: "date"}, {Kind: ClickHouseBloom, Probes: 0, Value: "string"}, {Kind: ClickHouseBloom, Probes: 16, Value: "string"},
-		{Kind: ClickHouseTokens}, {Kind: ClickHouseTokens, Probes: 1001}, {Kind: ClickHouseGrams, Probes: 3}, {Kind: ClickHouseGrams, Probes: 3, Gram: 1001},
+	for _, c := range []clickHouseIndex{
+		{}, {Kind: "set", Probes: 1}, {Kind: clickHouseBloom, Probes: 3, Value: "date"}, {Kind: clickHouseBloom, Probes: 0, Value: "string"}, {Kind: clickHouseBloom, Probes: 16, Value: "string"},
+		{Kind: clickHouseTokens}, {Kind: clickHouseTokens, Probes: 1001}, {Kind: clickHouseGrams, Probes: 3}, {Kind: clickHouseGrams, Probes: 3, Gram: 1001},
 	} {
-		if f, err := ParseClickHouse([]byte{1}, c); err == nil {
+		if f, err := openClickHouse([]byte{1}, c); err == nil {
 			t.Errorf("%+v: %v", c, f)
 		}
 	}

@@ -121,7 +121,7 @@ func coverageFilter(t *testing.T, spec Spec, p float64) Foreign {
 	if spec.Name == "clickhouse" {
 		f, err = Open(make([]byte, 1<<10), spec)
 		if err == nil {
-			granule := f.(*ClickHouse)
+			granule := f.(*clickHouse)
 			granule.bits, err = granule.bits.clone(0)
 		}
 	}
@@ -138,7 +138,7 @@ func TestBitParts(t *testing.T) {
 		uneven
 	}{
 		levelScheme{19200, 30}, levelScheme{10000, 6}, levelScheme{2040, 30}, levelScheme{3 * 1024, 5},
-		Redisson{Size: 19170, Iterations: 13}, Redisson{Size: 19168, Iterations: 30}, Redisson{Size: 1024, Iterations: 20},
+		redisson{Size: 19170, Iterations: 13}, redisson{Size: 19168, Iterations: 30}, redisson{Size: 1024, Iterations: 20},
 	} {
 		m, k := s.size()
 		parts := s.parts()

@@ -14,7 +14,7 @@ import (
 	"seen/bloom"
 )
 
-// DCSO is a filter of the Go module and command github.com/DCSO/bloom, which flor
+// dcso is a filter of the Go module and command github.com/DCSO/bloom, which flor
 // (Python), fleur (C) and the first version of poppy (Rust) read and write too, and in
 // which threat intelligence is passed on. It answers as they do for the same bytes.
 //
@@ -33,7 +33,7 @@ import (
 //
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A DCSO must not be copied.
-type DCSO struct {
+type dcso struct {
 	flags     uint64
 	capacity  uint64
 	errorRate float64
@@ -55,8 +55,8 @@ const (
 	gzipMost = 1040
 )
 
-// DCSOConfig says how large a [DCSO] is to be.
-type DCSOConfig struct {
+// dcsoConfig says how large a dcso is to be.
+type dcsoConfig struct {
 	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
 	// between 0 and 1, exclusively.
 	Capacity  uint64
@@ -67,8 +67,8 @@ type DCSOConfig struct {
 	Gzip bool
 }
 
-// NewDCSO returns an empty filter, with the size that the module gives it.
-func NewDCSO(c DCSOConfig) (*DCSO, error) {
+// newDCSO returns an empty filter, with the size that the module gives it.
+func newDCSO(c dcsoConfig) (*dcso, error) {
 	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func NewDCSO(c DCSOConfig) (*DCSO, error) {
 	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
 		return nil, err
 	}
-	f := &DCSO{
+	f := &dcso{
 		flags: dcsoVersion, capacity: c.Capacity, errorRate: c.ErrorRate, k: uint64(k), m: uint64(bits),
 		data: bytes.Clone(c.Data), gzip: c.Gzip,
 	}
@@ -100,10 +100,10 @@ func dcsoSize(n, errorRate float64) (m, k float64) {
 	return m, math.Ceil(math.Log(2) * m / n)
 }
 
-// ParseDCSO returns the filter that b holds. A plain one refers to b, which must not
+// openDCSO returns the filter that b holds. A plain one refers to b, which must not
 // change, and is there at once, whatever its length. One that is compressed gets memory
 // of its own, no more than its header says and the bytes can hold, and can be changed.
-func ParseDCSO(b []byte) (*DCSO, error) {
+func openDCSO(b []byte) (*dcso, error) {
 	parse := parseDCSO
 	if isGzip(b) {
 		parse = parseDCSOGzip
@@ -118,19 +118,19 @@ func ParseDCSO(b []byte) (*DCSO, error) {
 func isGzip(b []byte) bool { return len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b }
 
 // parseDCSOHead returns a filter without its bits, and the length of these.
-func parseDCSOHead(b []byte) (*DCSO, uint64, error) {
+func parseDCSOHead(b []byte) (*dcso, uint64, error) {
 	if len(b) < dcsoHeader {
 		return nil, 0, fmt.Errorf("%d bytes, and the header has %d", len(b), dcsoHeader)
 	}
 	field := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	f := &DCSO{flags: field(0), capacity: field(1), errorRate: math.Float64frombits(field(2)), k: field(3), m: field(4), added: field(5)}
+	f := &dcso{flags: field(0), capacity: field(1), errorRate: math.Float64frombits(field(2)), k: field(3), m: field(4), added: field(5)}
 	if f.m > 8*foreignMaxBytes {
 		return nil, 0, fmt.Errorf("m = %d bits, more than the limit of %d", f.m, uint64(8*foreignMaxBytes))
 	}
 	return f, 8 * wordsOf(f.m), f.check()
 }
 
-func (f *DCSO) check() error {
+func (f *dcso) check() error {
 	switch {
 	case f.flags != dcsoVersion:
 		return fmt.Errorf("flags %#x; version 1 without further flags is known", f.flags)
@@ -144,7 +144,7 @@ func (f *DCSO) check() error {
 	return nil
 }
 
-func parseDCSO(b []byte) (*DCSO, error) {
+func parseDCSO(b []byte) (*dcso, error) {
 	f, size, err := parseDCSOHead(b)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func parseDCSO(b []byte) (*DCSO, error) {
 	return f, nil
 }
 
-func parseDCSOGzip(b []byte) (*DCSO, error) {
+func parseDCSOGzip(b []byte) (*dcso, error) {
 	r, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return nil, err
@@ -191,40 +191,40 @@ func parseDCSOGzip(b []byte) (*DCSO, error) {
 }
 
 // As returns f with its file compressed, or plain. Both have the same bits.
-func (f *DCSO) As(gzip bool) *DCSO {
+func (f *dcso) As(gzip bool) *dcso {
 	g := *f
 	g.gzip = gzip
 	return &g
 }
 
 // Gzip reports whether WriteTo compresses.
-func (f *DCSO) Gzip() bool { return f.gzip }
+func (f *dcso) Gzip() bool { return f.gzip }
 
 // Bits returns m, the length of the array.
-func (f *DCSO) Bits() uint64 { return f.m }
+func (f *dcso) Bits() uint64 { return f.m }
 
 // Probes returns k, the positions of a key.
-func (f *DCSO) Probes() int { return int(f.k) }
+func (f *dcso) Probes() int { return int(f.k) }
 
 // Capacity returns the number of keys, and ErrorRate the rate, that the filter was made
 // for.
-func (f *DCSO) Capacity() uint64 { return f.capacity }
+func (f *dcso) Capacity() uint64 { return f.capacity }
 
 // ErrorRate is for Capacity keys.
-func (f *DCSO) ErrorRate() float64 { return f.errorRate }
+func (f *dcso) ErrorRate() float64 { return f.errorRate }
 
 // Added returns the number of keys that were new when they were added. After a union it
 // is the sum.
-func (f *DCSO) Added() uint64 { return f.added }
+func (f *dcso) Added() uint64 { return f.added }
 
 // Data returns the user's data behind the bits, which must not be changed.
-func (f *DCSO) Data() []byte { return f.data }
+func (f *dcso) Data() []byte { return f.data }
 
 // SetData replaces the user's data.
-func (f *DCSO) SetData(data []byte) { f.data = bytes.Clone(data) }
+func (f *dcso) SetData(data []byte) { f.data = bytes.Clone(data) }
 
 // hash returns what the positions of a key follow from.
-func (f *DCSO) hash(key []byte) uint64 {
+func (f *dcso) hash(key []byte) uint64 {
 	h := fnv.New64()
 	h.Write(key) // never fails
 	return h.Sum64() % dcsoPrime
@@ -232,20 +232,20 @@ func (f *DCSO) hash(key []byte) uint64 {
 
 // next returns the next position of a key, and makes x, its hash at first, what the one
 // after that follows from.
-func (f *DCSO) next(x *uint64) uint64 {
+func (f *dcso) next(x *uint64) uint64 {
 	*x = *x * dcsoStep % dcsoPrime
 	return *x % f.m
 }
 
 // Has reports whether key may have been added.
-func (f *DCSO) Has(key []byte) bool {
+func (f *dcso) Has(key []byte) bool {
 	x := f.hash(key)
 	return f.bits.hasEach(f.k, func(uint64) uint64 { return f.next(&x) })
 }
 
 // Add adds key and reports whether it was certainly not there before. It fails, with
 // ErrReadOnly, if f was parsed where it lies.
-func (f *DCSO) Add(key []byte) (bool, error) {
+func (f *dcso) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
 	}
@@ -259,7 +259,7 @@ func (f *DCSO) Add(key []byte) (bool, error) {
 
 // Clone returns a copy that shares nothing with f, and can be changed. It fails if the
 // memory cannot be had.
-func (f *DCSO) Clone() (*DCSO, error) {
+func (f *dcso) Clone() (*dcso, error) {
 	g := *f
 	var err error
 	if g.bits, err = f.bits.clone(0); err != nil {
@@ -271,7 +271,7 @@ func (f *DCSO) Clone() (*DCSO, error) {
 
 // Union adds the keys of other, which must be a DCSO with the same capacity, error rate, m and k.
 // Otherwise it returns an error that wraps bloom.ErrIncompatible. The data of f stay.
-func (f *DCSO) Union(other Reader) error {
+func (f *dcso) Union(other Reader) error {
 	if err := f.bits.mayChange(); err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (f *DCSO) Union(other Reader) error {
 }
 
 // Stats describes the filter. It reads the whole array.
-func (f *DCSO) Stats() bloom.Stats {
+func (f *dcso) Stats() bloom.Stats {
 	s := plainStats("dcso", f.m, f.k, f.bits.ones(f.m))
 	s.Capacity, s.AskedErrorRate, s.Added = f.capacity, f.errorRate, f.added
 	if s.Params.M != 0 {
@@ -299,7 +299,7 @@ func (f *DCSO) Stats() bloom.Stats {
 }
 
 // WriteTo writes the filter, and the data behind it, as the module does.
-func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
+func (f *dcso) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	if !f.gzip {
 		return c.done(f.write(c))
@@ -312,7 +312,7 @@ func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
 	return c.done(err)
 }
 
-func (f *DCSO) write(w io.Writer) error {
+func (f *dcso) write(w io.Writer) error {
 	var head []byte
 	for _, field := range []uint64{f.flags, f.capacity, math.Float64bits(f.errorRate), f.k, f.m, f.added} {
 		head = binary.LittleEndian.AppendUint64(head, field)

@@ -26,14 +26,14 @@ var dcsoFormat = format{
 	sign:   "version 1, an error rate, k and m whose bits are there, plain or in gzip",
 	detect: detectDCSO,
 	open: func(b []byte, _ Spec) (Foreign, error) {
-		return foreign(ParseDCSO(b))
+		return foreign(openDCSO(b))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		return foreign(NewDCSO(DCSOConfig{Capacity: capacity, ErrorRate: errorRate, Data: []byte(s.Params["data"]), Gzip: s.Params["form"] == "gzip"}))
+		return foreign(newDCSO(dcsoConfig{Capacity: capacity, ErrorRate: errorRate, Data: []byte(s.Params["data"]), Gzip: s.Params["form"] == "gzip"}))
 	},
-	clone: cloneOf[*DCSO],
+	clone: cloneOf[*dcso],
 	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
-		g, ok := f.(*DCSO)
+		g, ok := f.(*dcso)
 		if !ok {
 			return nil, errConvert(f, "dcso")
 		}
@@ -71,7 +71,7 @@ func detectDCSO(b []byte) (Confidence, Spec, bool) {
 // confidence says how sure it is that f was a header with so much data behind its bits.
 // The data may have any length, but the version fills 64 bits, and all programs derive m
 // and k from the capacity and the error rate.
-func (f *DCSO) confidence(data uint64) Confidence {
+func (f *dcso) confidence(data uint64) Confidence {
 	if data == 0 {
 		return Likely
 	}
@@ -83,7 +83,7 @@ func (f *DCSO) confidence(data uint64) Confidence {
 }
 
 // Describe says what the header says, and what stands behind the bits.
-func (f *DCSO) Describe() Description {
+func (f *dcso) Describe() Description {
 	form := "plain"
 	if f.gzip {
 		form = "gzip"
@@ -103,4 +103,4 @@ func (f *DCSO) Describe() Description {
 }
 
 // KeyKind is KeyBytes.
-func (f *DCSO) KeyKind() KeyKind { return KeyBytes }
+func (f *dcso) KeyKind() KeyKind { return KeyBytes }

@@ -60,9 +60,9 @@ func plainDCSO(b []byte) func(key []byte) bool {
 	}
 }
 
-func newDCSO(t testing.TB, c DCSOConfig) *DCSO {
+func testDCSO(t testing.TB, c dcsoConfig) *dcso {
 	t.Helper()
-	f, err := NewDCSO(c)
+	f, err := newDCSO(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestDCSOVectors(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
 			file := v.File(t, w.File)
-			f, err := ParseDCSO(file)
+			f, err := openDCSO(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestDCSOVectors(t *testing.T) {
 			expectBytes(t, "written plain", written(t, f.As(false)), plain)
 			expectBytes(t, "written compressed", unzipped(t, written(t, f.As(true))), plain)
 
-			made := newDCSO(t, DCSOConfig{Capacity: w.N, ErrorRate: w.P, Data: f.Data()})
+			made := testDCSO(t, dcsoConfig{Capacity: w.N, ErrorRate: w.P, Data: f.Data()})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), plain)
@@ -143,7 +143,7 @@ func TestDCSORefuses(t *testing.T) {
 		{"all bits there are", dcsoFile(1, 10, 0.1, 3, 1<<64-1, 8), "limit"},
 		{"a terabyte of bits", dcsoFile(1, 10, 0.1, 3, 1<<43, 8), "m = 8796093022208"},
 	}
-	expectRefused(t, ParseDCSO, damages)
+	expectRefused(t, openDCSO, damages)
 	for i := range damages {
 		damages[i].what += ", compressed"
 		damages[i].b = zipped(t, damages[i].b)
@@ -151,9 +151,9 @@ func TestDCSORefuses(t *testing.T) {
 			damages[i].want = "header"
 		}
 	}
-	expectRefused(t, ParseDCSO, damages)
+	expectRefused(t, openDCSO, damages)
 	z := zipped(t, good)
-	expectRefused(t, ParseDCSO, []damaged{
+	expectRefused(t, openDCSO, []damaged{
 		{"gzip cut short", z[:len(z)-9], "EOF"},
 		{"gzip with a wrong checksum", append(z[:len(z)-8:len(z)-8], make([]byte, 8)...), "checksum"},
 		{"gzip of nothing", z[:3], "EOF"},
@@ -164,29 +164,29 @@ func TestDCSORefuses(t *testing.T) {
 func TestDCSOBomb(t *testing.T) {
 	bomb := zipped(t, append(dcsoFile(1, 10, 0.1, 3, 64, 8), make([]byte, 3*dcsoMostData)...))
 	before := filtertest.HeapAllocs()
-	_, err := ParseDCSO(bomb)
+	_, err := openDCSO(bomb)
 	if n := filtertest.HeapAllocs() - before; !errors.Is(err, ErrBadData) || n > 8*dcsoMostData {
 		t.Errorf("%d bytes allocated, %v", n, err)
 	}
-	f, err := ParseDCSO(zipped(t, append(dcsoFile(1, 10, 0.1, 3, 64, 8), make([]byte, dcsoMostData)...)))
+	f, err := openDCSO(zipped(t, append(dcsoFile(1, 10, 0.1, 3, 64, 8), make([]byte, dcsoMostData)...)))
 	if err != nil || len(f.Data()) != dcsoMostData {
 		t.Errorf("the most data is refused: %v", err)
 	}
 }
 
 func TestDCSOConfig(t *testing.T) {
-	for _, c := range []DCSOConfig{
+	for _, c := range []dcsoConfig{
 		{}, {Capacity: 1}, {ErrorRate: 0.5}, {Capacity: 1, ErrorRate: 1}, {Capacity: 1, ErrorRate: 0.9}, {Capacity: 1 << 62, ErrorRate: 1e-9}, {Capacity: 1, ErrorRate: 5e-324},
 	} {
-		if f, err := NewDCSO(c); err == nil {
+		if f, err := newDCSO(c); err == nil {
 			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
 		}
 	}
 }
 
 func TestDCSOUnion(t *testing.T) {
-	c := DCSOConfig{Capacity: 200, ErrorRate: 0.01, Data: []byte("data")}
-	whole, a, b := newDCSO(t, c), newDCSO(t, c), newDCSO(t, c)
+	c := dcsoConfig{Capacity: 200, ErrorRate: 0.01, Data: []byte("data")}
+	whole, a, b := testDCSO(t, c), testDCSO(t, c), testDCSO(t, c)
 	b.SetData([]byte("other"))
 	adds(t, whole, numberedKeys(0, 200))
 	adds(t, a, numberedKeys(0, 100))
@@ -200,12 +200,12 @@ func TestDCSOUnion(t *testing.T) {
 	}
 	a.added = whole.added
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	for _, d := range []DCSOConfig{{Capacity: 201, ErrorRate: 0.01}, {Capacity: 200, ErrorRate: 0.02}, {Capacity: 200, ErrorRate: 0.0100001}} {
-		if err := a.Union(newDCSO(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
+	for _, d := range []dcsoConfig{{Capacity: 201, ErrorRate: 0.01}, {Capacity: 200, ErrorRate: 0.02}, {Capacity: 200, ErrorRate: 0.0100001}} {
+		if err := a.Union(testDCSO(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", d, err)
 		}
 	}
-	parsed, err := ParseDCSO(written(t, a))
+	parsed, err := openDCSO(written(t, a))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestDCSOUnion(t *testing.T) {
 	expectBytes(t, "what was cloned", written(t, parsed), written(t, whole))
 	expectWriteErrors(t, g)
 	// What was compressed has memory of its own.
-	if g, err = ParseDCSO(written(t, a.As(true))); err != nil {
+	if g, err = openDCSO(written(t, a.As(true))); err != nil {
 		t.Fatal(err)
 	}
 	adds(t, g, numberedKeys(200, 250))
@@ -228,7 +228,7 @@ func TestDCSOUnion(t *testing.T) {
 
 func TestDCSONoCopy(t *testing.T) {
 	const bits = 1 << 27
-	expectNoCopy(t, ParseDCSO, dcsoFile(1, 1e7, 0.01, 7, bits, 0), bits/8)
+	expectNoCopy(t, openDCSO, dcsoFile(1, 1e7, 0.01, 7, bits, 0), bits/8)
 }
 
 func FuzzParseDCSO(f *testing.F) {
@@ -239,7 +239,7 @@ func FuzzParseDCSO(f *testing.F) {
 	f.Add(zipped(f, dcsoFile(1, 10, 0.1, 3, 1<<30, 8)), []byte("key"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
 		before := filtertest.HeapAllocs()
-		g, err := ParseDCSO(b)
+		g, err := openDCSO(b)
 		if n := filtertest.HeapAllocs() - before; n > 2<<20+2*gzipMost*uint64(len(b)) {
 			t.Fatalf("parsing %d bytes allocated %d", len(b), n)
 		}

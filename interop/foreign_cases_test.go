@@ -28,7 +28,7 @@ func init() {
 		if dir[:len("guava-mitz32")] == "guava-mitz32" {
 			build += ",strategy=mitz32"
 		}
-		if funnel == GuavaBytes {
+		if funnel == guavaBytes {
 			add(dir, spec, build, 214, 0.05)
 		} else {
 			add(dir, spec, build+",probes=rate", 300, 0.03)

@@ -102,8 +102,8 @@ func TestMergeForeign(t *testing.T) {
 				t.Errorf("%s and %s: %v", f.Describe().Format, g.Describe().Format, err)
 			}
 		}
-		if d, ok := copied.(*DCSO); ok {
-			d.added = f.(*DCSO).added // the sum of both
+		if d, ok := copied.(*dcso); ok {
+			d.added = f.(*dcso).added // the sum of both
 		}
 		expectBytes(t, f.Describe().Format, written(t, copied), written(t, f))
 		if err := f.(Merger).Union(f); !errors.Is(err, ErrReadOnly) {

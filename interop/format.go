@@ -129,8 +129,8 @@ func (k KeyKind) String() string {
 // complement.
 func Int64Key(v int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(v)) }
 
-// ParseInt64Key returns the number that [Int64Key] has encoded.
-func ParseInt64Key(key []byte) (v int64, ok bool) {
+// parseInt64Key returns the number that [Int64Key] has encoded.
+func parseInt64Key(key []byte) (v int64, ok bool) {
 	if len(key) != 8 {
 		return 0, false
 	}
@@ -472,19 +472,19 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 func Alone(f Foreign) (s Spec, w io.WriterTo, in bool) {
 	described := ""
 	switch f := f.(type) {
-	case *Bitmap:
+	case *bitmap:
 		if f.place.Name == "" {
 			return Spec{}, nil, false
 		}
 		w, described = f, f.system.describe().Format
-	case *ParquetFile:
+	case *parquetFile:
 		one, err := f.one()
 		if err != nil {
 			return Spec{}, nil, false
 		}
 		w, described = one, one.Describe().Format
-	case *RocksDBTable:
-		w, described = &f.RocksDB, f.RocksDB.Describe().Format
+	case *rocksDBTable:
+		w, described = &f.rocksDB, f.rocksDB.Describe().Format
 	default:
 		return Spec{}, nil, false
 	}

@@ -13,39 +13,39 @@ import (
 	"seen/bloom"
 )
 
-// GuavaFunnel is how Guava makes bytes of a key. The file does not say which it was.
-type GuavaFunnel string
+// guavaFunnel is how Guava makes bytes of a key. The file does not say which it was.
+type guavaFunnel string
 
 // The funnels of Guava's class Funnels.
 const (
-	GuavaString    GuavaFunnel = "string"    // stringFunnel(UTF_8): text as UTF-8
-	GuavaUnencoded GuavaFunnel = "unencoded" // unencodedCharsFunnel: text as UTF-16, little-endian
-	GuavaBytes     GuavaFunnel = "bytes"     // byteArrayFunnel
-	GuavaLong      GuavaFunnel = "long"      // longFunnel: numbers, 8 bytes little-endian
-	GuavaInt       GuavaFunnel = "int"       // integerFunnel: numbers, their low 4 bytes little-endian
+	guavaString    guavaFunnel = "string"    // stringFunnel(UTF_8): text as UTF-8
+	guavaUnencoded guavaFunnel = "unencoded" // unencodedCharsFunnel: text as UTF-16, little-endian
+	guavaBytes     guavaFunnel = "bytes"     // byteArrayFunnel
+	guavaLong      guavaFunnel = "long"      // longFunnel: numbers, 8 bytes little-endian
+	guavaInt       guavaFunnel = "int"       // integerFunnel: numbers, their low 4 bytes little-endian
 )
 
-var guavaFunnels = []string{string(GuavaString), string(GuavaUnencoded), string(GuavaBytes), string(GuavaLong), string(GuavaInt)}
+var guavaFunnels = []string{string(guavaString), string(guavaUnencoded), string(guavaBytes), string(guavaLong), string(guavaInt)}
 
-// GuavaStrategy is how the positions of a key follow from its hash. The number is
+// guavaStrategy is how the positions of a key follow from its hash. The number is
 // part of the file.
-type GuavaStrategy uint8
+type guavaStrategy uint8
 
 // The strategies of Guava's class BloomFilterStrategies.
 const (
-	GuavaMitz32 GuavaStrategy = 0 // two halves of 64 bits of the hash; releases before 17
-	GuavaMitz64 GuavaStrategy = 1 // all 128 bits
+	guavaMitz32 guavaStrategy = 0 // two halves of 64 bits of the hash; releases before 17
+	guavaMitz64 guavaStrategy = 1 // all 128 bits
 )
 
 // String returns the name of the strategy in Guava.
-func (s GuavaStrategy) String() string {
-	if s == GuavaMitz32 {
+func (s guavaStrategy) String() string {
+	if s == guavaMitz32 {
 		return "MURMUR128_MITZ_32"
 	}
 	return "MURMUR128_MITZ_64"
 }
 
-// Guava is a BloomFilter of Google's Guava library for Java, as its method writeTo
+// guava is a BloomFilter of Google's Guava library for Java, as its method writeTo
 // writes it. It answers as that does for the same bytes.
 //
 // The bytes are the number of the strategy, the probes k of a key (one byte), the number
@@ -54,15 +54,15 @@ func (s GuavaStrategy) String() string {
 // modulus of the positions.
 //
 // With h1 and h2, the halves of MurmurHash3 for x64 of the key, the positions of
-// [GuavaMitz64] are h1 + i*h2 without its top bit, for i from 0, modulo m. Those of
-// [GuavaMitz32] are a + i*b in 32 bits, for i from 1, inverted where the top bit is set,
+// guavaMitz64 are h1 + i*h2 without its top bit, for i from 0, modulo m. Those of
+// guavaMitz32 are a + i*b in 32 bits, for i from 1, inverted where the top bit is set,
 // modulo m; a and b are the low and the high half of h1.
 //
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A Guava must not be copied.
-type Guava struct {
-	strategy GuavaStrategy
-	funnel   GuavaFunnel
+type guava struct {
+	strategy guavaStrategy
+	funnel   guavaFunnel
 	k        uint64
 	m        uint64
 	bits     bitArray
@@ -74,27 +74,27 @@ const (
 	guavaMaxWords  = math.MaxInt32
 )
 
-// GuavaConfig says how large a [Guava] is to be.
-type GuavaConfig struct {
+// guavaConfig says how large a guava is to be.
+type guavaConfig struct {
 	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
 	// between 0 and 1, exclusively.
 	Capacity  uint64
 	ErrorRate float64
-	Funnel    GuavaFunnel
-	Strategy  GuavaStrategy
+	Funnel    guavaFunnel
+	Strategy  guavaStrategy
 	// ProbesByRate has the probes follow from ErrorRate alone, as the newest releases
 	// of Guava have it, and not from the bits for each key. It makes a difference for
 	// a few keys only.
 	ProbesByRate bool
 }
 
-// NewGuava returns an empty filter, with the size that Guava would give it.
-func NewGuava(c GuavaConfig) (*Guava, error) {
+// newGuava returns an empty filter, with the size that Guava would give it.
+func newGuava(c guavaConfig) (*guava, error) {
 	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
 		return nil, err
 	}
-	if c.Strategy > GuavaMitz64 {
-		return nil, fmt.Errorf("guava: strategy %d; use 0 (%v) or 1 (%v)", c.Strategy, GuavaMitz32, GuavaMitz64)
+	if c.Strategy > guavaMitz64 {
+		return nil, fmt.Errorf("guava: strategy %d; use 0 (%v) or 1 (%v)", c.Strategy, guavaMitz32, guavaMitz64)
 	}
 	words, k, err := guavaSize(c.Capacity, c.ErrorRate)
 	if err != nil {
@@ -106,7 +106,7 @@ func NewGuava(c GuavaConfig) (*Guava, error) {
 	if k > guavaMaxProbes {
 		return nil, fmt.Errorf("guava: an error rate of %v takes %d probes, and there is room for %d in a file; raise it", c.ErrorRate, k, guavaMaxProbes)
 	}
-	f := &Guava{strategy: c.Strategy, funnel: c.Funnel, k: k, m: 64 * words}
+	f := &guava{strategy: c.Strategy, funnel: c.Funnel, k: k, m: 64 * words}
 	if err := f.funnel.check(); err != nil {
 		return nil, err
 	}
@@ -132,17 +132,17 @@ func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) 
 	return wordsOf(uint64(bits)), max(1, uint64(math.Floor(float64(bits/float64(capacity)*ln2)+0.5))), nil
 }
 
-func (u GuavaFunnel) check() error {
+func (u guavaFunnel) check() error {
 	switch u {
-	case GuavaString, GuavaUnencoded, GuavaBytes, GuavaLong, GuavaInt:
+	case guavaString, guavaUnencoded, guavaBytes, guavaLong, guavaInt:
 		return nil
 	}
 	return fmt.Errorf("guava: funnel %q is none of %s", u, strings.Join(guavaFunnels, ", "))
 }
 
-// ParseGuava returns the filter whose keys went through a funnel. It refers to b, which
+// openGuava returns the filter whose keys went through a funnel. It refers to b, which
 // must not change, and is there at once, whatever its length.
-func ParseGuava(b []byte, funnel GuavaFunnel) (*Guava, error) {
+func openGuava(b []byte, funnel guavaFunnel) (*guava, error) {
 	if err := funnel.check(); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func ParseGuava(b []byte, funnel GuavaFunnel) (*Guava, error) {
 	return f, nil
 }
 
-func parseGuava(b []byte) (*Guava, error) {
+func parseGuava(b []byte) (*guava, error) {
 	if len(b) >= 2 && b[0] == 0xac && b[1] == 0xed {
 		return nil, errors.New("a serialised Java object; write the filter with its method writeTo")
 	}
@@ -162,10 +162,10 @@ func parseGuava(b []byte) (*Guava, error) {
 		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), guavaHeader)
 	}
 	words := binary.BigEndian.Uint32(b[2:])
-	f := &Guava{strategy: GuavaStrategy(b[0]), k: uint64(b[1]), m: 64 * uint64(words)}
+	f := &guava{strategy: guavaStrategy(b[0]), k: uint64(b[1]), m: 64 * uint64(words)}
 	switch {
-	case f.strategy > GuavaMitz64:
-		return nil, fmt.Errorf("strategy %d; 0 (%v) and 1 (%v) are known", f.strategy, GuavaMitz32, GuavaMitz64)
+	case f.strategy > guavaMitz64:
+		return nil, fmt.Errorf("strategy %d; 0 (%v) and 1 (%v) are known", f.strategy, guavaMitz32, guavaMitz64)
 	case f.k == 0:
 		return nil, errors.New("k = 0")
 	case words == 0 || words > guavaMaxWords || uint64(len(b)-guavaHeader) != 8*uint64(words):
@@ -176,33 +176,33 @@ func parseGuava(b []byte) (*Guava, error) {
 }
 
 // Bits returns m, the length of the array.
-func (f *Guava) Bits() uint64 { return f.m }
+func (f *guava) Bits() uint64 { return f.m }
 
 // Probes returns k, the positions of a key.
-func (f *Guava) Probes() int { return int(f.k) }
+func (f *guava) Probes() int { return int(f.k) }
 
 // Strategy returns the strategy.
-func (f *Guava) Strategy() GuavaStrategy { return f.strategy }
+func (f *guava) Strategy() guavaStrategy { return f.strategy }
 
 // Funnel returns the funnel that was given.
-func (f *Guava) Funnel() GuavaFunnel { return f.funnel }
+func (f *guava) Funnel() guavaFunnel { return f.funnel }
 
 // hash returns the hash of key behind the funnel, and false if no value of the funnel's
 // type is written so.
-func (f *Guava) hash(key []byte) (h1, h2 uint64, ok bool) {
+func (f *guava) hash(key []byte) (h1, h2 uint64, ok bool) {
 	switch f.funnel {
-	case GuavaUnencoded:
+	case guavaUnencoded:
 		if !utf8.Valid(key) {
 			return 0, 0, false
 		}
 		var room [256]byte
 		h1, h2 = murmur3Of(appendUTF16(room[:0], key))
 		return h1, h2, true
-	case GuavaLong, GuavaInt:
+	case guavaLong, guavaInt:
 		if len(key) != 8 {
 			return 0, 0, false
 		}
-		if f.funnel == GuavaInt {
+		if f.funnel == guavaInt {
 			key = key[:4]
 		}
 	}
@@ -225,8 +225,8 @@ func appendUTF16(dst, text []byte) []byte {
 }
 
 // position returns the i-th position, from 0, of a key whose hash is h1, h2.
-func (f *Guava) position(h1, h2, i uint64) uint64 {
-	if f.strategy == GuavaMitz64 {
+func (f *guava) position(h1, h2, i uint64) uint64 {
+	if f.strategy == guavaMitz64 {
 		return (h1 + i*h2) & math.MaxInt64 % f.m
 	}
 	c := uint32(h1) + uint32(i+1)*uint32(h1>>32)
@@ -238,7 +238,7 @@ func (f *Guava) position(h1, h2, i uint64) uint64 {
 
 // Has reports whether key may have been added. A key that is no value of the funnel's
 // type never was.
-func (f *Guava) Has(key []byte) bool {
+func (f *guava) Has(key []byte) bool {
 	h1, h2, ok := f.hash(key)
 	if !ok {
 		return false
@@ -248,7 +248,7 @@ func (f *Guava) Has(key []byte) bool {
 
 // Add adds key and reports whether it was certainly not there before. It fails, with
 // ErrReadOnly, if f was parsed; and if key is no value of the funnel's type.
-func (f *Guava) Add(key []byte) (bool, error) {
+func (f *guava) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
 	}
@@ -261,7 +261,7 @@ func (f *Guava) Add(key []byte) (bool, error) {
 
 // Clone returns a copy that shares nothing with f, and can be changed. It fails if the
 // memory cannot be had.
-func (f *Guava) Clone() (*Guava, error) {
+func (f *guava) Clone() (*guava, error) {
 	g := *f
 	var err error
 	g.bits, err = f.bits.clone(0)
@@ -273,17 +273,17 @@ func (f *Guava) Clone() (*Guava, error) {
 
 // Union adds the keys of other, which must be a Guava with the same strategy, funnel, m and k.
 // Otherwise it returns an error that wraps bloom.ErrIncompatible.
-func (f *Guava) Union(other Reader) error {
-	return unite(&f.bits, f, other, func(g *Guava) (*bitArray, error) {
+func (f *guava) Union(other Reader) error {
+	return unite(&f.bits, f, other, func(g *guava) (*bitArray, error) {
 		return &g.bits, checkSame(same{"the strategy", f.strategy, g.strategy}, same{"the funnel", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})
 	})
 }
 
 // Stats describes the filter. It reads the whole array.
-func (f *Guava) Stats() bloom.Stats { return plainStats("guava", f.m, f.k, f.bits.ones(f.m)) }
+func (f *guava) Stats() bloom.Stats { return plainStats("guava", f.m, f.k, f.bits.ones(f.m)) }
 
 // WriteTo writes the filter as Guava does, for its method readFrom.
-func (f *Guava) WriteTo(w io.Writer) (int64, error) {
+func (f *guava) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	head := binary.BigEndian.AppendUint32([]byte{byte(f.strategy), byte(f.k)}, uint32(f.m/64))
 	if _, err := c.Write(head); err != nil {

@@ -22,20 +22,20 @@ var guavaFormat = format{
 		return Likely, Spec{Name: "guava"}, err == nil
 	},
 	open: func(b []byte, s Spec) (Foreign, error) {
-		return foreign(ParseGuava(b, GuavaFunnel(s.Params["funnel"])))
+		return foreign(openGuava(b, guavaFunnel(s.Params["funnel"])))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		c := GuavaConfig{
-			Capacity: capacity, ErrorRate: errorRate, Funnel: GuavaFunnel(s.Params["funnel"]), Strategy: GuavaMitz64, ProbesByRate: s.Params["probes"] == "rate",
+		c := guavaConfig{
+			Capacity: capacity, ErrorRate: errorRate, Funnel: guavaFunnel(s.Params["funnel"]), Strategy: guavaMitz64, ProbesByRate: s.Params["probes"] == "rate",
 		}
 		if s.Params["strategy"] == "mitz32" {
-			c.Strategy = GuavaMitz32
+			c.Strategy = guavaMitz32
 		}
-		return foreign(NewGuava(c))
+		return foreign(newGuava(c))
 	},
-	clone: cloneOf[*Guava],
+	clone: cloneOf[*guava],
 	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
-		g, ok := f.(*Guava)
+		g, ok := f.(*guava)
 		if !ok {
 			return nil, errConvert(f, "guava")
 		}
@@ -44,23 +44,23 @@ var guavaFormat = format{
 }
 
 // Describe says what the header says.
-func (f *Guava) Describe() Description {
+func (f *guava) Describe() Description {
 	d := Description{
 		Format: "guava:funnel=" + string(f.funnel), System: "Guava BloomFilter, strategy " + f.strategy.String(), Hash: "MurmurHash3 for x64, 128 bits",
 		Fields: []Field{{"strategy", f.strategy.String()}, {"funnel", string(f.funnel) + ", which the file does not say"}},
 	}
-	if f.strategy == GuavaMitz32 && f.m > 1<<31 {
+	if f.strategy == guavaMitz32 && f.m > 1<<31 {
 		d.Notes = append(d.Notes, "this strategy never uses bits from number 2147483648 on: the error rate is that of a smaller filter")
 	}
 	return d
 }
 
 // KeyKind is KeyText, KeyBytes or KeyInt64, by the funnel.
-func (f *Guava) KeyKind() KeyKind {
+func (f *guava) KeyKind() KeyKind {
 	switch f.funnel {
-	case GuavaLong, GuavaInt:
+	case guavaLong, guavaInt:
 		return KeyInt64
-	case GuavaBytes:
+	case guavaBytes:
 		return KeyBytes
 	}
 	return KeyText

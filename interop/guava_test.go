@@ -13,32 +13,32 @@ import (
 )
 
 // guavaVectors are the folders of testdata, with the funnel of each.
-var guavaVectors = map[string]GuavaFunnel{
-	"guava-mitz32-bytes":     GuavaBytes,
-	"guava-mitz32-long":      GuavaLong,
-	"guava-mitz32-string":    GuavaString,
-	"guava-mitz64-bytes":     GuavaBytes,
-	"guava-mitz64-int":       GuavaInt,
-	"guava-mitz64-long":      GuavaLong,
-	"guava-mitz64-string":    GuavaString,
-	"guava-mitz64-unencoded": GuavaUnencoded,
+var guavaVectors = map[string]guavaFunnel{
+	"guava-mitz32-bytes":     guavaBytes,
+	"guava-mitz32-long":      guavaLong,
+	"guava-mitz32-string":    guavaString,
+	"guava-mitz64-bytes":     guavaBytes,
+	"guava-mitz64-int":       guavaInt,
+	"guava-mitz64-long":      guavaLong,
+	"guava-mitz64-string":    guavaString,
+	"guava-mitz64-unencoded": guavaUnencoded,
 }
 
 // plainGuava answers from the bytes, with numbers of arbitrary size in place of the
 // code under test.
-func plainGuava(b []byte, funnel GuavaFunnel) func(key []byte) bool {
+func plainGuava(b []byte, funnel guavaFunnel) func(key []byte) bool {
 	k, words := int64(b[1]), b[6:]
 	m := big.NewInt(int64(len(words)) * 8)
 	isSet := func(at uint64) bool { return binary.BigEndian.Uint64(words[at/64*8:])&(1<<(at%64)) != 0 }
 	return func(key []byte) bool {
 		switch funnel {
-		case GuavaUnencoded:
+		case guavaUnencoded:
 			var units []byte
 			for _, u := range utf16.Encode([]rune(string(key))) {
 				units = append(units, byte(u), byte(u>>8))
 			}
 			key = units
-		case GuavaInt:
+		case guavaInt:
 			key = key[:4]
 		}
 		h1, h2 := plainMurmur3(key)
@@ -66,9 +66,9 @@ func plainGuava(b []byte, funnel GuavaFunnel) func(key []byte) bool {
 	}
 }
 
-func newGuava(t testing.TB, c GuavaConfig) *Guava {
+func testGuava(t testing.TB, c guavaConfig) *guava {
 	t.Helper()
-	f, err := NewGuava(c)
+	f, err := newGuava(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestGuavaVectors(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
 			file := v.File(t, w.File)
-			f, err := ParseGuava(file, funnel)
+			f, err := openGuava(file, funnel)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,17 +92,17 @@ func TestGuavaVectors(t *testing.T) {
 			if f.Bits() != w.M || f.Probes() != int(w.K) || f.Strategy().String() != w.Strategy || f.Funnel() != funnel {
 				t.Errorf("m %d, k %d, %v, %v; want %d, %d, %s", f.Bits(), f.Probes(), f.Strategy(), f.Funnel(), w.M, w.K, w.Strategy)
 			}
-			made := newGuava(t, GuavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.Strategy()})
+			made := testGuava(t, guavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.Strategy()})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
 
 			// With another funnel the added keys are not found: what a user sees who guesses.
-			for _, other := range []GuavaFunnel{GuavaString, GuavaUnencoded, GuavaBytes} {
-				if other == funnel || (other == GuavaUnencoded) == (funnel == GuavaUnencoded) {
+			for _, other := range []guavaFunnel{guavaString, guavaUnencoded, guavaBytes} {
+				if other == funnel || (other == guavaUnencoded) == (funnel == guavaUnencoded) {
 					continue
 				}
-				g, err := ParseGuava(file, other)
+				g, err := openGuava(file, other)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +124,7 @@ func guavaHeaderOf(strategy, k byte, words uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{strategy, k}, words)
 }
 
-func parseGuavaString(b []byte) (*Guava, error) { return ParseGuava(b, GuavaString) }
+func parseGuavaString(b []byte) (*guava, error) { return openGuava(b, guavaString) }
 
 func TestGuavaRefuses(t *testing.T) {
 	word := make([]byte, 8)
@@ -141,18 +141,18 @@ func TestGuavaRefuses(t *testing.T) {
 		{"a number of words that wraps around", append(guavaHeaderOf(1, 3, 1<<29+1), word...), "536870913 words"},
 		{"a Java object", append([]byte{0xac, 0xed, 0, 5}, make([]byte, 50)...), "writeTo"},
 	})
-	if _, err := ParseGuava(append(guavaHeaderOf(1, 3, 1), word...), "text"); err == nil || errors.Is(err, ErrBadData) {
+	if _, err := openGuava(append(guavaHeaderOf(1, 3, 1), word...), "text"); err == nil || errors.Is(err, ErrBadData) {
 		t.Errorf("the funnel text: %v", err)
 	}
 }
 
 func TestGuavaConfig(t *testing.T) {
-	for _, c := range []GuavaConfig{
-		{}, {Capacity: 1, ErrorRate: 0.03}, {Capacity: 1, ErrorRate: 0.03, Funnel: "text"}, {Capacity: 1, Funnel: GuavaBytes}, {ErrorRate: 0.5, Funnel: GuavaBytes},
-		{Capacity: 1, ErrorRate: 0.03, Funnel: GuavaBytes, Strategy: 2}, {Capacity: 1, ErrorRate: 0.9, Funnel: GuavaBytes},
-		{Capacity: 1 << 40, ErrorRate: 0.03, Funnel: GuavaBytes}, {Capacity: 1, ErrorRate: 1e-300, Funnel: GuavaBytes},
+	for _, c := range []guavaConfig{
+		{}, {Capacity: 1, ErrorRate: 0.03}, {Capacity: 1, ErrorRate: 0.03, Funnel: "text"}, {Capacity: 1, Funnel: guavaBytes}, {ErrorRate: 0.5, Funnel: guavaBytes},
+		{Capacity: 1, ErrorRate: 0.03, Funnel: guavaBytes, Strategy: 2}, {Capacity: 1, ErrorRate: 0.9, Funnel: guavaBytes},
+		{Capacity: 1 << 40, ErrorRate: 0.03, Funnel: guavaBytes}, {Capacity: 1, ErrorRate: 1e-300, Funnel: guavaBytes},
 	} {
-		if f, err := NewGuava(c); err == nil {
+		if f, err := newGuava(c); err == nil {
 			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
 		}
 	}
@@ -161,8 +161,8 @@ func TestGuavaConfig(t *testing.T) {
 		p       float64
 		m, k, r uint64 // r: the probes by the rate
 	}{{1, 0.03, 64, 5, 5}, {2, 0.4, 64, 1, 1}, {1, 0.3, 64, 1, 2}, {1, 1e-6, 64, 19, 20}, {500, 0.03, 3712, 5, 5}, {1000000, 0.01, 9585088, 7, 7}} {
-		f := newGuava(t, GuavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: GuavaBytes})
-		g := newGuava(t, GuavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: GuavaBytes, ProbesByRate: true})
+		f := testGuava(t, guavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: guavaBytes})
+		g := testGuava(t, guavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: guavaBytes, ProbesByRate: true})
 		if f.m != c.m || f.k != c.k || g.k != c.r || g.m != c.m {
 			t.Errorf("%d keys at %v: m %d, k %d or %d, want %d, %d or %d", c.n, c.p, f.m, f.k, g.k, c.m, c.k, c.r)
 		}
@@ -171,12 +171,12 @@ func TestGuavaConfig(t *testing.T) {
 
 // TestGuavaKeys adds keys that are no value of the funnel's type.
 func TestGuavaKeys(t *testing.T) {
-	for funnel, keys := range map[GuavaFunnel][]string{
-		GuavaUnencoded: {"\xff", "a\xc3", "\xed\xa0\x80"},
-		GuavaLong:      {"", "1", "1234567", "123456789"},
-		GuavaInt:       {"", "1234", "123456789"},
+	for funnel, keys := range map[guavaFunnel][]string{
+		guavaUnencoded: {"\xff", "a\xc3", "\xed\xa0\x80"},
+		guavaLong:      {"", "1", "1234567", "123456789"},
+		guavaInt:       {"", "1234", "123456789"},
 	} {
-		f := newGuava(t, GuavaConfig{Capacity: 1, ErrorRate: 0.5, Funnel: funnel})
+		f := testGuava(t, guavaConfig{Capacity: 1, ErrorRate: 0.5, Funnel: funnel})
 		for i := range f.bits.b {
 			f.bits.b[i] = 0xff // full: it has every key that there can be
 		}
@@ -190,7 +190,7 @@ func TestGuavaKeys(t *testing.T) {
 		}
 	}
 	// Numbers that differ in their high half alone are one for the funnel of ints.
-	f := newGuava(t, GuavaConfig{Capacity: 100, ErrorRate: 1e-6, Funnel: GuavaInt})
+	f := testGuava(t, guavaConfig{Capacity: 100, ErrorRate: 1e-6, Funnel: guavaInt})
 	adds(t, f, [][]byte{binary.LittleEndian.AppendUint64(nil, 5)})
 	if !f.Has(binary.LittleEndian.AppendUint64(nil, 1<<40|5)) || f.Has(binary.LittleEndian.AppendUint64(nil, 6)) {
 		t.Error("the low halves decide")
@@ -198,8 +198,8 @@ func TestGuavaKeys(t *testing.T) {
 }
 
 func TestGuavaUnion(t *testing.T) {
-	c := GuavaConfig{Capacity: 200, ErrorRate: 0.01, Funnel: GuavaString, Strategy: GuavaMitz64}
-	whole, a, b := newGuava(t, c), newGuava(t, c), newGuava(t, c)
+	c := guavaConfig{Capacity: 200, ErrorRate: 0.01, Funnel: guavaString, Strategy: guavaMitz64}
+	whole, a, b := testGuava(t, c), testGuava(t, c), testGuava(t, c)
 	adds(t, whole, numberedKeys(0, 200))
 	adds(t, a, numberedKeys(0, 100))
 	adds(t, b, numberedKeys(100, 200))
@@ -210,18 +210,18 @@ func TestGuavaUnion(t *testing.T) {
 	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.Bits() || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	for _, change := range []func(c *GuavaConfig){
-		func(c *GuavaConfig) { c.Capacity = 300 },
-		func(c *GuavaConfig) { c.Funnel = GuavaBytes },
-		func(c *GuavaConfig) { c.Strategy = GuavaMitz32 },
+	for _, change := range []func(c *guavaConfig){
+		func(c *guavaConfig) { c.Capacity = 300 },
+		func(c *guavaConfig) { c.Funnel = guavaBytes },
+		func(c *guavaConfig) { c.Strategy = guavaMitz32 },
 	} {
 		d := c
 		change(&d)
-		if err := a.Union(newGuava(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
+		if err := a.Union(testGuava(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", d, err)
 		}
 	}
-	parsed, err := ParseGuava(written(t, a), GuavaString)
+	parsed, err := openGuava(written(t, a), guavaString)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,8 +239,8 @@ func TestGuavaUnion(t *testing.T) {
 
 func TestGuavaNoCopy(t *testing.T) {
 	const words = 1 << 21
-	for _, funnel := range []GuavaFunnel{GuavaString, GuavaUnencoded} {
-		expectNoCopy(t, func(b []byte) (*Guava, error) { return ParseGuava(b, funnel) }, guavaHeaderOf(1, 5, words), 8*words)
+	for _, funnel := range []guavaFunnel{guavaString, guavaUnencoded} {
+		expectNoCopy(t, func(b []byte) (*guava, error) { return openGuava(b, funnel) }, guavaHeaderOf(1, 5, words), 8*words)
 	}
 }
 
@@ -252,8 +252,8 @@ func FuzzParseGuava(f *testing.F) {
 	f.Add(append(guavaHeaderOf(1, 255, 1), bytes.Repeat([]byte{255}, 8)...), []byte("12345678"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
 		for _, name := range guavaFunnels {
-			funnel := GuavaFunnel(name)
-			g, err := ParseGuava(b, funnel)
+			funnel := guavaFunnel(name)
+			g, err := openGuava(b, funnel)
 			if (g == nil) == (err == nil) {
 				t.Fatalf("%v and %v", g, err)
 			}

@@ -26,8 +26,8 @@ func TestTableKeysAreNotCopied(t *testing.T) {
 	footer = append(footer, rocksdbVersion, 0, 0, 0)
 	rocks = binary.LittleEndian.AppendUint64(append(rocks, footer...), rocksdbMagic)
 	for name, open := range map[string]func() error{
-		"leveldb": func() error { _, err := ParseLevelDBTable(level); return err },
-		"rocksdb": func() error { _, err := ParseRocksDBTable(rocks); return err },
+		"leveldb": func() error { _, err := openLevelDBTable(level); return err },
+		"rocksdb": func() error { _, err := openRocksDBTable(rocks); return err },
 	} {
 		before := filtertest.HeapAllocs()
 		err := open()
@@ -64,7 +64,7 @@ func TestParquetLacking(t *testing.T) {
 		return append(binary.LittleEndian.AppendUint32(b, uint32(len(meta))), "PAR1"...)
 	}
 	for values, want := range map[byte]bool{0: false, 2: true} {
-		f, err := ParseParquetFile(file(values))
+		f, err := openParquetFile(file(values))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestParquetLacking(t *testing.T) {
 		}
 	}
 	// A column that cannot be read may have any key.
-	f, err := ParseParquetFile(file(0))
+	f, err := openParquetFile(file(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +103,9 @@ func TestParquetLongHeader(t *testing.T) {
 // TestParquetKeepsMaybe takes a file in which a row group has no filter to other places:
 // nowhere may it say no to a key of that group.
 func TestParquetKeepsMaybe(t *testing.T) {
-	one := must(NewParquet(ParquetConfig{Type: ParquetString, Bytes: 1024}))
-	f := &ParquetFile{
-		filters: []ParquetPart{{Column: "c", Physical: "BYTE_ARRAY", RowGroup: 0, Filter: one}},
+	one := must(newParquet(parquetConfig{Type: parquetString, Bytes: 1024}))
+	f := &parquetFile{
+		filters: []parquetPart{{Column: "c", Physical: "BYTE_ARRAY", RowGroup: 0, Filter: one}},
 		lacking: []parquetPlace{{"c", 1}}, spec: Spec{Name: "parquet"},
 	}
 	f.index()
@@ -129,13 +129,13 @@ func TestParquetKeepsMaybe(t *testing.T) {
 	if c, err := f.Clone(); err == nil {
 		t.Errorf("Clone says %v", c.Has(key))
 	}
-	into := must(NewParquet(ParquetConfig{Type: ParquetString, Bytes: 1024}))
+	into := must(newParquet(parquetConfig{Type: parquetString, Bytes: 1024}))
 	if err := into.Union(f); err == nil {
 		t.Errorf("Union says %v", into.Has(key))
 	}
 	var b bytes.Buffer
 	if _, err := f.WriteTo(&b); err == nil {
-		if g, err := ParseParquet(b.Bytes(), ParquetString); err == nil && !g.Has(key) {
+		if g, err := openParquetFilter(b.Bytes(), parquetString); err == nil && !g.Has(key) {
 			t.Error("WriteTo says no")
 		}
 	}

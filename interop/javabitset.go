@@ -8,33 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// JavaBitSet is a filter that many pages on Java show: a java.util.BitSet in which each
+// javaBitSet is a filter that many pages on Java show: a java.util.BitSet in which each
 // of seven seeds sets a bit, r modulo Bits, where r is built from the UTF-16 code units
 // of a text as seed times r plus the unit, in 32 bits.
 //
 // The file is what BitSet.toByteArray returns: bit i is bit i mod 8, counted from the
 // lowest, of byte i/8, and zero bytes at the end are left out. Short keys make small
 // numbers and collide far more often than the size lets expect.
-type JavaBitSet struct {
+type javaBitSet struct {
 	Bits uint64 // a power of two, up to 2^31; 2^25 as published
 }
 
 var javaBitSetSeeds = [...]int32{5, 7, 11, 13, 31, 37, 61}
 
-// NewJavaBitSet returns an empty filter.
-func NewJavaBitSet(s JavaBitSet) (*Bitmap, error) { return newBitmap(s, 0, 0) }
+// newJavaBitSet returns an empty filter.
+func newJavaBitSet(s javaBitSet) (*bitmap, error) { return newBitmap(s, 0, 0) }
 
-// ParseJavaBitSet returns the filter whose bytes are b, and to which it refers.
-func ParseJavaBitSet(b []byte, s JavaBitSet) (*Bitmap, error) { return parseBitmap(b, s) }
+// openJavaBitSet returns the filter whose bytes are b, and to which it refers.
+func openJavaBitSet(b []byte, s javaBitSet) (*bitmap, error) { return parseBitmap(b, s) }
 
-func (s JavaBitSet) check() error {
+func (s javaBitSet) check() error {
 	if bits.OnesCount64(s.Bits) != 1 || s.Bits > 1<<31 {
 		return fmt.Errorf("%d bits; give a power of two up to %d", s.Bits, uint64(1<<31))
 	}
 	return nil
 }
 
-func (s JavaBitSet) positions(dst []uint64, key []byte) ([]uint64, error) {
+func (s javaBitSet) positions(dst []uint64, key []byte) ([]uint64, error) {
 	if !utf8.Valid(key) {
 		return nil, errNoText
 	}
@@ -52,16 +52,16 @@ func (s JavaBitSet) positions(dst []uint64, key []byte) ([]uint64, error) {
 	return dst, nil
 }
 
-func (s JavaBitSet) size() (m, k uint64) { return s.Bits, uint64(len(javaBitSetSeeds)) }
-func (s JavaBitSet) keyKind() KeyKind    { return KeyText }
-func (s JavaBitSet) params() []Field     { return []Field{{"bits", strconv.FormatUint(s.Bits, 10)}} }
+func (s javaBitSet) size() (m, k uint64) { return s.Bits, uint64(len(javaBitSetSeeds)) }
+func (s javaBitSet) keyKind() KeyKind    { return KeyText }
+func (s javaBitSet) params() []Field     { return []Field{{"bits", strconv.FormatUint(s.Bits, 10)}} }
 
-func (JavaBitSet) name() string    { return "java-bitset" }
-func (JavaBitSet) order() bitOrder { return lsbFirst }
-func (JavaBitSet) trims() bool     { return true }
-func (JavaBitSet) spreads() bool   { return false }
+func (javaBitSet) name() string    { return "java-bitset" }
+func (javaBitSet) order() bitOrder { return lsbFirst }
+func (javaBitSet) trims() bool     { return true }
+func (javaBitSet) spreads() bool   { return false }
 
-func (s JavaBitSet) describe() Description {
+func (s javaBitSet) describe() Description {
 	return Description{
 		Format: Spec{Name: "java-bitset"}.with("bits", strconv.FormatUint(s.Bits, 10)).String(),
 		System: "java.util.BitSet, recipe with seven seeds",
@@ -82,15 +82,15 @@ var javaBitSetFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(ParseJavaBitSet(b, JavaBitSet{bits}))
+		return foreign(openJavaBitSet(b, javaBitSet{bits}))
 	},
 	create: func(s Spec, _ uint64, _ float64) (Foreign, error) {
 		bits, err := s.number("bits", 1, 1<<31)
 		if err != nil {
 			return nil, err
 		}
-		return foreign(NewJavaBitSet(JavaBitSet{bits}))
+		return foreign(newJavaBitSet(javaBitSet{bits}))
 	},
-	clone:  cloneOf[*Bitmap],
+	clone:  cloneOf[*bitmap],
 	rewrap: rewrapBitmap,
 }

@@ -12,7 +12,7 @@ import (
 	"seen/bloom"
 )
 
-// LevelDB is a filter as the built-in Bloom filter policy of LevelDB makes it
+// levelDB is a filter as the built-in Bloom filter policy of LevelDB makes it
 // (leveldb.BuiltinBloomFilter2), and stores that are compatible with it.
 //
 // It is an array of bits, bit i being bit i mod 8 of byte i/8, and a last byte with the
@@ -23,7 +23,7 @@ import (
 //
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A LevelDB must not be copied.
-type LevelDB struct{ plain }
+type levelDB struct{ plain }
 
 const (
 	leveldbSeed = 0xbc9f1d34
@@ -123,9 +123,9 @@ func (s levelScheme) params() []Field {
 	return []Field{{"bits", strconv.FormatUint(s.m, 10)}, {"probes", strconv.FormatUint(s.k, 10)}}
 }
 
-// NewLevelDB returns an empty filter of the size that LevelDB gives to so many keys,
+// newLevelDB returns an empty filter of the size that LevelDB gives to so many keys,
 // those that come several times included, with so many bits per key.
-func NewLevelDB(keys, bitsPerKey uint64) (*LevelDB, error) {
+func newLevelDB(keys, bitsPerKey uint64) (*levelDB, error) {
 	high, size := bits.Mul64(keys, bitsPerKey)
 	if bitsPerKey == 0 || high != 0 || size > 8*foreignMaxBytes {
 		return nil, fmt.Errorf("leveldb: %d keys with %d bits each; give 1 bit or more, and less than %d bytes in all", keys, bitsPerKey, uint64(foreignMaxBytes))
@@ -138,12 +138,12 @@ func NewLevelDB(keys, bitsPerKey uint64) (*LevelDB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("leveldb: %w", err)
 	}
-	return &LevelDB{plain{bits: b, scheme: s, capacity: keys}}, nil
+	return &levelDB{plain{bits: b, scheme: s, capacity: keys}}, nil
 }
 
-// ParseLevelDB returns the filter that b is, and to which it refers. Nothing in a filter
+// openLevelDB returns the filter that b is, and to which it refers. Nothing in a filter
 // tells that it is one.
-func ParseLevelDB(b []byte) (*LevelDB, error) {
+func openLevelDB(b []byte) (*levelDB, error) {
 	f, err := parseLevelDB(b)
 	if err != nil {
 		return nil, fmt.Errorf("leveldb: %w: %w", ErrBadData, err)
@@ -151,7 +151,7 @@ func ParseLevelDB(b []byte) (*LevelDB, error) {
 	return f, nil
 }
 
-func parseLevelDB(b []byte) (*LevelDB, error) {
+func parseLevelDB(b []byte) (*levelDB, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("%d bytes; a filter has 2 or more", len(b))
 	}
@@ -159,13 +159,13 @@ func parseLevelDB(b []byte) (*LevelDB, error) {
 	if k == 0 {
 		return nil, errors.New("no probes")
 	}
-	return &LevelDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: levelScheme{8 * uint64(len(body)), uint64(k)}}}, nil
+	return &levelDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: levelScheme{8 * uint64(len(body)), uint64(k)}}}, nil
 }
 
 // Union makes f the OR of f and other, which must be a LevelDB of the same size and
 // probes.
-func (f *LevelDB) Union(other Reader) error {
-	o, ok := other.(*LevelDB)
+func (f *levelDB) Union(other Reader) error {
+	o, ok := other.(*levelDB)
 	if !ok {
 		return errUnlike(f, other)
 	}
@@ -173,22 +173,22 @@ func (f *LevelDB) Union(other Reader) error {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *LevelDB) Clone() (*LevelDB, error) {
+func (f *levelDB) Clone() (*levelDB, error) {
 	p, err := f.clone(0)
 	if err != nil {
 		return nil, err
 	}
-	return &LevelDB{p}, nil
+	return &levelDB{p}, nil
 }
 
 // Stats describes the filter. It reads all bits. The number of keys takes account of the
 // bits that LevelDB's probes choose more often than others, if 3, 5 or 17 divides Bits.
-func (f *LevelDB) Stats() bloom.Stats { return f.stats("leveldb") }
+func (f *levelDB) Stats() bloom.Stats { return f.stats("leveldb") }
 
 const leveldbHashName = "LevelDB's hash of 32 bits, double hashing"
 
 // Describe says what the filter is.
-func (f *LevelDB) Describe() Description {
+func (f *levelDB) Describe() Description {
 	d := Description{Format: "leveldb", System: "LevelDB filter, leveldb.BuiltinBloomFilter2", Hash: leveldbHashName}
 	if _, k := f.scheme.size(); k > leveldbMaxProbes {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d probes are reserved: every key may be there", k))
@@ -197,7 +197,7 @@ func (f *LevelDB) Describe() Description {
 }
 
 // WriteTo writes the filter.
-func (f *LevelDB) WriteTo(w io.Writer) (int64, error) {
+func (f *levelDB) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	if err := f.bits.writeTo(c, uint64(len(f.bits.b)), lsbFirst); err != nil {
 		return c.n, err
@@ -221,9 +221,9 @@ var leveldbFormat = format{
 	},
 	open: func(b []byte, _ Spec) (Foreign, error) {
 		if tableMagic(b) == leveldbMagic {
-			return foreign(ParseLevelDBTable(b))
+			return foreign(openLevelDBTable(b))
 		}
-		return foreign(ParseLevelDB(b))
+		return foreign(openLevelDB(b))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		bitsPerKey, err := s.number("bits", 1, 1<<20)
@@ -233,7 +233,7 @@ var leveldbFormat = format{
 		if bitsPerKey == 0 {
 			bitsPerKey = uint64(math.Ceil(-math.Log(errorRate) / (ln2 * ln2)))
 		}
-		return foreign(NewLevelDB(capacity, bitsPerKey))
+		return foreign(newLevelDB(capacity, bitsPerKey))
 	},
-	clone: cloneOf[*LevelDB],
+	clone: cloneOf[*levelDB],
 }

@@ -97,19 +97,19 @@ func walkBlock(b []byte, visit func(key, value []byte) error) error {
 	return nil
 }
 
-// LevelDBTable is a table file of LevelDB (.ldb, .sst) with filters of the policy
+// levelDBTable is a table file of LevelDB (.ldb, .sst) with filters of the policy
 // leveldb.BuiltinBloomFilter2, and can only be asked.
 //
 // The last 48 bytes of the file are the positions and sizes of two blocks, and a number
 // that says what it is. The first, the metaindex, has that of the filter block: filters
-// as in [LevelDB], one for each 2^base bytes of data blocks that begin there, the
+// as in levelDB, one for each 2^base bytes of data blocks that begin there, the
 // position of each in 32 bits, that of those positions, and base in a byte. The second,
 // the index, has a key at or above all of each data block, and where that is. A key is
 // looked for in the filter of the block in which it would be; keys are compared by
 // bytes, as LevelDB does unless told otherwise.
 //
 // Parsing reads all three and checks their checksums. Any number of goroutines may ask.
-type LevelDBTable struct {
+type levelDBTable struct {
 	file    []byte
 	index   []tableEntry
 	filters []byte
@@ -130,8 +130,8 @@ const (
 	leveldbKeyTail = 8
 )
 
-// ParseLevelDBTable returns the filters of the table file b, to which they refer.
-func ParseLevelDBTable(b []byte) (*LevelDBTable, error) {
+// openLevelDBTable returns the filters of the table file b, to which they refer.
+func openLevelDBTable(b []byte) (*levelDBTable, error) {
 	t, err := parseLevelDBTable(b)
 	if err != nil {
 		return nil, fmt.Errorf("leveldb table: %w: %w", ErrBadData, err)
@@ -139,7 +139,7 @@ func ParseLevelDBTable(b []byte) (*LevelDBTable, error) {
 	return t, nil
 }
 
-func parseLevelDBTable(file []byte) (*LevelDBTable, error) {
+func parseLevelDBTable(file []byte) (*levelDBTable, error) {
 	if len(file) < leveldbFooter || tableMagic(file) != leveldbMagic {
 		return nil, errors.New("it does not end as a table of LevelDB does")
 	}
@@ -152,7 +152,7 @@ func parseLevelDBTable(file []byte) (*LevelDBTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the index: %w", err)
 	}
-	t := &LevelDBTable{file: file}
+	t := &levelDBTable{file: file}
 	metaindex, err := leveldbBlock(b, meta)
 	if err != nil {
 		return nil, fmt.Errorf("the metaindex: %w", err)
@@ -212,7 +212,7 @@ func leveldbBlock(b []byte, h tableBlock) ([]byte, error) {
 	return nil, fmt.Errorf("compression %d; none and snappy are read", trailer[0])
 }
 
-func (t *LevelDBTable) readFilters(b []byte, h tableBlock) error {
+func (t *levelDBTable) readFilters(b []byte, h tableBlock) error {
 	body, err := leveldbBlock(b, h)
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (t *LevelDBTable) readFilters(b []byte, h tableBlock) error {
 	return nil
 }
 
-func (t *LevelDBTable) readIndex(b []byte, h tableBlock) error {
+func (t *levelDBTable) readIndex(b []byte, h tableBlock) error {
 	index, err := leveldbBlock(b, h)
 	if err != nil {
 		return err
@@ -259,11 +259,11 @@ func (t *LevelDBTable) readIndex(b []byte, h tableBlock) error {
 }
 
 // count returns the number of filters.
-func (t *LevelDBTable) count() uint64 { return uint64(len(t.offsets))/4 - 1 }
+func (t *levelDBTable) count() uint64 { return uint64(len(t.offsets))/4 - 1 }
 
 // filter returns a filter by its number, or nil if there is none, and then every key
 // may be there; it is empty if nothing was added.
-func (t *LevelDBTable) filter(i uint64) []byte {
+func (t *levelDBTable) filter(i uint64) []byte {
 	if i >= t.count() {
 		return nil
 	}
@@ -275,7 +275,7 @@ func (t *LevelDBTable) filter(i uint64) []byte {
 }
 
 // Has reports whether the table may have key, a key of the user.
-func (t *LevelDBTable) Has(key []byte) bool {
+func (t *levelDBTable) Has(key []byte) bool {
 	i, _ := slices.BinarySearchFunc(t.index, key, func(e tableEntry, key []byte) int { return bytes.Compare(e.key, key) })
 	if i == len(t.index) {
 		return false
@@ -292,11 +292,11 @@ func (t *LevelDBTable) Has(key []byte) bool {
 }
 
 // KeyKind returns what the bytes of a key are.
-func (t *LevelDBTable) KeyKind() KeyKind { return KeyBytes }
+func (t *levelDBTable) KeyKind() KeyKind { return KeyBytes }
 
 // Stats describes all filters of the table. It reads all of their bits. The error rate is
 // the mean of theirs.
-func (t *LevelDBTable) Stats() bloom.Stats {
+func (t *levelDBTable) Stats() bloom.Stats {
 	all := bloom.Stats{Type: "leveldb", Bytes: uint64(len(t.filters))}
 	variance := 0.0
 	for i := range t.count() {
@@ -324,7 +324,7 @@ func (t *LevelDBTable) Stats() bloom.Stats {
 }
 
 // Describe says what the file is.
-func (t *LevelDBTable) Describe() Description {
+func (t *levelDBTable) Describe() Description {
 	return Description{
 		Format: "leveldb", System: "LevelDB table with filters of leveldb.BuiltinBloomFilter2", Hash: leveldbHashName,
 		Fields: []Field{
@@ -336,7 +336,7 @@ func (t *LevelDBTable) Describe() Description {
 }
 
 // WriteTo writes the file.
-func (t *LevelDBTable) WriteTo(w io.Writer) (int64, error) {
+func (t *levelDBTable) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(t.file)
 	return int64(n), err
 }

@@ -68,7 +68,7 @@ func TestLevelDBSize(t *testing.T) {
 	for _, c := range []struct{ keys, bits, m, k uint64 }{
 		{0, 10, 64, 6}, {1, 1, 64, 1}, {10, 10, 104, 6}, {1000, 1, 1000, 1}, {100, 50, 5000, 30}, {3, 1000, 3000, 30},
 	} {
-		f, err := NewLevelDB(c.keys, c.bits)
+		f, err := newLevelDB(c.keys, c.bits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestLevelDBSize(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]uint64{{1, 0}, {1 << 60, 100}, {1 << 63, 2}} {
-		if f, err := NewLevelDB(c[0], c[1]); err == nil {
+		if f, err := newLevelDB(c[0], c[1]); err == nil {
 			t.Errorf("%v: %v", c, f)
 		}
 	}
@@ -92,7 +92,7 @@ func TestLevelDBTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := f.(*LevelDBTable)
+	table := f.(*levelDBTable)
 	yes := 0
 	for i, key := range v.Asked {
 		has := table.Has(key)
@@ -168,7 +168,7 @@ func (c levelTable) file() []byte {
 
 func goodLevelTable(t testing.TB) levelTable {
 	t.Helper()
-	f, err := NewLevelDB(1, 10)
+	f, err := newLevelDB(1, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestLevelDBTableMade(t *testing.T) {
 	for _, compress := range []byte{0, 1} {
 		c := goodLevelTable(t)
 		c.compress = compress
-		table, err := ParseLevelDBTable(c.file())
+		table, err := openLevelDBTable(c.file())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,14 +199,14 @@ func TestLevelDBTableMade(t *testing.T) {
 	// less than two bytes, none is.
 	c := goodLevelTable(t)
 	c.index = append(tableEntryOf("e12345678", 0x80, 0x20, 100), 0, 0, 0, 0, 1, 0, 0, 0)
-	if table, err := ParseLevelDBTable(c.file()); err != nil || !table.Has([]byte("x")[:0]) {
+	if table, err := openLevelDBTable(c.file()); err != nil || !table.Has([]byte("x")[:0]) {
 		t.Error("a block without a filter has no keys", err)
 	}
 }
 
 func TestLevelDBHostile(t *testing.T) {
-	expectRefused(t, ParseLevelDB, []damaged{{"nothing", nil, "0 bytes"}, {"a byte", []byte{6}, "1 bytes"}, {"no probes", make([]byte, 9), "no probes"}})
-	f, err := ParseLevelDB([]byte{0, 31})
+	expectRefused(t, openLevelDB, []damaged{{"nothing", nil, "0 bytes"}, {"a byte", []byte{6}, "1 bytes"}, {"no probes", make([]byte, 9), "no probes"}})
+	f, err := openLevelDB([]byte{0, 31})
 	if err != nil || !f.Has([]byte("x")) || len(f.Describe().Notes) != 1 {
 		t.Error("probes that are reserved", err)
 	}
@@ -229,7 +229,7 @@ func TestLevelDBHostile(t *testing.T) {
 	for i := range 40 {
 		long[footer+i] = 0xff
 	}
-	expectRefused(t, ParseLevelDBTable, []damaged{
+	expectRefused(t, openLevelDBTable, []damaged{
 		{"nothing", nil, "end"}, {"another end", flip(len(good) - 1), "end"}, {"a short file", good[footer:], "a block of"}, {"a block far away", far, "a block of"},
 		{"a long number", long, "no number"}, {"another checksum", flip(footer - 1), "checksum"}, {"another byte", flip(footer - 20), "checksum"},
 		{"another bit of a filter", flip(0), "the filter block: the checksum"},
@@ -259,7 +259,7 @@ func TestLevelDBHostile(t *testing.T) {
 	// A filter that lies outside of the filters, as in LevelDB, may have every key.
 	b := goodLevelTable(t)
 	b.filter[len(b.filter)-13] = 200
-	table, err := ParseLevelDBTable(b.file())
+	table, err := openLevelDBTable(b.file())
 	if err != nil || !table.Has([]byte("a")) {
 		t.Error("a filter that lies outside", err)
 	}

@@ -96,7 +96,7 @@ func npmLines(t *testing.T, name string) [][]string {
 // seed, and adding "key 0" to "key 19"; and what has answers for "key 0" to "key 199".
 func TestNPMBloomFiltersSeeds(t *testing.T) {
 	for _, line := range npmLines(t, "seeds.tsv") {
-		f, err := ParseNPMBloomFilters([]byte(line[0]))
+		f, err := openNPMBloomFilters([]byte(line[0]))
 		if err != nil {
 			t.Errorf("%s: %v", line[0], err)
 			continue
@@ -116,7 +116,7 @@ func TestNPMBloomFiltersSeeds(t *testing.T) {
 		if err != nil || math.Abs(seed) > npmMaxNumber || seed != math.Trunc(seed) {
 			continue // such filters are only read
 		}
-		made, err := NewNPMBloomFilters(20, 0.05, seed)
+		made, err := newNPMBloomFilters(20, 0.05, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestNPMBloomFiltersSeeds(t *testing.T) {
 		}
 	}
 	for _, seed := range []float64{0.5, npmMaxNumber + 2, math.NaN(), math.Inf(1)} {
-		if f, err := NewNPMBloomFilters(20, 0.05, seed); err == nil {
+		if f, err := newNPMBloomFilters(20, 0.05, seed); err == nil {
 			t.Errorf("a filter with seed %v: %v", seed, f)
 		}
 	}
@@ -149,11 +149,11 @@ func TestNPMSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := NewNPMBloomFilters(n, p, NPMBloomFiltersSeed)
+		f, err := newNPMBloomFilters(n, p, npmBloomFiltersSeed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := NewNPMBloomFilter(n, p)
+		g, err := newNPMBloomFilter(n, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestNPMBloomFilterProbes(t *testing.T) {
 // TestNPMOldList reads the list that older versions wrote in place of base64.
 func TestNPMOldList(t *testing.T) {
 	g := readGolden(t, goldenCase{dir: "js-bloom-filters"})
-	f, err := ParseNPMBloomFilters(g.filter)
+	f, err := openNPMBloomFilters(g.filter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,9 +253,9 @@ func TestNPMUnion(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ a, b, other Foreign }{
 		"bloom-filters": {
-			made(foreign(NewNPMBloomFilters(100, 0.01, 1))), made(foreign(NewNPMBloomFilters(100, 0.01, 1<<32+1))), made(foreign(NewNPMBloomFilters(100, 0.01, 2))),
+			made(foreign(newNPMBloomFilters(100, 0.01, 1))), made(foreign(newNPMBloomFilters(100, 0.01, 1<<32+1))), made(foreign(newNPMBloomFilters(100, 0.01, 2))),
 		},
-		"bloomfilter": {made(foreign(NewNPMBloomFilter(100, 0.01))), made(foreign(NewNPMBloomFilter(100, 0.01))), made(foreign(NewNPMBloomFilter(1000, 0.01)))},
+		"bloomfilter": {made(foreign(newNPMBloomFilter(100, 0.01))), made(foreign(newNPMBloomFilter(100, 0.01))), made(foreign(newNPMBloomFilter(1000, 0.01)))},
 	} {
 		adds(t, c.a.(Adder), [][]byte{[]byte("one"), []byte("größer 𝄞")})
 		adds(t, c.b.(Adder), [][]byte{[]byte("two")})
@@ -282,10 +282,10 @@ func TestNPMHostile(t *testing.T) {
 		return fmt.Appendf(nil, `{"type":"BloomFilter","_size":%s,"_nbHashes":%s,"_filter":%s,"_seed":%s}`, size, hashes, filter, seed)
 	}
 	good := `{"size":8,"content":"AA=="}`
-	if _, err := ParseNPMBloomFilters(part("5", "3", good, "-1")); err != nil {
+	if _, err := openNPMBloomFilters(part("5", "3", good, "-1")); err != nil {
 		t.Fatal(err)
 	}
-	expectRefused(t, ParseNPMBloomFilters, []damaged{
+	expectRefused(t, openNPMBloomFilters, []damaged{
 		{"nothing", nil, "JSON"}, {"a list", []byte("[]"), "array"}, {"no members", []byte("{}"), "not all"},
 		{"another type", []byte(`{"type":"CountingBloomFilter","_size":8,"_nbHashes":1,"_filter":{},"_seed":1}`), "CountingBloomFilter"},
 		{"no bits", part("0", "3", good, "1"), "m = 0"}, {"no probes", part("5", "0", good, "1"), "k = 0"}, {"many probes", part("5", "1001", good, "1"), "k = 1001"},
@@ -300,10 +300,10 @@ func TestNPMHostile(t *testing.T) {
 	bucket := func(m, k, buckets string) []byte {
 		return fmt.Appendf(nil, `{"version":1,"m":%s,"k":%s,"buckets":%s}`, m, k, buckets)
 	}
-	if f, err := ParseNPMBloomFilter(bucket("64", "3", "[ -1, 4294967295]")); err != nil || f.Stats().Ones != 64 {
+	if f, err := openNPMBloomFilter(bucket("64", "3", "[ -1, 4294967295]")); err != nil || f.Stats().Ones != 64 {
 		t.Fatal(err)
 	}
-	expectRefused(t, ParseNPMBloomFilter, []damaged{
+	expectRefused(t, openNPMBloomFilter, []damaged{
 		{"nothing", nil, "JSON"}, {"no members", []byte("{}"), "not all"}, {"no version", []byte(`{"m":32,"k":1,"buckets":[0]}`), "no version"},
 		{"version 2", []byte(`{"version":2,"m":32,"k":1,"buckets":[0]}`), "version 2"}, {"no bits", bucket("0", "1", "[]"), "m = 0"}, {"odd bits", bucket("33", "1", "[0,0]"), "m = 33"},
 		{"no probes", bucket("32", "0", "[0]"), "k = 0"}, {"many probes", bucket("32", "1001", "[0]"), "k = 1001"}, {"beyond memory", bucket("18446744073709551584", "1", "[0]"), "buckets"},

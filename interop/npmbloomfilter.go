@@ -17,7 +17,7 @@ import (
 	"seen/bloom"
 )
 
-// NPMBloomFilter is a BloomFilter of the npm package bloomfilter, version 1.1.
+// npmBloomFilter is a BloomFilter of the npm package bloomfilter, version 1.1.
 //
 // toJSON makes an object with version (1), m, k and buckets: numbers of 32 bits, of
 // which the n-th holds the bits from 32n on, the lowest first. The halves of FNV-1a of
@@ -28,7 +28,7 @@ import (
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A NPMBloomFilter must not be
 // copied.
-type NPMBloomFilter struct{ plain }
+type npmBloomFilter struct{ plain }
 
 // npmBucketScheme is how the package bloomfilter maps a key to positions.
 type npmBucketScheme struct{ m, k uint64 }
@@ -69,8 +69,8 @@ func (s npmBucketScheme) params() []Field {
 	return []Field{{"m", strconv.FormatUint(s.m, 10)}, {"k", strconv.FormatUint(s.k, 10)}}
 }
 
-// NewNPMBloomFilter returns an empty filter of the size that the package gives it.
-func NewNPMBloomFilter(capacity uint64, errorRate float64) (*NPMBloomFilter, error) {
+// newNPMBloomFilter returns an empty filter of the size that the package gives it.
+func newNPMBloomFilter(capacity uint64, errorRate float64) (*npmBloomFilter, error) {
 	if err := checkWish(capacity, errorRate); err != nil {
 		return nil, err
 	}
@@ -83,12 +83,12 @@ func NewNPMBloomFilter(capacity uint64, errorRate float64) (*NPMBloomFilter, err
 	if err != nil {
 		return nil, fmt.Errorf("npm-bloomfilter: %w", err)
 	}
-	return &NPMBloomFilter{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}}, nil
+	return &npmBloomFilter{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}}, nil
 }
 
-// ParseNPMBloomFilter returns the filter that the JSON b describes. Its bits are decoded
+// openNPMBloomFilter returns the filter that the JSON b describes. Its bits are decoded
 // into memory of at most twice the length of b.
-func ParseNPMBloomFilter(b []byte) (*NPMBloomFilter, error) {
+func openNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
 	f, err := parseNPMBloomFilter(b)
 	if err != nil {
 		return nil, fmt.Errorf("npm-bloomfilter: %w: %w", ErrBadData, err)
@@ -96,7 +96,7 @@ func ParseNPMBloomFilter(b []byte) (*NPMBloomFilter, error) {
 	return f, nil
 }
 
-func parseNPMBloomFilter(b []byte) (*NPMBloomFilter, error) {
+func parseNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
 	var doc struct {
 		Version *int64
 		M, K    *uint64
@@ -131,13 +131,13 @@ func parseNPMBloomFilter(b []byte) (*NPMBloomFilter, error) {
 	if len(array) < cap(array) {
 		return nil, fmt.Errorf("%d buckets, where m = %d bits are %d", len(array)/4, *doc.M, *doc.M/32)
 	}
-	return &NPMBloomFilter{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: npmBucketScheme{*doc.M, *doc.K}}}, nil
+	return &npmBloomFilter{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: npmBucketScheme{*doc.M, *doc.K}}}, nil
 }
 
 // Union makes f the OR of f and other, which must be a filter of this package with the
 // same size and probes.
-func (f *NPMBloomFilter) Union(other Reader) error {
-	o, ok := other.(*NPMBloomFilter)
+func (f *npmBloomFilter) Union(other Reader) error {
+	o, ok := other.(*npmBloomFilter)
 	if !ok {
 		return errUnlike(f, other)
 	}
@@ -145,19 +145,19 @@ func (f *NPMBloomFilter) Union(other Reader) error {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *NPMBloomFilter) Clone() (*NPMBloomFilter, error) {
+func (f *npmBloomFilter) Clone() (*npmBloomFilter, error) {
 	p, err := f.clone(0)
 	if err != nil {
 		return nil, err
 	}
-	return &NPMBloomFilter{p}, nil
+	return &npmBloomFilter{p}, nil
 }
 
 // Stats describes the filter. It reads all bits.
-func (f *NPMBloomFilter) Stats() bloom.Stats { return f.stats("npm-bloomfilter") }
+func (f *npmBloomFilter) Stats() bloom.Stats { return f.stats("npm-bloomfilter") }
 
 // Describe says what the filter is.
-func (f *NPMBloomFilter) Describe() Description {
+func (f *npmBloomFilter) Describe() Description {
 	return Description{
 		Format: "npm-bloomfilter", System: "npm bloomfilter, toJSON version 1",
 		Hash: "FNV-1a of 64 bits over UTF-16 code units, enhanced double hashing",
@@ -165,7 +165,7 @@ func (f *NPMBloomFilter) Describe() Description {
 }
 
 // WriteTo writes the object.
-func (f *NPMBloomFilter) WriteTo(w io.Writer) (int64, error) {
+func (f *npmBloomFilter) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	c := &countingWriter{w: w}
 	m, k := f.scheme.size()
@@ -193,9 +193,9 @@ var npmBloomFilterFormat = format{
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "npm-bloomfilter"}, jsonFilter(b) == "npm-bloomfilter"
 	},
-	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(ParseNPMBloomFilter(b)) },
+	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(openNPMBloomFilter(b)) },
 	create: func(_ Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		return foreign(NewNPMBloomFilter(capacity, errorRate))
+		return foreign(newNPMBloomFilter(capacity, errorRate))
 	},
-	clone: cloneOf[*NPMBloomFilter],
+	clone: cloneOf[*npmBloomFilter],
 }

@@ -16,11 +16,11 @@ import (
 	"seen/bloom"
 )
 
-// NPMBloomFiltersSeed is the seed of filters of the npm package bloom-filters for which
+// npmBloomFiltersSeed is the seed of filters of the npm package bloom-filters for which
 // no other was set.
-const NPMBloomFiltersSeed = 78187493520
+const npmBloomFiltersSeed = 78187493520
 
-// NPMBloomFilters is a BloomFilter of the npm package bloom-filters, version 3.
+// npmBloomFilters is a BloomFilter of the npm package bloom-filters, version 3.
 //
 // saveAsJSON writes an object with type "BloomFilter", _size (m), _nbHashes (k), _seed
 // and _filter, which has size, 8 bits for each byte, and content, the base64 of the
@@ -28,12 +28,12 @@ const NPMBloomFiltersSeed = 78187493520
 // list of 0 and 1. The low 32 bits of XXH64 with the seeds _seed+1 and _seed+2 are a and
 // b, and probe i is a + i*b + (i*i*i-i)/6, which does not wrap, modulo m. The sums are
 // those of JavaScript's numbers, which are rounded from 2^53 on; a sum of 0 is replaced
-// by [NPMBloomFiltersSeed]; and of the result the low 32 bits of the whole part count.
+// by npmBloomFiltersSeed; and of the result the low 32 bits of the whole part count.
 //
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A NPMBloomFilters must not
 // be copied.
-type NPMBloomFilters struct {
+type npmBloomFilters struct {
 	plain
 	seed json.Number
 }
@@ -49,7 +49,7 @@ type npmScheme struct {
 func npmSchemeOf(m, k uint64, seed float64) npmScheme {
 	hashSeed := func(sum float64) uint32 {
 		if sum == 0 {
-			sum = NPMBloomFiltersSeed
+			sum = npmBloomFiltersSeed
 		}
 		return uint32(int64(math.Mod(math.Trunc(sum), 1<<32))) // Mod is exact
 	}
@@ -98,9 +98,9 @@ func npmSize(capacity uint64, errorRate float64) (m, k float64, err error) {
 	return m, math.Ceil(m / float64(capacity) * ln2), nil
 }
 
-// NewNPMBloomFilters returns an empty filter of the size that the package gives it, with
-// a seed, such as [NPMBloomFiltersSeed]: a whole number from -2^53 to 2^53.
-func NewNPMBloomFilters(capacity uint64, errorRate, seed float64) (*NPMBloomFilters, error) {
+// newNPMBloomFilters returns an empty filter of the size that the package gives it, with
+// a seed, such as npmBloomFiltersSeed: a whole number from -2^53 to 2^53.
+func newNPMBloomFilters(capacity uint64, errorRate, seed float64) (*npmBloomFilters, error) {
 	m, k, err := npmSize(capacity, errorRate)
 	if err != nil {
 		return nil, err
@@ -113,11 +113,11 @@ func NewNPMBloomFilters(capacity uint64, errorRate, seed float64) (*NPMBloomFilt
 		return nil, fmt.Errorf("npm-bloom-filters: %w", err)
 	}
 	s := npmSchemeOf(uint64(m), uint64(k), seed)
-	return &NPMBloomFilters{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}, json.Number(strconv.FormatFloat(seed, 'f', -1, 64))}, nil
+	return &npmBloomFilters{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}, json.Number(strconv.FormatFloat(seed, 'f', -1, 64))}, nil
 }
 
-// npmBloomFilters is the object of a file.
-type npmBloomFilters struct {
+// npmFile is the object of a file.
+type npmFile struct {
 	Type   *string         `json:"type"`
 	Size   *uint64         `json:"_size"`
 	Hashes *uint64         `json:"_nbHashes"`
@@ -125,9 +125,9 @@ type npmBloomFilters struct {
 	Seed   json.Number     `json:"_seed"`
 }
 
-// ParseNPMBloomFilters returns the filter that the JSON b describes. Its bits are
+// openNPMBloomFilters returns the filter that the JSON b describes. Its bits are
 // decoded into memory of less than the length of b.
-func ParseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
+func openNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
 	f, err := parseNPMBloomFilters(b)
 	if err != nil {
 		return nil, fmt.Errorf("npm-bloom-filters: %w: %w", ErrBadData, err)
@@ -135,8 +135,8 @@ func ParseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
 	return f, nil
 }
 
-func parseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
-	var doc npmBloomFilters
+func parseNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
+	var doc npmFile
 	if err := json.Unmarshal(b, &doc); err != nil && (doc.Type == nil || *doc.Type == "BloomFilter") {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func parseNPMBloomFilters(b []byte) (*NPMBloomFilters, error) {
 		return nil, fmt.Errorf("%d bytes of bits, where m = %d takes %d", len(array), *doc.Size, want)
 	}
 	s := npmSchemeOf(*doc.Size, *doc.Hashes, seed)
-	return &NPMBloomFilters{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: s}, doc.Seed}, nil
+	return &npmBloomFilters{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: s}, doc.Seed}, nil
 }
 
 // npmSeed returns a seed as the number that it is in JavaScript.
@@ -220,8 +220,8 @@ func npmBitList(raw json.RawMessage, m uint64) ([]byte, error) {
 
 // Union makes f the OR of f and other, which must be a filter of this package with the
 // same size, probes and seed.
-func (f *NPMBloomFilters) Union(other Reader) error {
-	o, ok := other.(*NPMBloomFilters)
+func (f *npmBloomFilters) Union(other Reader) error {
+	o, ok := other.(*npmBloomFilters)
 	if !ok {
 		return errUnlike(f, other)
 	}
@@ -229,19 +229,19 @@ func (f *NPMBloomFilters) Union(other Reader) error {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *NPMBloomFilters) Clone() (*NPMBloomFilters, error) {
+func (f *npmBloomFilters) Clone() (*npmBloomFilters, error) {
 	p, err := f.clone(0)
 	if err != nil {
 		return nil, err
 	}
-	return &NPMBloomFilters{p, f.seed}, nil
+	return &npmBloomFilters{p, f.seed}, nil
 }
 
 // Stats describes the filter. It reads all bits.
-func (f *NPMBloomFilters) Stats() bloom.Stats { return f.stats("npm-bloom-filters") }
+func (f *npmBloomFilters) Stats() bloom.Stats { return f.stats("npm-bloom-filters") }
 
 // Describe says what the filter is.
-func (f *NPMBloomFilters) Describe() Description {
+func (f *npmBloomFilters) Describe() Description {
 	return Description{
 		Format: "npm-bloom-filters", System: "npm bloom-filters, BloomFilter", Hash: "XXH64 twice, low 32 bits of each, enhanced double hashing",
 		Fields: []Field{{"_seed", f.seed.String()}}, Notes: f.notes(),
@@ -249,7 +249,7 @@ func (f *NPMBloomFilters) Describe() Description {
 }
 
 // WriteTo writes the object, with its bits in base64.
-func (f *NPMBloomFilters) WriteTo(w io.Writer) (int64, error) {
+func (f *npmBloomFilters) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	m, k := f.scheme.size()
 	if _, err := fmt.Fprintf(c, `{"type":"BloomFilter","_size":%d,"_nbHashes":%d,"_filter":{"size":%d,"content":"`, m, k, 8*uint64(len(f.bits.b))); err != nil {
@@ -269,7 +269,7 @@ func (f *NPMBloomFilters) WriteTo(w io.Writer) (int64, error) {
 var npmBloomFiltersFormat = format{
 	name:   "npm-bloom-filters",
 	system: "npm bloom-filters, saveAsJSON",
-	params: []param{{name: "seed", meaning: "the seed of the filter", preset: strconv.FormatUint(NPMBloomFiltersSeed, 10), forWrite: true}},
+	params: []param{{name: "seed", meaning: "the seed of the filter", preset: strconv.FormatUint(npmBloomFiltersSeed, 10), forWrite: true}},
 	caps: capability{
 		probe: true, write: true, merge: true,
 		verified: "answers and JSON of bloom-filters 3.0.4, and rebuilt to the byte",
@@ -278,13 +278,13 @@ var npmBloomFiltersFormat = format{
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "npm-bloom-filters"}, jsonFilter(b) == "npm-bloom-filters"
 	},
-	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(ParseNPMBloomFilters(b)) },
+	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(openNPMBloomFilters(b)) },
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		seed, err := strconv.ParseFloat(s.Params["seed"], 64)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: seed=%s is not a whole number from -2^53 to 2^53", s.Name, ErrSpec, s.Params["seed"])
 		}
-		return foreign(NewNPMBloomFilters(capacity, errorRate, seed))
+		return foreign(newNPMBloomFilters(capacity, errorRate, seed))
 	},
-	clone: cloneOf[*NPMBloomFilters],
+	clone: cloneOf[*npmBloomFilters],
 }

@@ -17,27 +17,27 @@ import (
 	"seen/sizing"
 )
 
-// ParquetType is what the values of a column of Parquet are, and so what bytes of a key
+// parquetType is what the values of a column of Parquet are, and so what bytes of a key
 // are hashed: those of the encoding PLAIN, without a length.
-type ParquetType string
+type parquetType string
 
 // The types of keys. Columns of dates are INT32 in days, those of timestamps INT64 in
 // the column's unit; decimals are INT32, INT64 or bytes, big-endian.
 const (
-	ParquetString ParquetType = "string" // BYTE_ARRAY: text as UTF-8
-	ParquetBinary ParquetType = "binary" // BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY, INT96: the bytes themselves
-	ParquetInt32  ParquetType = "int32"  // INT32
-	ParquetInt64  ParquetType = "int64"  // INT64
-	ParquetFloat  ParquetType = "float"  // FLOAT: a number in decimal
-	ParquetDouble ParquetType = "double" // DOUBLE: a number in decimal
-	ParquetUUID   ParquetType = "uuid"   // FIXED_LEN_BYTE_ARRAY of 16 bytes: 32 hexadecimal digits, with or without hyphens
+	parquetString parquetType = "string" // BYTE_ARRAY: text as UTF-8
+	parquetBinary parquetType = "binary" // BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY, INT96: the bytes themselves
+	parquetInt32  parquetType = "int32"  // INT32
+	parquetInt64  parquetType = "int64"  // INT64
+	parquetFloat  parquetType = "float"  // FLOAT: a number in decimal
+	parquetDouble parquetType = "double" // DOUBLE: a number in decimal
+	parquetUUID   parquetType = "uuid"   // FIXED_LEN_BYTE_ARRAY of 16 bytes: 32 hexadecimal digits, with or without hyphens
 )
 
 var parquetTypes = []string{
-	string(ParquetString), string(ParquetBinary), string(ParquetInt32), string(ParquetInt64), string(ParquetFloat), string(ParquetDouble), string(ParquetUUID),
+	string(parquetString), string(parquetBinary), string(parquetInt32), string(parquetInt64), string(parquetFloat), string(parquetDouble), string(parquetUUID),
 }
 
-func (u ParquetType) check() error {
+func (u parquetType) check() error {
 	for _, name := range parquetTypes {
 		if string(u) == name {
 			return nil
@@ -48,23 +48,23 @@ func (u ParquetType) check() error {
 
 // value returns the bytes that are hashed for a key, and false if the type has no such
 // value. They may lie in room, which has 16 bytes.
-func (u ParquetType) value(key, room []byte) ([]byte, bool) {
+func (u parquetType) value(key, room []byte) ([]byte, bool) {
 	switch u {
-	case ParquetInt64:
+	case parquetInt64:
 		return key, len(key) == 8
-	case ParquetInt32:
+	case parquetInt32:
 		if len(key) != 8 {
 			return nil, false
 		}
 		v := int64(binary.LittleEndian.Uint64(key))
 		return key[:4], v == int64(int32(v))
-	case ParquetFloat:
+	case parquetFloat:
 		v, err := strconv.ParseFloat(string(key), 32)
 		return binary.LittleEndian.AppendUint32(room[:0], math.Float32bits(float32(v))), err == nil
-	case ParquetDouble:
+	case parquetDouble:
 		v, err := strconv.ParseFloat(string(key), 64)
 		return binary.LittleEndian.AppendUint64(room[:0], math.Float64bits(v)), err == nil
-	case ParquetUUID:
+	case parquetUUID:
 		if len(key) == 36 && key[8] == '-' && key[13] == '-' && key[18] == '-' && key[23] == '-' {
 			var digits [32]byte
 			at := digits[:0]
@@ -82,8 +82,8 @@ func (u ParquetType) value(key, room []byte) ([]byte, bool) {
 	return key, true
 }
 
-// Parquet is a split-block Bloom filter of the Parquet format, alone: what stands in a
-// file for one column of one row group, see [ParquetFile]. It answers as every program
+// parquet is a split-block Bloom filter of the Parquet format, alone: what stands in a
+// file for one column of one row group, see parquetFile. It answers as every program
 // does that follows the specification.
 //
 // The bytes are a header in the compact protocol of Thrift: the number of bytes of the
@@ -97,8 +97,8 @@ func (u ParquetType) value(key, room []byte) ([]byte, bool) {
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A Parquet must not be
 // copied.
-type Parquet struct {
-	typ    ParquetType
+type parquet struct {
+	typ    parquetType
 	blocks uint64
 	bits   bitArray
 }
@@ -115,9 +115,9 @@ const (
 // parquetFactors are of the specification.
 var parquetFactors = [parquetProbes]uint32{0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31}
 
-// ParquetConfig says how large a [Parquet] is to be: for Capacity keys at ErrorRate, or
+// parquetConfig says how large a parquet is to be: for Capacity keys at ErrorRate, or
 // of so many Bytes.
-type ParquetConfig struct {
+type parquetConfig struct {
 	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
 	// between 0 and 1, exclusively. The array gets the length that most programs give
 	// it, a power of two, and at most 128 MiB.
@@ -126,11 +126,11 @@ type ParquetConfig struct {
 	// Bytes is the length of the array, a multiple of 32. With it, Capacity and
 	// ErrorRate do not matter.
 	Bytes uint64
-	Type  ParquetType
+	Type  parquetType
 }
 
-// NewParquet returns an empty filter.
-func NewParquet(c ParquetConfig) (*Parquet, error) {
+// newParquet returns an empty filter.
+func newParquet(c parquetConfig) (*parquet, error) {
 	if err := c.Type.check(); err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func NewParquet(c ParquetConfig) (*Parquet, error) {
 	if size%parquetBlock != 0 || size > parquetMaxBytes {
 		return nil, fmt.Errorf("parquet: an array of %d bytes; use a multiple of %d up to %d", size, parquetBlock, parquetMaxBytes)
 	}
-	f := &Parquet{typ: c.Type, blocks: size / parquetBlock}
+	f := &parquet{typ: c.Type, blocks: size / parquetBlock}
 	var err error
 	if f.bits, err = newBitArray(lsbFirst, size); err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
@@ -160,10 +160,10 @@ func NewParquet(c ParquetConfig) (*Parquet, error) {
 	return f, nil
 }
 
-// ParseParquet returns the filter that b, which is a header and an array and nothing
+// openParquetFilter returns the filter that b, which is a header and an array and nothing
 // behind it, holds for keys of a type. It refers to b, which must not change, and is
 // there at once, whatever its length.
-func ParseParquet(b []byte, typ ParquetType) (*Parquet, error) {
+func openParquetFilter(b []byte, typ parquetType) (*parquet, error) {
 	if err := typ.check(); err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func ParseParquet(b []byte, typ ParquetType) (*Parquet, error) {
 const parquetMaxHead = 1 << 10
 
 // parseParquet returns the filter that b begins with, and what follows it.
-func parseParquet(b []byte) (*Parquet, []byte, error) {
+func parseParquet(b []byte) (*parquet, []byte, error) {
 	r := &thriftReader{b: b[:min(len(b), parquetMaxHead)]}
 	size := int64(-1)
 	names := [3]int64{-1, -1, -1} // of the algorithm, the hash and the compression
@@ -212,18 +212,18 @@ func parseParquet(b []byte) (*Parquet, []byte, error) {
 	case size > int64(len(rest)):
 		return nil, nil, fmt.Errorf("an array of %d bytes announced, and %d there", size, len(rest))
 	}
-	f := &Parquet{blocks: uint64(size) / parquetBlock, bits: bitArray{order: lsbFirst, b: rest[:size]}}
+	f := &parquet{blocks: uint64(size) / parquetBlock, bits: bitArray{order: lsbFirst, b: rest[:size]}}
 	return f, rest[size:], nil
 }
 
 // Bytes returns the length of the array.
-func (f *Parquet) Bytes() uint64 { return f.blocks * parquetBlock }
+func (f *parquet) Bytes() uint64 { return f.blocks * parquetBlock }
 
 // Type returns the type that was given.
-func (f *Parquet) Type() ParquetType { return f.typ }
+func (f *parquet) Type() parquetType { return f.typ }
 
 // position returns the i-th position of a key whose hash is h.
-func (f *Parquet) position(h, i uint64) uint64 {
+func (f *parquet) position(h, i uint64) uint64 {
 	block := h >> 32 * f.blocks >> 32
 	bit := uint32(h) * parquetFactors[i] >> 27
 	return block*parquetBlock*8 + i*32 + uint64(bit)
@@ -231,19 +231,19 @@ func (f *Parquet) position(h, i uint64) uint64 {
 
 // Has reports whether key may have been added. A key that is no value of the type never
 // was.
-func (f *Parquet) Has(key []byte) bool {
+func (f *parquet) Has(key []byte) bool {
 	var room [16]byte
 	value, ok := f.typ.value(key, room[:])
 	return ok && f.hasHash(xxhash.Sum64(value))
 }
 
-func (f *Parquet) hasHash(h uint64) bool {
+func (f *parquet) hasHash(h uint64) bool {
 	return f.bits.hasEach(parquetProbes, func(i uint64) uint64 { return f.position(h, i) })
 }
 
 // Add adds key and reports whether it was certainly not there before. It fails, with
 // ErrReadOnly, if f was parsed; and if key is no value of the type.
-func (f *Parquet) Add(key []byte) (bool, error) {
+func (f *parquet) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
 	}
@@ -258,7 +258,7 @@ func (f *Parquet) Add(key []byte) (bool, error) {
 
 // Clone returns a copy that shares nothing with f, and can be changed. It fails if the
 // memory cannot be had.
-func (f *Parquet) Clone() (*Parquet, error) {
+func (f *parquet) Clone() (*parquet, error) {
 	g := *f
 	var err error
 	g.bits, err = f.bits.clone(0)
@@ -271,21 +271,21 @@ func (f *Parquet) Clone() (*Parquet, error) {
 // Union adds the keys of other, which must be a Parquet, or a ParquetFile of which one
 // filter was selected, with the same type and length. Otherwise it returns an error that
 // wraps bloom.ErrIncompatible.
-func (f *Parquet) Union(other Reader) error {
-	if file, ok := other.(*ParquetFile); ok {
+func (f *parquet) Union(other Reader) error {
+	if file, ok := other.(*parquetFile); ok {
 		one, err := file.one()
 		if err != nil {
 			return err
 		}
 		other = one
 	}
-	return unite(&f.bits, f, other, func(g *Parquet) (*bitArray, error) {
+	return unite(&f.bits, f, other, func(g *parquet) (*bitArray, error) {
 		return &g.bits, checkSame(same{"the type", f.typ, g.typ}, same{"the number of bytes", f.Bytes(), g.Bytes()})
 	})
 }
 
 // Stats describes the filter. It reads the whole array.
-func (f *Parquet) Stats() bloom.Stats {
+func (f *parquet) Stats() bloom.Stats {
 	ones, rate := uint64(0), 0.0
 	for b := f.bits.b; len(b) > 0; b = b[parquetBlock:] {
 		// A key that was not added asks for a block, and in each of its words a bit,
@@ -309,7 +309,7 @@ func (f *Parquet) Stats() bloom.Stats {
 }
 
 // WriteTo writes the header and the array, as most programs do.
-func (f *Parquet) WriteTo(w io.Writer) (int64, error) {
+func (f *parquet) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	head := binary.AppendUvarint([]byte{0x10 | thriftI32}, 2*f.Bytes())
 	for range 3 {

@@ -14,7 +14,7 @@ import (
 	"seen/bloom"
 )
 
-// ParquetFile is the split-block Bloom filters of a Parquet file. Each belongs to one
+// parquetFile is the split-block Bloom filters of a Parquet file. Each belongs to one
 // column of one row group, and says which keys that part of the column may have; nulls
 // have none.
 //
@@ -23,22 +23,22 @@ import (
 // offset of the filter; where filters lie, and in what order, differs between programs.
 //
 // Any number of goroutines may ask.
-type ParquetFile struct {
+type parquetFile struct {
 	raw       []byte
-	filters   []ParquetPart  // by row group, then as the columns are in the file
+	filters   []parquetPart  // by row group, then as the columns are in the file
 	columns   []string       // of filters, each once
 	lacking   []parquetPlace // what has values of one of the columns, and no filter
 	encrypted int            // columns of row groups that cannot be read
 	spec      Spec           // what chose the filters
 }
 
-// ParquetPart is one of the filters of a [ParquetFile].
-type ParquetPart struct {
+// parquetPart is one of the filters of a parquetFile.
+type parquetPart struct {
 	Column   string // its path, joined by dots
 	RowGroup int    // from 0
 	Physical string // the type in the file, such as BYTE_ARRAY
 	Offset   int64  // of the filter's header in the file
-	Filter   *Parquet
+	Filter   *parquet
 }
 
 // parquetPlace is a column of a row group.
@@ -53,17 +53,17 @@ const parquetMark = "PAR1"
 // each may have, the likeliest first.
 var parquetPhysical = []struct {
 	name  string
-	types []ParquetType
+	types []parquetType
 }{
-	{"BOOLEAN", nil}, {"INT32", []ParquetType{ParquetInt32}}, {"INT64", []ParquetType{ParquetInt64}}, {"INT96", []ParquetType{ParquetBinary}},
-	{"FLOAT", []ParquetType{ParquetFloat}}, {"DOUBLE", []ParquetType{ParquetDouble}}, {"BYTE_ARRAY", []ParquetType{ParquetString, ParquetBinary}},
-	{"FIXED_LEN_BYTE_ARRAY", []ParquetType{ParquetBinary, ParquetString, ParquetUUID}},
+	{"BOOLEAN", nil}, {"INT32", []parquetType{parquetInt32}}, {"INT64", []parquetType{parquetInt64}}, {"INT96", []parquetType{parquetBinary}},
+	{"FLOAT", []parquetType{parquetFloat}}, {"DOUBLE", []parquetType{parquetDouble}}, {"BYTE_ARRAY", []parquetType{parquetString, parquetBinary}},
+	{"FIXED_LEN_BYTE_ARRAY", []parquetType{parquetBinary, parquetString, parquetUUID}},
 }
 
-// ParseParquetFile returns the filters of the file b, with the types of keys that follow
+// openParquetFile returns the filters of the file b, with the types of keys that follow
 // from those of the columns. It refers to b, which must not change, reads the metadata and
 // the headers of the filters, and is there at once, whatever the length of b.
-func ParseParquetFile(b []byte) (*ParquetFile, error) {
+func openParquetFile(b []byte) (*parquetFile, error) {
 	f, err := parseParquetFile(b)
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w: %w", ErrBadData, err)
@@ -75,7 +75,7 @@ func isParquetFile(b []byte) bool {
 	return len(b) >= 12 && string(b[:4]) == parquetMark && string(b[len(b)-4:]) == parquetMark
 }
 
-func parseParquetFile(b []byte) (*ParquetFile, error) {
+func parseParquetFile(b []byte) (*parquetFile, error) {
 	if !isParquetFile(b) {
 		if bytes.HasSuffix(b, []byte("PARE")) {
 			return nil, errors.New("the file is encrypted, and so are its filters")
@@ -87,7 +87,7 @@ func parseParquetFile(b []byte) (*ParquetFile, error) {
 	if uint64(size) > uint64(end-4) {
 		return nil, fmt.Errorf("%d bytes of metadata announced in a file of %d", size, len(b))
 	}
-	f := &ParquetFile{raw: b}
+	f := &parquetFile{raw: b}
 	columns, err := parquetColumns(b[end-int(size) : end])
 	if err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
@@ -118,7 +118,7 @@ func parseParquetFile(b []byte) (*ParquetFile, error) {
 }
 
 // index lists the columns of the filters, and forgets what others lack.
-func (f *ParquetFile) index() {
+func (f *parquetFile) index() {
 	f.columns = nil
 	has := make(map[string]bool)
 	for _, p := range f.filters {
@@ -205,36 +205,36 @@ func (r *thriftReader) parquetColumn() (c parquetColumn) {
 }
 
 // part reads the header of the filter in b, the file up to its metadata.
-func (c *parquetColumn) part(b []byte) (ParquetPart, error) {
+func (c *parquetColumn) part(b []byte) (parquetPart, error) {
 	if c.physical < 0 || c.physical >= int64(len(parquetPhysical)) || parquetPhysical[c.physical].types == nil {
-		return ParquetPart{}, fmt.Errorf("type %d, for which there are no filters", c.physical)
+		return parquetPart{}, fmt.Errorf("type %d, for which there are no filters", c.physical)
 	}
 	if c.offset < 4 || c.offset >= int64(len(b)) {
-		return ParquetPart{}, fmt.Errorf("offset %d is outside of the %d bytes in front of the metadata", c.offset, len(b))
+		return parquetPart{}, fmt.Errorf("offset %d is outside of the %d bytes in front of the metadata", c.offset, len(b))
 	}
 	f, rest, err := parseParquet(b[c.offset:])
 	if err != nil {
-		return ParquetPart{}, err
+		return parquetPart{}, err
 	}
 	if length := int64(len(b)-len(rest)) - c.offset; c.length != 0 && c.length != length {
-		return ParquetPart{}, fmt.Errorf("%d bytes by its header, %d by the metadata", length, c.length)
+		return parquetPart{}, fmt.Errorf("%d bytes by its header, %d by the metadata", length, c.length)
 	}
 	physical := parquetPhysical[c.physical]
 	f.typ = physical.types[0]
-	return ParquetPart{Column: c.name(), RowGroup: c.group, Physical: physical.name, Offset: c.offset, Filter: f}, nil
+	return parquetPart{Column: c.name(), RowGroup: c.group, Physical: physical.name, Offset: c.offset, Filter: f}, nil
 }
 
 // Filters returns the filters by row group, then as the columns are in the file.
-func (f *ParquetFile) Filters() []ParquetPart { return slices.Clone(f.filters) }
+func (f *parquetFile) Filters() []parquetPart { return slices.Clone(f.filters) }
 
 // Columns returns the names of the columns that have filters.
-func (f *ParquetFile) Columns() []string { return slices.Clone(f.columns) }
+func (f *parquetFile) Columns() []string { return slices.Clone(f.columns) }
 
 // Select returns those filters of f that belong to a column, if it is not "", and to a
 // row group, if it is not negative. typ, if it is not "", replaces the type of keys; it
 // has to be one that the column can have.
-func (f *ParquetFile) Select(column string, rowGroup int, typ ParquetType) (*ParquetFile, error) {
-	g := &ParquetFile{raw: f.raw, encrypted: f.encrypted}
+func (f *parquetFile) Select(column string, rowGroup int, typ parquetType) (*parquetFile, error) {
+	g := &parquetFile{raw: f.raw, encrypted: f.encrypted}
 	if column != "" {
 		g.encrypted = 0 // a column is encrypted as a whole, and this one is not
 	}
@@ -274,7 +274,7 @@ func (f *ParquetFile) Select(column string, rowGroup int, typ ParquetType) (*Par
 }
 
 // mayBe returns an error if keys of a type cannot be values of the column.
-func (p *ParquetPart) mayBe(typ ParquetType) error {
+func (p *parquetPart) mayBe(typ parquetType) error {
 	for _, physical := range parquetPhysical {
 		if physical.name == p.Physical && !slices.Contains(physical.types, typ) {
 			return fmt.Errorf("parquet: column %q is %s, whose keys cannot be of the type %s; use %s", p.Column, p.Physical, typ, physical.types[0])
@@ -285,7 +285,7 @@ func (p *ParquetPart) mayBe(typ ParquetType) error {
 
 // mixed reports whether the filters do not all have keys of one kind. Then keys are
 // text, and numbers are in decimal.
-func (f *ParquetFile) mixed() bool {
+func (f *parquetFile) mixed() bool {
 	for _, p := range f.filters {
 		if p.Filter.typ.numeric() != f.filters[0].Filter.typ.numeric() {
 			return true
@@ -295,14 +295,14 @@ func (f *ParquetFile) mixed() bool {
 }
 
 // numeric reports whether keys are numbers of 8 bytes.
-func (u ParquetType) numeric() bool { return u == ParquetInt32 || u == ParquetInt64 }
+func (u parquetType) numeric() bool { return u == parquetInt32 || u == parquetInt64 }
 
 // Has reports whether key may be in any of the filters: in any row group, and any
 // column. If some columns are of whole numbers and others are not, keys are text. A row
 // group that has values of one of the columns and no filter for it may have any key, and
 // so may columns that are encrypted; programs leave filters out that they think do not
 // pay.
-func (f *ParquetFile) Has(key []byte) bool {
+func (f *parquetFile) Has(key []byte) bool {
 	if len(f.lacking) > 0 || f.encrypted > 0 {
 		return true
 	}
@@ -329,7 +329,7 @@ func (f *ParquetFile) Has(key []byte) bool {
 
 // Stats adds up the filters. The error rate is that of a key that is asked of all of
 // them. It reads all arrays.
-func (f *ParquetFile) Stats() bloom.Stats {
+func (f *parquetFile) Stats() bloom.Stats {
 	if len(f.filters) == 1 {
 		return f.filters[0].Filter.Stats()
 	}
@@ -350,7 +350,7 @@ func (f *ParquetFile) Stats() bloom.Stats {
 }
 
 // one returns the filter of f if there is just one.
-func (f *ParquetFile) one() (*Parquet, error) {
+func (f *parquetFile) one() (*parquet, error) {
 	if len(f.filters) != 1 {
 		return nil, fmt.Errorf("parquet: the file has %d filters, of columns %s; choose one by column and rowgroup", len(f.filters), strings.Join(f.columns, ", "))
 	}
@@ -362,7 +362,7 @@ func (f *ParquetFile) one() (*Parquet, error) {
 
 // Clone returns a copy of the one filter of f, which can be changed. If there are
 // several, it fails.
-func (f *ParquetFile) Clone() (*Parquet, error) {
+func (f *parquetFile) Clone() (*parquet, error) {
 	one, err := f.one()
 	if err != nil {
 		return nil, err
@@ -372,7 +372,7 @@ func (f *ParquetFile) Clone() (*Parquet, error) {
 
 // WriteTo writes the one filter of f with its header, or, if there are several, the
 // file as it is.
-func (f *ParquetFile) WriteTo(w io.Writer) (int64, error) {
+func (f *parquetFile) WriteTo(w io.Writer) (int64, error) {
 	if one, err := f.one(); err == nil {
 		return one.WriteTo(w)
 	}

@@ -32,14 +32,14 @@ var parquetFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(NewParquet(ParquetConfig{Capacity: capacity, ErrorRate: errorRate, Bytes: size, Type: ParquetType(s.Params["type"])}))
+		return foreign(newParquet(parquetConfig{Capacity: capacity, ErrorRate: errorRate, Bytes: size, Type: parquetType(s.Params["type"])}))
 	},
-	clone: cloneOf[*Parquet],
+	clone: cloneOf[*parquet],
 	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
 		switch f := f.(type) {
-		case *Parquet:
+		case *parquet:
 			return f, nil
-		case *ParquetFile:
+		case *parquetFile:
 			return f.one()
 		}
 		return nil, errConvert(f, "parquet")
@@ -63,7 +63,7 @@ func needParquetType(s Spec) error {
 }
 
 func openParquet(b []byte, s Spec) (Foreign, error) {
-	typ := ParquetType(s.Params["type"])
+	typ := parquetType(s.Params["type"])
 	if !isParquetFile(b) {
 		if s.Params["column"] != "" || s.Params["rowgroup"] != "" {
 			return nil, fmt.Errorf("parquet: %w: a column and a row group can only be chosen of a .parquet file", ErrSpec)
@@ -71,7 +71,7 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 		if err := needParquetType(s); err != nil {
 			return nil, err
 		}
-		return foreign(ParseParquet(b, typ))
+		return foreign(openParquetFilter(b, typ))
 	}
 	group := -1
 	if s.Params["rowgroup"] != "" {
@@ -81,7 +81,7 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 		}
 		group = int(n)
 	}
-	f, err := ParseParquetFile(b)
+	f, err := openParquetFile(b)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 const parquetHash = "XXH64"
 
 // Describe says what the header says.
-func (f *Parquet) Describe() Description {
+func (f *parquet) Describe() Description {
 	return Description{
 		Format: "parquet:type=" + string(f.typ), System: "Parquet split-block Bloom filter", Hash: parquetHash,
 		Fields: []Field{{"blocks", fmt.Sprintf("%d of 256 bits", f.blocks)}, {"type", string(f.typ) + ", which the filter does not say"}},
@@ -103,25 +103,25 @@ func (f *Parquet) Describe() Description {
 }
 
 // KeyKind is KeyText, KeyBytes or KeyInt64, by the type.
-func (f *Parquet) KeyKind() KeyKind {
+func (f *parquet) KeyKind() KeyKind {
 	switch {
 	case f.typ.numeric():
 		return KeyInt64
-	case f.typ == ParquetBinary:
+	case f.typ == parquetBinary:
 		return KeyBytes
 	}
 	return KeyText
 }
 
 // Describe says what the metadata say of the filters.
-func (f *ParquetFile) Describe() Description {
+func (f *parquetFile) Describe() Description {
 	spec := f.spec
 	spec.Name = "parquet"
 	groups := make(map[int]bool)
 	d := Description{Format: spec.String(), System: "Parquet split-block Bloom filters in a file", Hash: parquetHash}
 	type total struct {
 		physical string
-		typ      ParquetType
+		typ      parquetType
 		bytes    uint64
 		filters  int
 	}
@@ -149,7 +149,7 @@ func (f *ParquetFile) Describe() Description {
 }
 
 // KeyKind is that of the columns, or KeyText if they have different ones.
-func (f *ParquetFile) KeyKind() KeyKind {
+func (f *parquetFile) KeyKind() KeyKind {
 	if f.mixed() {
 		return KeyText
 	}
@@ -157,7 +157,7 @@ func (f *ParquetFile) KeyKind() KeyKind {
 }
 
 // Parts describes the filters one by one.
-func (f *ParquetFile) Parts() []Part {
+func (f *parquetFile) Parts() []Part {
 	var parts []Part
 	for _, p := range f.filters {
 		spec := Spec{Name: "parquet"}.with("column", p.Column).with("rowgroup", strconv.Itoa(p.RowGroup))

@@ -61,7 +61,7 @@ func TestParquetHash(t *testing.T) {
 		if got := plainParquetHash(key); got != want {
 			t.Errorf("%q: %016x, want %016x", key, got, want)
 		}
-		f := newParquet(t, ParquetConfig{Bytes: 1 << 16, Type: ParquetBinary})
+		f := testParquet(t, parquetConfig{Bytes: 1 << 16, Type: parquetBinary})
 		if _, err := f.Add(key); err != nil || !f.hasHash(want) || f.hasHash(want^1<<63) {
 			t.Errorf("%q is not where the hash %016x is, %v", key, want, err)
 		}
@@ -84,9 +84,9 @@ func plainParquet(array []byte) func(value []byte) bool {
 	}
 }
 
-func newParquet(t testing.TB, c ParquetConfig) *Parquet {
+func testParquet(t testing.TB, c parquetConfig) *parquet {
 	t.Helper()
-	f, err := NewParquet(c)
+	f, err := newParquet(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,13 +95,13 @@ func newParquet(t testing.TB, c ParquetConfig) *Parquet {
 
 var parquetVectors = []struct {
 	name   string
-	typ    ParquetType
-	config ParquetConfig
+	typ    parquetType
+	config parquetConfig
 }{
-	{"parquet-sbbf-duckdb-int64", ParquetInt64, ParquetConfig{Capacity: 306, ErrorRate: 0.05}},
-	{"parquet-sbbf-duckdb-string", ParquetString, ParquetConfig{Capacity: 310, ErrorRate: 0.05}},
-	{"parquet-sbbf-int64", ParquetInt64, ParquetConfig{Bytes: 320}},
-	{"parquet-sbbf-string", ParquetString, ParquetConfig{Bytes: 320}},
+	{"parquet-sbbf-duckdb-int64", parquetInt64, parquetConfig{Capacity: 306, ErrorRate: 0.05}},
+	{"parquet-sbbf-duckdb-string", parquetString, parquetConfig{Capacity: 310, ErrorRate: 0.05}},
+	{"parquet-sbbf-int64", parquetInt64, parquetConfig{Bytes: 320}},
+	{"parquet-sbbf-string", parquetString, parquetConfig{Bytes: 320}},
 }
 
 func TestParquetVectors(t *testing.T) {
@@ -110,7 +110,7 @@ func TestParquetVectors(t *testing.T) {
 			v := readVector(t, c.name)
 			w := v.wish(t)
 			blob := v.File(t, w.File)
-			f, err := ParseParquet(blob, c.typ)
+			f, err := openParquetFilter(blob, c.typ)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,12 +120,12 @@ func TestParquetVectors(t *testing.T) {
 			expectReadOnly(t, f)
 
 			c.config.Type = c.typ
-			made := newParquet(t, c.config)
+			made := testParquet(t, c.config)
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), blob)
 
-			table, err := ParseParquetFile(v.File(t, w.Container))
+			table, err := openParquetFile(v.File(t, w.Container))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestParquetVectors(t *testing.T) {
 func TestParquetRowGroups(t *testing.T) {
 	v := readVector(t, "parquet-multi-rowgroup")
 	file := v.File(t, "table.parquet")
-	f, err := ParseParquetFile(file)
+	f, err := openParquetFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestParquetRowGroups(t *testing.T) {
 	for i, key := range v.Asked {
 		digits := v.Answers[i]
 		for group := range 3 {
-			one, err := f.Select("k", group, ParquetString)
+			one, err := f.Select("k", group, parquetString)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,8 +182,8 @@ func TestParquetRowGroups(t *testing.T) {
 	for _, c := range []struct {
 		column string
 		group  int
-		typ    ParquetType
-	}{{"x", -1, ""}, {"k", 3, ""}, {"k", -1, ParquetInt64}, {"k", -1, "text"}} {
+		typ    parquetType
+	}{{"x", -1, ""}, {"k", 3, ""}, {"k", -1, parquetInt64}, {"k", -1, "text"}} {
 		if g, err := f.Select(c.column, c.group, c.typ); err == nil {
 			t.Errorf("%+v: %d filters", c, len(g.Filters()))
 		}
@@ -222,16 +222,16 @@ func parquetTable(names []string, physical []byte, filters [][]byte) []byte {
 }
 
 // mixedTable is a file with a column of each type.
-func mixedTable(t testing.TB, add map[ParquetType][]byte) []byte {
+func mixedTable(t testing.TB, add map[parquetType][]byte) []byte {
 	var names []string
 	var physical []byte
 	var filters [][]byte
-	for i, typ := range []ParquetType{"", ParquetInt32, ParquetInt64, ParquetBinary, ParquetFloat, ParquetDouble, ParquetString, ParquetUUID} {
+	for i, typ := range []parquetType{"", parquetInt32, parquetInt64, parquetBinary, parquetFloat, parquetDouble, parquetString, parquetUUID} {
 		key, ok := add[typ]
 		if !ok {
 			continue
 		}
-		f := newParquet(t, ParquetConfig{Bytes: 1024, Type: typ})
+		f := testParquet(t, parquetConfig{Bytes: 1024, Type: typ})
 		adds(t, f, [][]byte{key})
 		names, physical, filters = append(names, "c"+string(typ)), append(physical, byte(i)), append(filters, written(t, f))
 	}
@@ -239,11 +239,11 @@ func mixedTable(t testing.TB, add map[ParquetType][]byte) []byte {
 }
 
 func TestParquetTypes(t *testing.T) {
-	table := mixedTable(t, map[ParquetType][]byte{
-		ParquetInt32: Int64Key(-5), ParquetInt64: Int64Key(1 << 40), ParquetFloat: []byte("1.5"), ParquetDouble: []byte("-2.25"),
-		ParquetString: []byte("text"), ParquetUUID: []byte("00112233-4455-6677-8899-aabbccddeeff"),
+	table := mixedTable(t, map[parquetType][]byte{
+		parquetInt32: Int64Key(-5), parquetInt64: Int64Key(1 << 40), parquetFloat: []byte("1.5"), parquetDouble: []byte("-2.25"),
+		parquetString: []byte("text"), parquetUUID: []byte("00112233-4455-6677-8899-aabbccddeeff"),
 	})
-	f, err := ParseParquetFile(table)
+	f, err := openParquetFile(table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestParquetTypes(t *testing.T) {
 			t.Errorf("%s is there", key)
 		}
 	}
-	ask := func(column string, typ ParquetType, key []byte) bool {
+	ask := func(column string, typ parquetType, key []byte) bool {
 		t.Helper()
 		g, err := f.Select(column, 0, typ)
 		if err != nil {
@@ -272,7 +272,7 @@ func TestParquetTypes(t *testing.T) {
 	float, double := binary.LittleEndian.AppendUint32(nil, math.Float32bits(1.5)), binary.LittleEndian.AppendUint64(nil, math.Float64bits(-2.25))
 	for _, c := range []struct {
 		column string
-		typ    ParquetType
+		typ    parquetType
 		key    []byte
 		want   bool
 		value  []byte
@@ -286,10 +286,10 @@ func TestParquetTypes(t *testing.T) {
 		{"a.cfloat", "", []byte("x"), false, nil},
 		{"a.cdouble", "", []byte("-2.25"), true, double},
 		{"a.cstring", "", []byte("text"), true, []byte("text")},
-		{"a.cstring", ParquetBinary, []byte("text"), true, []byte("text")},
-		{"a.cuuid", ParquetUUID, []byte("00112233445566778899AABBCCDDEEFF"), true, nil},
-		{"a.cuuid", ParquetUUID, []byte("00112233-4455-6677-8899-aabbccddeefg"), false, nil},
-		{"a.cuuid", ParquetUUID, []byte("0011"), false, nil},
+		{"a.cstring", parquetBinary, []byte("text"), true, []byte("text")},
+		{"a.cuuid", parquetUUID, []byte("00112233445566778899AABBCCDDEEFF"), true, nil},
+		{"a.cuuid", parquetUUID, []byte("00112233-4455-6677-8899-aabbccddeefg"), false, nil},
+		{"a.cuuid", parquetUUID, []byte("0011"), false, nil},
 		{"a.cuuid", "", []byte{0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}, true, nil},
 	} {
 		if got := ask(c.column, c.typ, c.key); got != c.want {
@@ -307,21 +307,21 @@ func TestParquetTypes(t *testing.T) {
 		}
 	}
 	// Columns of whole numbers alone take numbers.
-	f, err = ParseParquetFile(mixedTable(t, map[ParquetType][]byte{ParquetInt32: Int64Key(7), ParquetInt64: Int64Key(1 << 40)}))
+	f, err = openParquetFile(mixedTable(t, map[parquetType][]byte{parquetInt32: Int64Key(7), parquetInt64: Int64Key(1 << 40)}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !f.Has(Int64Key(7)) || !f.Has(Int64Key(1<<40)) || f.Has([]byte("7")) || f.Has(Int64Key(8)) {
 		t.Error("the columns of numbers answer wrongly")
 	}
-	for typ, key := range map[ParquetType]string{ParquetInt32: "1", ParquetInt64: "1", ParquetFloat: "one", ParquetDouble: "", ParquetUUID: "-"} {
-		if isNew, err := newParquet(t, ParquetConfig{Bytes: 32, Type: typ}).Add([]byte(key)); isNew || err == nil {
+	for typ, key := range map[parquetType]string{parquetInt32: "1", parquetInt64: "1", parquetFloat: "one", parquetDouble: "", parquetUUID: "-"} {
+		if isNew, err := testParquet(t, parquetConfig{Bytes: 32, Type: typ}).Add([]byte(key)); isNew || err == nil {
 			t.Errorf("%q was added as %s", key, typ)
 		}
 	}
 }
 
-func parseParquetBinary(b []byte) (*Parquet, error) { return ParseParquet(b, ParquetBinary) }
+func parseParquetBinary(b []byte) (*parquet, error) { return openParquetFilter(b, parquetBinary) }
 
 // parquetHeader writes a header with any length and names.
 func parquetHeader(size int64, algorithm, hash, compression byte) []byte {
@@ -366,7 +366,7 @@ func TestParquetRefuses(t *testing.T) {
 		{"a number that does not end", append([]byte{0x15}, bytes.Repeat([]byte{0x80}, 20)...), "64 bits"},
 		{"a type of later", []byte{0x1e, 0}, "unknown type 14"},
 	})
-	if _, err := ParseParquet(good, "text"); err == nil || errors.Is(err, ErrBadData) {
+	if _, err := openParquetFilter(good, "text"); err == nil || errors.Is(err, ErrBadData) {
 		t.Errorf("the type text: %v", err)
 	}
 }
@@ -374,7 +374,7 @@ func TestParquetRefuses(t *testing.T) {
 func TestParquetFileRefuses(t *testing.T) {
 	filter := append(parquetHeader(32, 1, 1, 1), make([]byte, 32)...)
 	good := parquetTable([]string{"c"}, []byte{6}, [][]byte{filter})
-	if _, err := ParseParquetFile(good); err != nil {
+	if _, err := openParquetFile(good); err != nil {
 		t.Fatal(err)
 	}
 	with := func(at int, b byte) []byte {
@@ -384,7 +384,7 @@ func TestParquetFileRefuses(t *testing.T) {
 	}
 	v := readVector(t, "parquet-sbbf-int64")
 	table := v.File(t, "table.parquet")
-	expectRefused(t, ParseParquetFile, []damaged{
+	expectRefused(t, openParquetFile, []damaged{
 		{"nothing", nil, "PAR1"},
 		{"two marks", []byte("PAR1PAR1"), "PAR1"},
 		{"an encrypted file", []byte("PARE....PARE"), "encrypted"},
@@ -396,15 +396,15 @@ func TestParquetFileRefuses(t *testing.T) {
 		{"metadata cut short", append(append(bytes.Clone(table[:len(table)-30]), 4, 0, 0, 0), "PAR1"...), "metadata"},
 	})
 	for _, offset := range []int64{-1, 0, 3, 1 << 40, int64(len(good))} {
-		if _, err := ParseParquetFile(parquetOneColumn(filter, offset)); !errors.Is(err, ErrBadData) {
+		if _, err := openParquetFile(parquetOneColumn(filter, offset)); !errors.Is(err, ErrBadData) {
 			t.Errorf("a filter at %d: %v", offset, err)
 		}
 	}
 	length := func(n int64) []byte { return binary.AppendVarint([]byte{0x15}, n) } // 15: length of the filter
-	if _, err := ParseParquetFile(parquetOneColumn(filter, 4, length(int64(len(filter)))...)); err != nil {
+	if _, err := openParquetFile(parquetOneColumn(filter, 4, length(int64(len(filter)))...)); err != nil {
 		t.Error(err)
 	}
-	_, err := ParseParquetFile(parquetOneColumn(filter, 4, length(int64(len(filter)+1))...))
+	_, err := openParquetFile(parquetOneColumn(filter, 4, length(int64(len(filter)+1))...))
 	if !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), "by the metadata") {
 		t.Errorf("a filter of another length: %v", err)
 	}
@@ -428,7 +428,7 @@ func TestParquetEncrypted(t *testing.T) {
 		"encryption":         {0, 5<<4 | thriftStruct, 0},
 		"encrypted metadata": {0, 6<<4 | thriftBinary, 2, 'x', 'y'},
 	} {
-		_, err := ParseParquetFile(parquetOneColumn(filter, 4, column...))
+		_, err := openParquetFile(parquetOneColumn(filter, 4, column...))
 		if !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), "columns are encrypted") {
 			t.Errorf("a column with %s: %v", what, err)
 		}
@@ -436,12 +436,12 @@ func TestParquetEncrypted(t *testing.T) {
 }
 
 func TestParquetConfig(t *testing.T) {
-	for _, c := range []ParquetConfig{
-		{}, {Type: ParquetInt64}, {Bytes: 33, Type: ParquetInt64}, {Bytes: 1 << 31, Type: ParquetInt64}, {Bytes: 32}, {Bytes: 32, Type: "text"},
-		{Capacity: 10, Type: ParquetInt64}, {ErrorRate: 0.1, Type: ParquetInt64}, {Capacity: 1 << 40, ErrorRate: 0.1, Type: ParquetInt64},
-		{Capacity: 10, ErrorRate: 1e-200, Type: ParquetInt64},
+	for _, c := range []parquetConfig{
+		{}, {Type: parquetInt64}, {Bytes: 33, Type: parquetInt64}, {Bytes: 1 << 31, Type: parquetInt64}, {Bytes: 32}, {Bytes: 32, Type: "text"},
+		{Capacity: 10, Type: parquetInt64}, {ErrorRate: 0.1, Type: parquetInt64}, {Capacity: 1 << 40, ErrorRate: 0.1, Type: parquetInt64},
+		{Capacity: 10, ErrorRate: 1e-200, Type: parquetInt64},
 	} {
-		if f, err := NewParquet(c); err == nil {
+		if f, err := newParquet(c); err == nil {
 			t.Errorf("%+v: %d bytes", c, f.Bytes())
 		}
 	}
@@ -450,15 +450,15 @@ func TestParquetConfig(t *testing.T) {
 		p    float64
 		size uint64
 	}{{1, 0.5, 32}, {100, 0.01, 128}, {1000, 0.01, 2048}, {1e6, 0.01, 2 << 20}, {50e6, 0.01, 64 << 20}} {
-		if f := newParquet(t, ParquetConfig{Capacity: c.n, ErrorRate: c.p, Type: ParquetBinary}); f.Bytes() != c.size {
+		if f := testParquet(t, parquetConfig{Capacity: c.n, ErrorRate: c.p, Type: parquetBinary}); f.Bytes() != c.size {
 			t.Errorf("%d keys at %v: %d bytes, want %d", c.n, c.p, f.Bytes(), c.size)
 		}
 	}
 }
 
 func TestParquetUnion(t *testing.T) {
-	c := ParquetConfig{Capacity: 200, ErrorRate: 0.01, Type: ParquetString}
-	whole, a, b := newParquet(t, c), newParquet(t, c), newParquet(t, c)
+	c := parquetConfig{Capacity: 200, ErrorRate: 0.01, Type: parquetString}
+	whole, a, b := testParquet(t, c), testParquet(t, c), testParquet(t, c)
 	adds(t, whole, numberedKeys(0, 200))
 	adds(t, a, numberedKeys(0, 100))
 	adds(t, b, numberedKeys(100, 200))
@@ -469,12 +469,12 @@ func TestParquetUnion(t *testing.T) {
 	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != 8*a.Bytes() || s.ErrorRate <= 0 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	for _, d := range []ParquetConfig{{Bytes: 32, Type: ParquetString}, {Bytes: a.Bytes(), Type: ParquetBinary}} {
-		if err := a.Union(newParquet(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
+	for _, d := range []parquetConfig{{Bytes: 32, Type: parquetString}, {Bytes: a.Bytes(), Type: parquetBinary}} {
+		if err := a.Union(testParquet(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", d, err)
 		}
 	}
-	parsed, err := ParseParquet(written(t, a), ParquetString)
+	parsed, err := openParquetFilter(written(t, a), parquetString)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +493,7 @@ func TestParquetUnion(t *testing.T) {
 func TestParquetNoCopy(t *testing.T) {
 	expectNoCopy(t, parseParquetBinary, parquetHeader(16<<20, 1, 1, 1), 16<<20)
 	filter := append(parquetHeader(16<<20, 1, 1, 1), make([]byte, 16<<20)...)
-	expectNoCopy(t, ParseParquetFile, parquetTable([]string{"c"}, []byte{6}, [][]byte{filter}), 0)
+	expectNoCopy(t, openParquetFile, parquetTable([]string{"c"}, []byte{6}, [][]byte{filter}), 0)
 }
 
 func FuzzParseParquet(f *testing.F) {
@@ -504,15 +504,15 @@ func FuzzParseParquet(f *testing.F) {
 	f.Add(append(parquetHeader(32, 1, 1, 1), bytes.Repeat([]byte{255}, 32)...), []byte("12345678"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
 		for _, name := range parquetTypes {
-			typ := ParquetType(name)
-			g, err := ParseParquet(b, typ)
+			typ := parquetType(name)
+			g, err := openParquetFilter(b, typ)
 			if (g == nil) == (err == nil) {
 				t.Fatalf("%v and %v", g, err)
 			}
 			if err != nil {
 				return
 			}
-			again, err := ParseParquet(written(t, g), typ)
+			again, err := openParquetFilter(written(t, g), typ)
 			if err != nil || again.Has(key) != g.Has(key) || again.Bytes() != g.Bytes() {
 				t.Fatalf("what was written is another filter, %v", err)
 			}
@@ -533,10 +533,10 @@ func FuzzParseParquetFile(f *testing.F) {
 		f.Add(readVector(f, c.name).File(f, "table.parquet"), []byte("a key"))
 	}
 	f.Add(readVector(f, "parquet-multi-rowgroup").File(f, "table.parquet"), []byte("1"))
-	f.Add(mixedTable(f, map[ParquetType][]byte{ParquetInt32: Int64Key(-5), ParquetDouble: []byte("2"), ParquetString: []byte("a")}), []byte("2"))
+	f.Add(mixedTable(f, map[parquetType][]byte{parquetInt32: Int64Key(-5), parquetDouble: []byte("2"), parquetString: []byte("a")}), []byte("2"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
 		before := filtertest.HeapAllocs()
-		g, err := ParseParquetFile(b)
+		g, err := openParquetFile(b)
 		if n := filtertest.HeapAllocs() - before; n > 2<<20+400*uint64(len(b)) {
 			t.Fatalf("parsing %d bytes allocated %d", len(b), n)
 		}

@@ -17,28 +17,28 @@ func TestPlainNoCopy(t *testing.T) {
 			return nil, err
 		}
 		b = pyFooter{14_000_000, 0, 0.01}.append(b[:bytesOf(m):bytesOf(m)+pyFooterSize], false)
-		return foreign(ParsePyBloom(b, PyOptions{}))
+		return foreign(openPyBloom(b, pyOptions{}))
 	}, nil, size+1<<20)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
-		return foreign(ParseRedisson(b, Redisson{Size: 8 * size, Iterations: 7}))
+		return foreign(openRedisson(b, redisson{Size: 8 * size, Iterations: 7}))
 	}, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
-		return foreign(ParseRedisRecipe(b, recipe.Scrapy{}))
+		return foreign(openRedisRecipe(b, recipe.Scrapy{}))
 	}, nil, size)
-	expectNoCopy(t, func(b []byte) (Foreign, error) { return foreign(ParseJavaBitSet(b, JavaBitSet{8 * size})) }, nil, size)
+	expectNoCopy(t, func(b []byte) (Foreign, error) { return foreign(openJavaBitSet(b, javaBitSet{8 * size})) }, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
-		return foreign(ParseBitarray(b, Bitarray{BitarrayMD5Dot, 8 * size, 4}))
+		return foreign(openBitarray(b, bitarray{bitarrayMD5Dot, 8 * size, 4}))
 	}, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
 		b[len(b)-1] = 6
-		return foreign(ParseLevelDB(b))
+		return foreign(openLevelDB(b))
 	}, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
 		b[len(b)-5], b[len(b)-3] = 0xff, 6
-		return foreign(ParseRocksDB(b))
+		return foreign(openRocksDB(b))
 	}, nil, size+5)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
-		return foreign(ParseClickHouse(b, ClickHouseIndex{Kind: ClickHouseGrams, Probes: 4, Gram: 3}))
+		return foreign(openClickHouse(b, clickHouseIndex{Kind: clickHouseGrams, Probes: 4, Gram: 3}))
 	}, nil, size)
 }
 
@@ -46,7 +46,7 @@ func TestPlainNoCopy(t *testing.T) {
 func TestFNV(t *testing.T) {
 	for i, want := range []uint64{0xcbf29ce484222325, 0xaf63dc4c8601ec8c, 0x779a65e7023cd2e7, 0xfb5c8cec60d83ab1, 0xe78ddf9f1ba85555} {
 		key := anchors()[i]
-		for _, o := range []PyOptions{{}, {Bytes: true}} {
+		for _, o := range []pyOptions{{}, {Bytes: true}} {
 			if got := o.hashes(nil, key, 1)[0]; got != want {
 				t.Errorf("%d bytes: %x, want %x", len(key), got, want)
 			}
@@ -56,11 +56,11 @@ func TestFNV(t *testing.T) {
 
 // TestPlainCounts counts keys that are new, and for pyprobables all of them.
 func TestPlainCounts(t *testing.T) {
-	f, err := NewLevelDB(10, 10)
+	f, err := newLevelDB(10, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPyBloom(PyConfig{Capacity: 10, ErrorRate: 0.01})
+	p, err := newPyBloom(pyConfig{Capacity: 10, ErrorRate: 0.01})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestPlainCounts(t *testing.T) {
 // TestBitsBeyond has bits set behind the last: they are told, kept, and not counted.
 func TestBitsBeyond(t *testing.T) {
 	b := []byte{0x80, 0x3f} // the first, and all from the eleventh on
-	f, err := ParseBitarray(b, Bitarray{BitarraySHA1, 10, 1})
+	f, err := openBitarray(b, bitarray{bitarraySHA1, 10, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestBitsBeyond(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the clone", written(t, clone), b)
-	g, err := ParseRedisson([]byte{1, 0, 0, 0x70}, Redisson{Size: 26, Iterations: 1})
+	g, err := openRedisson([]byte{1, 0, 0, 0x70}, redisson{Size: 26, Iterations: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

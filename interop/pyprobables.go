@@ -14,59 +14,59 @@ import (
 	"unicode/utf8"
 )
 
-// PyHash is the family of hash functions of a filter of pyprobables. The files do
+// pyHash is the family of hash functions of a filter of pyprobables. The files do
 // not say which it is.
-type PyHash uint8
+type pyHash uint8
 
 const (
-	// PyFNV is the default: for the i-th hash FNV-1a of 64 bits whose basis is larger
+	// pyFNV is the default: for the i-th hash FNV-1a of 64 bits whose basis is larger
 	// by 31 i.
-	PyFNV PyHash = iota
-	// PyMD5 takes the first 8 bytes of a digest, little-endian; the first digest is
+	pyFNV pyHash = iota
+	// pyMD5 takes the first 8 bytes of a digest, little-endian; the first digest is
 	// that of the key, each further one that of the digest before it.
-	PyMD5
-	// PySHA256 is PyMD5 with SHA-256.
-	PySHA256
+	pyMD5
+	// pySHA256 is PyMD5 with SHA-256.
+	pySHA256
 )
 
 // String returns the name of the family in a [Spec]: fnv, md5 or sha256.
-func (h PyHash) String() string {
+func (h pyHash) String() string {
 	switch h {
-	case PyFNV:
+	case pyFNV:
 		return "fnv"
-	case PyMD5:
+	case pyMD5:
 		return "md5"
-	case PySHA256:
+	case pySHA256:
 		return "sha256"
 	}
 	return fmt.Sprintf("hash(%d)", uint8(h))
 }
 
-// PyOptions is what the user of pyprobables chose and the file does not tell.
-type PyOptions struct {
-	Hash PyHash
+// pyOptions is what the user of pyprobables chose and the file does not tell.
+type pyOptions struct {
+	Hash pyHash
 	// Bytes says that the keys were bytes objects. Otherwise they were of type str,
-	// and [PyFNV] mixes in whole code points, also those above 255, where it mixes in
+	// and pyFNV mixes in whole code points, also those above 255, where it mixes in
 	// bytes here. The two agree for ASCII alone. What is no UTF-8 is no str.
 	Bytes bool
 }
 
-func (o PyOptions) check() error {
-	if o.Hash > PySHA256 {
+func (o pyOptions) check() error {
+	if o.Hash > pySHA256 {
 		return fmt.Errorf("unknown hash %d of pyprobables; use PyFNV, PyMD5 or PySHA256", o.Hash)
 	}
 	return nil
 }
 
 // checkKey says why key is none that such a filter could have been given, if so.
-func (o PyOptions) checkKey(key []byte) error {
+func (o pyOptions) checkKey(key []byte) error {
 	if !o.Bytes && !utf8.Valid(key) {
 		return fmt.Errorf("the key %q is no UTF-8, and the keys of this filter are text", key)
 	}
 	return nil
 }
 
-func (o PyOptions) keyKind() KeyKind {
+func (o pyOptions) keyKind() KeyKind {
 	if o.Bytes {
 		return KeyBytes
 	}
@@ -74,15 +74,15 @@ func (o PyOptions) keyKind() KeyKind {
 }
 
 // hashes appends k hashes of key to dst.
-func (o PyOptions) hashes(dst []uint64, key []byte, k int) []uint64 {
+func (o pyOptions) hashes(dst []uint64, key []byte, k int) []uint64 {
 	switch o.Hash {
-	case PyMD5:
+	case pyMD5:
 		digest := md5.Sum(key)
 		for range k {
 			dst = append(dst, binary.LittleEndian.Uint64(digest[:]))
 			digest = md5.Sum(digest[:])
 		}
-	case PySHA256:
+	case pySHA256:
 		digest := sha256.Sum256(key)
 		for range k {
 			dst = append(dst, binary.LittleEndian.Uint64(digest[:]))
@@ -102,7 +102,7 @@ const (
 )
 
 // fnv is FNV-1a from a basis, over the bytes of key or its code points.
-func (o PyOptions) fnv(h uint64, key []byte) uint64 {
+func (o pyOptions) fnv(h uint64, key []byte) uint64 {
 	if o.Bytes {
 		for _, b := range key {
 			h = (h ^ uint64(b)) * pyPrime
@@ -238,24 +238,24 @@ func writePyFile(w io.Writer, a *bitArray, footer pyFooter, asHex bool) (int64, 
 	return c.n, err
 }
 
-// PyConfig says how large a filter of pyprobables is to be.
-type PyConfig struct {
+// pyConfig says how large a filter of pyprobables is to be.
+type pyConfig struct {
 	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
 	// between 0 and 1, exclusively. It is rounded to single precision, as there.
 	Capacity  uint64
 	ErrorRate float64
-	PyOptions
+	pyOptions
 	// Hex says that WriteTo writes what export_hex does.
 	Hex bool
 }
 
 // footer returns what a new filter writes at the end of its file.
-func (c PyConfig) footer() pyFooter {
+func (c pyConfig) footer() pyFooter {
 	return pyFooter{capacity: c.Capacity, rate: float32(c.ErrorRate)}
 }
 
 // scheme returns how a filter with such a footer maps keys.
-func (o PyOptions) scheme(footer pyFooter) (pyScheme, error) {
+func (o pyOptions) scheme(footer pyFooter) (pyScheme, error) {
 	if err := o.check(); err != nil {
 		return pyScheme{}, err
 	}
@@ -266,7 +266,7 @@ func (o PyOptions) scheme(footer pyFooter) (pyScheme, error) {
 // pyScheme is how pyprobables maps a key to positions: hashes modulo m.
 type pyScheme struct {
 	m, k uint64
-	PyOptions
+	pyOptions
 }
 
 func (s pyScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
@@ -287,7 +287,7 @@ func (s pyScheme) params() []Field {
 }
 
 // fields lists the options for a user.
-func (o PyOptions) fields() []Field {
+func (o pyOptions) fields() []Field {
 	keys := "str"
 	if o.Bytes {
 		keys = "bytes"
@@ -296,16 +296,16 @@ func (o PyOptions) fields() []Field {
 }
 
 // describe describes a filter of one of the classes of pyprobables.
-func (o PyOptions) describe(kind, class string, fields []Field, notes []string) Description {
+func (o pyOptions) describe(kind, class string, fields []Field, notes []string) Description {
 	spec := Spec{Name: "pyprobables"}.with("type", kind).with("hash", o.Hash.String())
 	if o.Bytes {
 		spec = spec.with("keys", "bytes")
 	}
 	hash := fmt.Sprintf("a chain of %s digests", o.Hash)
 	switch {
-	case o.Hash == PyFNV && o.Bytes:
+	case o.Hash == pyFNV && o.Bytes:
 		hash = "FNV-1a of 64 bits over bytes, each probe with its own basis"
-	case o.Hash == PyFNV:
+	case o.Hash == pyFNV:
 		hash = "FNV-1a of 64 bits over code points, each probe with its own basis"
 	}
 	return Description{

@@ -8,7 +8,7 @@ import (
 	"seen/bloom"
 )
 
-// PyBloom is a BloomFilter of the Python package pyprobables, or of the C library
+// pyBloom is a BloomFilter of the Python package pyprobables, or of the C library
 // with the same format.
 //
 // The file is the bits, bit i being bit i mod 8 of byte i/8, and a footer of 20 bytes,
@@ -20,13 +20,13 @@ import (
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A PyBloom must not be
 // copied.
-type PyBloom struct {
+type pyBloom struct {
 	plain
 	hex bool
 }
 
-// NewPyBloom returns an empty filter of the size that pyprobables gives it.
-func NewPyBloom(c PyConfig) (*PyBloom, error) {
+// newPyBloom returns an empty filter of the size that pyprobables gives it.
+func newPyBloom(c pyConfig) (*pyBloom, error) {
 	s, err := c.scheme(c.footer())
 	if err != nil {
 		return nil, err
@@ -38,13 +38,13 @@ func NewPyBloom(c PyConfig) (*PyBloom, error) {
 	return s.bloom(b, c.footer(), c.Hex), nil
 }
 
-func (s pyScheme) bloom(b bitArray, footer pyFooter, hex bool) *PyBloom {
-	return &PyBloom{plain{b, s, footer.capacity, footer.added, float64(footer.rate)}, hex}
+func (s pyScheme) bloom(b bitArray, footer pyFooter, hex bool) *pyBloom {
+	return &pyBloom{plain{b, s, footer.capacity, footer.added, float64(footer.rate)}, hex}
 }
 
-// ParsePyBloom returns the filter that b holds, in either form, which content tells. It
+// openPyBloom returns the filter that b holds, in either form, which content tells. It
 // refers to b, which must not change, unless that is hexadecimal.
-func ParsePyBloom(b []byte, o PyOptions) (*PyBloom, error) {
+func openPyBloom(b []byte, o pyOptions) (*pyBloom, error) {
 	f, err := parsePyBloom(b, o)
 	if err != nil {
 		return nil, fmt.Errorf("pyprobables BloomFilter: %w: %w", ErrBadData, err)
@@ -52,7 +52,7 @@ func ParsePyBloom(b []byte, o PyOptions) (*PyBloom, error) {
 	return f, nil
 }
 
-func parsePyBloom(b []byte, o PyOptions) (*PyBloom, error) {
+func parsePyBloom(b []byte, o pyOptions) (*pyBloom, error) {
 	f, err := readPyFile(b)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func parsePyBloom(b []byte, o PyOptions) (*PyBloom, error) {
 // Add adds key and reports whether it was certainly not there before. It fails for a key
 // that is no text, and with [ErrReadOnly] if f was parsed. The number of additions grows
 // with each, as there.
-func (f *PyBloom) Add(key []byte) (bool, error) {
+func (f *pyBloom) Add(key []byte) (bool, error) {
 	isNew, err := f.set(key)
 	if err == nil && f.added != math.MaxUint64 {
 		f.added++
@@ -84,8 +84,8 @@ func (f *PyBloom) Add(key []byte) (bool, error) {
 
 // Union makes f the OR of f and other, which must be a PyBloom of the same size and
 // hash. The numbers of additions are summed up.
-func (f *PyBloom) Union(other Reader) error {
-	o, ok := other.(*PyBloom)
+func (f *pyBloom) Union(other Reader) error {
+	o, ok := other.(*pyBloom)
 	if !ok {
 		return errUnlike(f, other)
 	}
@@ -93,26 +93,26 @@ func (f *PyBloom) Union(other Reader) error {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *PyBloom) Clone() (*PyBloom, error) {
+func (f *pyBloom) Clone() (*pyBloom, error) {
 	p, err := f.clone(0)
 	if err != nil {
 		return nil, err
 	}
-	return &PyBloom{p, f.hex}, nil
+	return &pyBloom{p, f.hex}, nil
 }
 
 // In returns f, with the same bits, as one that WriteTo writes in hexadecimal, or not.
-func (f *PyBloom) In(hex bool) *PyBloom { return &PyBloom{f.plain, hex} }
+func (f *pyBloom) In(hex bool) *pyBloom { return &pyBloom{f.plain, hex} }
 
 // Stats describes the filter. It reads all bits.
-func (f *PyBloom) Stats() bloom.Stats { return f.stats("pyprobables") }
+func (f *pyBloom) Stats() bloom.Stats { return f.stats("pyprobables") }
 
 // Describe says what the filter is.
-func (f *PyBloom) Describe() Description {
+func (f *pyBloom) Describe() Description {
 	return f.scheme.(pyScheme).describe("bloom", "BloomFilter", nil, f.notes())
 }
 
 // WriteTo writes the file.
-func (f *PyBloom) WriteTo(w io.Writer) (int64, error) {
+func (f *pyBloom) WriteTo(w io.Writer) (int64, error) {
 	return writePyFile(w, &f.bits, pyFooter{f.capacity, f.added, float32(f.rate)}, f.hex)
 }

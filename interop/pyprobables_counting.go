@@ -10,10 +10,10 @@ import (
 	"seen/bloom"
 )
 
-// PyCounting is a CountingBloomFilter of the Python package pyprobables: a counter of
-// 32 bits in place of each bit of [PyBloom].
+// pyCounting is a CountingBloomFilter of the Python package pyprobables: a counter of
+// 32 bits in place of each bit of pyBloom.
 //
-// The file is the m counters, little-endian, and the footer of [PyBloom], in which the
+// The file is the m counters, little-endian, and the footer of pyBloom, in which the
 // second number is the sum of all that was added. In hexadecimal the counters stay as
 // they are, and only the numbers of the footer are reversed. A key adds to the counter
 // of each of its k positions, twice where two of them are the same, and a counter
@@ -21,15 +21,15 @@ import (
 //
 // Any number of goroutines may ask while none changes the filter. A PyCounting must
 // not be copied.
-type PyCounting struct {
+type pyCounting struct {
 	scheme   pyScheme
 	footer   pyFooter
 	counters bitArray // 4 bytes each
 	hex      bool
 }
 
-// NewPyCounting returns an empty filter of the size that pyprobables gives it.
-func NewPyCounting(c PyConfig) (*PyCounting, error) {
+// newPyCounting returns an empty filter of the size that pyprobables gives it.
+func newPyCounting(c pyConfig) (*pyCounting, error) {
 	s, err := c.scheme(c.footer())
 	if err != nil {
 		return nil, err
@@ -38,12 +38,12 @@ func NewPyCounting(c PyConfig) (*PyCounting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &PyCounting{s, c.footer(), counters, c.Hex}, nil
+	return &pyCounting{s, c.footer(), counters, c.Hex}, nil
 }
 
-// ParsePyCounting returns the filter that b holds, in either form, which content tells.
+// openPyCounting returns the filter that b holds, in either form, which content tells.
 // It refers to b, which must not change, unless that is hexadecimal.
-func ParsePyCounting(b []byte, o PyOptions) (*PyCounting, error) {
+func openPyCounting(b []byte, o pyOptions) (*pyCounting, error) {
 	f, err := parsePyCounting(b, o)
 	if err != nil {
 		return nil, fmt.Errorf("pyprobables CountingBloomFilter: %w: %w", ErrBadData, err)
@@ -51,7 +51,7 @@ func ParsePyCounting(b []byte, o PyOptions) (*PyCounting, error) {
 	return f, nil
 }
 
-func parsePyCounting(b []byte, o PyOptions) (*PyCounting, error) {
+func parsePyCounting(b []byte, o pyOptions) (*pyCounting, error) {
 	f, err := readPyFile(b)
 	if err != nil {
 		return nil, err
@@ -67,14 +67,14 @@ func parsePyCounting(b []byte, o PyOptions) (*PyCounting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &PyCounting{s, f.footer, bitArray{order: lsbFirst, b: body}, f.hex}, nil
+	return &pyCounting{s, f.footer, bitArray{order: lsbFirst, b: body}, f.hex}, nil
 }
 
 // Has reports whether key may have been added.
-func (f *PyCounting) Has(key []byte) bool { return f.Count(key) != 0 }
+func (f *pyCounting) Has(key []byte) bool { return f.Count(key) != 0 }
 
 // Count returns how often key was added, or more.
-func (f *PyCounting) Count(key []byte) uint64 {
+func (f *pyCounting) Count(key []byte) uint64 {
 	var buf [32]uint64
 	positions, err := f.scheme.positions(buf[:0], key)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *PyCounting) Count(key []byte) uint64 {
 
 // Add adds key once and reports whether it was certainly not there before. It fails
 // for a key that is no text, and with [ErrReadOnly] if f was parsed.
-func (f *PyCounting) Add(key []byte) (bool, error) {
+func (f *pyCounting) Add(key []byte) (bool, error) {
 	if err := f.counters.mayChange(); err != nil {
 		return false, err
 	}
@@ -114,7 +114,7 @@ func (f *PyCounting) Add(key []byte) (bool, error) {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *PyCounting) Clone() (*PyCounting, error) {
+func (f *pyCounting) Clone() (*pyCounting, error) {
 	c := *f
 	var err error
 	if c.counters, err = f.counters.clone(0); err != nil {
@@ -125,17 +125,17 @@ func (f *PyCounting) Clone() (*PyCounting, error) {
 
 // In returns f, with the same counters, as one that WriteTo writes in hexadecimal, or
 // not.
-func (f *PyCounting) In(hex bool) *PyCounting {
+func (f *pyCounting) In(hex bool) *pyCounting {
 	g := *f
 	g.hex = hex
 	return &g
 }
 
 // KeyKind returns what the bytes of a key are.
-func (f *PyCounting) KeyKind() KeyKind { return f.scheme.keyKind() }
+func (f *pyCounting) KeyKind() KeyKind { return f.scheme.keyKind() }
 
 // Stats describes the filter. It reads all counters.
-func (f *PyCounting) Stats() bloom.Stats {
+func (f *pyCounting) Stats() bloom.Stats {
 	ones, stuck := uint64(0), uint64(0)
 	for i := 0; i < len(f.counters.b); i += 4 {
 		switch binary.LittleEndian.Uint32(f.counters.b[i:]) {
@@ -156,11 +156,11 @@ func (f *PyCounting) Stats() bloom.Stats {
 }
 
 // Describe says what the filter is.
-func (f *PyCounting) Describe() Description {
+func (f *pyCounting) Describe() Description {
 	return f.scheme.describe("counting", "CountingBloomFilter", []Field{{"counters", "32 bits"}}, nil)
 }
 
 // WriteTo writes the file.
-func (f *PyCounting) WriteTo(w io.Writer) (int64, error) {
+func (f *pyCounting) WriteTo(w io.Writer) (int64, error) {
 	return writePyFile(w, &f.counters, f.footer, f.hex)
 }

@@ -12,7 +12,7 @@ import (
 	"seen/sizing"
 )
 
-// PyCountMin is a CountMinSketch of the Python package pyprobables.
+// pyCountMin is a CountMinSketch of the Python package pyprobables.
 //
 // The file is depth rows of width counters of 32 bits, signed, and a footer of 16
 // bytes: width and depth in 32 bits each, and the sum of all that was added, signed,
@@ -22,48 +22,48 @@ import (
 //
 // Any number of goroutines may ask while none changes the sketch. A PyCountMin must not
 // be copied.
-type PyCountMin struct {
+type pyCountMin struct {
 	width, depth uint32
 	added        int64
-	options      PyOptions
+	options      pyOptions
 	counters     bitArray // 4 bytes each
 }
 
 const pyCountMinFooter = 16
 
-// PyCountMinConfig says how large a [PyCountMin] is to be.
-type PyCountMinConfig struct {
+// pyCountMinConfig says how large a pyCountMin is to be.
+type pyCountMinConfig struct {
 	// Width is the number of counters in a row, and Depth that of rows; each is at
 	// least 1, and Depth at most 1000.
 	Width, Depth uint32
-	PyOptions
+	pyOptions
 }
 
-// PyCountMinFor returns the configuration that pyprobables derives from a confidence,
+// pyCountMinFor returns the configuration that pyprobables derives from a confidence,
 // between 0 and 1, that a count is too high by at most errorRate times the sum of all.
-func PyCountMinFor(confidence, errorRate float64) (PyCountMinConfig, error) {
+func pyCountMinFor(confidence, errorRate float64) (pyCountMinConfig, error) {
 	width, depth := math.Ceil(2/errorRate), math.Ceil(-math.Log(1-confidence)/math.Ln2)
 	if !(confidence > 0 && confidence < 1 && errorRate > 0) || width > math.MaxInt32 {
-		return PyCountMinConfig{}, fmt.Errorf("a confidence of %v and an error rate of %v; the one is between 0 and 1, the other above 1e-9", confidence, errorRate)
+		return pyCountMinConfig{}, fmt.Errorf("a confidence of %v and an error rate of %v; the one is between 0 and 1, the other above 1e-9", confidence, errorRate)
 	}
-	return PyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}, nil
+	return pyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}, nil
 }
 
-func (c PyCountMinConfig) sketch() (*PyCountMin, error) {
+func (c pyCountMinConfig) sketch() (*pyCountMin, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	if c.Width == 0 || c.Depth == 0 || c.Depth > foreignMaxProbes {
 		return nil, fmt.Errorf("a width of %d and a depth of %d; both are at least 1, and the depth at most %d", c.Width, c.Depth, foreignMaxProbes)
 	}
-	return &PyCountMin{width: c.Width, depth: c.Depth, options: c.PyOptions}, nil
+	return &pyCountMin{width: c.Width, depth: c.Depth, options: c.pyOptions}, nil
 }
 
 // size returns the bytes of the counters.
-func (f *PyCountMin) size() uint64 { return 4 * uint64(f.width) * uint64(f.depth) }
+func (f *pyCountMin) size() uint64 { return 4 * uint64(f.width) * uint64(f.depth) }
 
-// NewPyCountMin returns an empty sketch.
-func NewPyCountMin(c PyCountMinConfig) (*PyCountMin, error) {
+// newPyCountMin returns an empty sketch.
+func newPyCountMin(c pyCountMinConfig) (*pyCountMin, error) {
 	f, err := c.sketch()
 	if err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ func NewPyCountMin(c PyCountMinConfig) (*PyCountMin, error) {
 	return f, nil
 }
 
-// ParsePyCountMin returns the sketch that b holds, and to which it refers.
-func ParsePyCountMin(b []byte, o PyOptions) (*PyCountMin, error) {
+// openPyCountMin returns the sketch that b holds, and to which it refers.
+func openPyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
 	f, err := parsePyCountMin(b, o)
 	if err != nil {
 		return nil, fmt.Errorf("pyprobables CountMinSketch: %w: %w", ErrBadData, err)
@@ -83,12 +83,12 @@ func ParsePyCountMin(b []byte, o PyOptions) (*PyCountMin, error) {
 	return f, nil
 }
 
-func parsePyCountMin(b []byte, o PyOptions) (*PyCountMin, error) {
+func parsePyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
 	if len(b) < pyCountMinFooter {
 		return nil, fmt.Errorf("%d bytes, and the footer has %d", len(b), pyCountMinFooter)
 	}
 	body, footer := b[:len(b)-pyCountMinFooter], b[len(b)-pyCountMinFooter:]
-	f, err := PyCountMinConfig{binary.LittleEndian.Uint32(footer), binary.LittleEndian.Uint32(footer[4:]), o}.sketch()
+	f, err := pyCountMinConfig{binary.LittleEndian.Uint32(footer), binary.LittleEndian.Uint32(footer[4:]), o}.sketch()
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func parsePyCountMin(b []byte, o PyOptions) (*PyCountMin, error) {
 }
 
 // cells appends where the counters of key are.
-func (f *PyCountMin) cells(dst []uint64, key []byte) ([]uint64, error) {
+func (f *pyCountMin) cells(dst []uint64, key []byte) ([]uint64, error) {
 	if err := f.options.checkKey(key); err != nil {
 		return nil, err
 	}
@@ -113,11 +113,11 @@ func (f *PyCountMin) cells(dst []uint64, key []byte) ([]uint64, error) {
 }
 
 // Has reports whether key may have been added.
-func (f *PyCountMin) Has(key []byte) bool { return f.Count(key) != 0 }
+func (f *pyCountMin) Has(key []byte) bool { return f.Count(key) != 0 }
 
 // Count returns how often key was added, or more: the least of its counters, as
 // pyprobables does unless asked otherwise.
-func (f *PyCountMin) Count(key []byte) uint64 {
+func (f *pyCountMin) Count(key []byte) uint64 {
 	var buf [32]uint64
 	cells, err := f.cells(buf[:0], key)
 	if err != nil {
@@ -133,7 +133,7 @@ func (f *PyCountMin) Count(key []byte) uint64 {
 
 // Add adds key once and reports whether it was certainly not there before. It fails
 // for a key that is no text, and with [ErrReadOnly] if f was parsed.
-func (f *PyCountMin) Add(key []byte) (bool, error) {
+func (f *pyCountMin) Add(key []byte) (bool, error) {
 	if err := f.counters.mayChange(); err != nil {
 		return false, err
 	}
@@ -158,7 +158,7 @@ func (f *PyCountMin) Add(key []byte) (bool, error) {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *PyCountMin) Clone() (*PyCountMin, error) {
+func (f *pyCountMin) Clone() (*pyCountMin, error) {
 	c := *f
 	var err error
 	if c.counters, err = f.counters.clone(0); err != nil {
@@ -168,11 +168,11 @@ func (f *PyCountMin) Clone() (*PyCountMin, error) {
 }
 
 // KeyKind returns what the bytes of a key are.
-func (f *PyCountMin) KeyKind() KeyKind { return f.options.keyKind() }
+func (f *pyCountMin) KeyKind() KeyKind { return f.options.keyKind() }
 
 // Stats describes the sketch. It reads all counters. The error rate is that of Has, the
 // probability that all counters of a key that was never added are above zero.
-func (f *PyCountMin) Stats() bloom.Stats {
+func (f *pyCountMin) Stats() bloom.Stats {
 	s := bloom.Stats{
 		Type: "pyprobables", Bits: uint64(f.width) * uint64(f.depth), Probes: int(f.depth), Layers: 1, Bytes: f.size(),
 		Added: uint64(max(0, f.added)), ErrorRate: 1, Cardinality: sizing.Estimate{Value: math.NaN(), StdErr: math.NaN()},
@@ -203,14 +203,14 @@ func (f *PyCountMin) Stats() bloom.Stats {
 }
 
 // Describe says what the sketch is.
-func (f *PyCountMin) Describe() Description {
+func (f *pyCountMin) Describe() Description {
 	return f.options.describe("countmin", "CountMinSketch", []Field{
 		{"width", strconv.FormatUint(uint64(f.width), 10)}, {"depth", strconv.FormatUint(uint64(f.depth), 10)},
 	}, nil)
 }
 
 // WriteTo writes the file.
-func (f *PyCountMin) WriteTo(w io.Writer) (int64, error) {
+func (f *pyCountMin) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	c := &countingWriter{w: w}
 	if _, err := c.Write(f.counters.b); err != nil {

@@ -12,19 +12,19 @@ import (
 	"seen/sizing"
 )
 
-// PyExpanding is an ExpandingBloomFilter of the Python package pyprobables: a chain of
+// pyExpanding is an ExpandingBloomFilter of the Python package pyprobables: a chain of
 // filters of the same size and rate. A key is added to the last of them, unless one
 // has it; when as many keys as the capacity says went there, another begins. With
 // each the rate of the whole grows.
 //
 // The file is, for each of the chain, the number of additions in 64 bits and the bits
-// as in [PyBloom], and a footer of 28 bytes: the number of filters, the capacity of one
+// as in pyBloom, and a footer of 28 bytes: the number of filters, the capacity of one
 // and the additions to the whole, keys that it had included, in 64 bits each, and the
 // error rate as a float of 32. Numbers are little-endian. There is no hexadecimal form.
 //
 // Any number of goroutines may ask while none changes the filter. A PyExpanding must
 // not be copied.
-type PyExpanding struct {
+type pyExpanding struct {
 	scheme pyScheme
 	footer pyFooter
 	chain  []pyLink
@@ -36,8 +36,8 @@ type pyLink struct {
 	added uint64
 }
 
-// NewPyExpanding returns an empty filter whose chain consists of filters of c.
-func NewPyExpanding(c PyConfig) (*PyExpanding, error) {
+// newPyExpanding returns an empty filter whose chain consists of filters of c.
+func newPyExpanding(c pyConfig) (*pyExpanding, error) {
 	if c.Hex {
 		return nil, errors.New("an expanding filter of pyprobables has no hexadecimal form")
 	}
@@ -45,12 +45,12 @@ func NewPyExpanding(c PyConfig) (*PyExpanding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &PyExpanding{scheme: s, footer: c.footer()}
+	f := &pyExpanding{scheme: s, footer: c.footer()}
 	return f, f.grow()
 }
 
 // grow lengthens the chain.
-func (f *PyExpanding) grow() error {
+func (f *pyExpanding) grow() error {
 	b, err := newBitArray(lsbFirst, bytesOf(f.scheme.m))
 	if err != nil {
 		return err
@@ -59,8 +59,8 @@ func (f *PyExpanding) grow() error {
 	return nil
 }
 
-// ParsePyExpanding returns the filter that b holds, and to which it refers.
-func ParsePyExpanding(b []byte, o PyOptions) (*PyExpanding, error) {
+// openPyExpanding returns the filter that b holds, and to which it refers.
+func openPyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {
 	f, err := parsePyExpanding(b, o)
 	if err != nil {
 		return nil, fmt.Errorf("pyprobables ExpandingBloomFilter: %w: %w", ErrBadData, err)
@@ -68,7 +68,7 @@ func ParsePyExpanding(b []byte, o PyOptions) (*PyExpanding, error) {
 	return f, nil
 }
 
-func parsePyExpanding(b []byte, o PyOptions) (*PyExpanding, error) {
+func parsePyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {
 	f, err := readPyFile(b)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func parsePyExpanding(b []byte, o PyOptions) (*PyExpanding, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &PyExpanding{scheme: s, footer: f.footer, chain: make([]pyLink, count)}
+	e := &pyExpanding{scheme: s, footer: f.footer, chain: make([]pyLink, count)}
 	size := 8 + bytesOf(s.m)
 	for i := range e.chain {
 		link := f.body[uint64(i)*size:][:size:size]
@@ -104,13 +104,13 @@ func (f *pyFile) chain(m uint64) (int, error) {
 }
 
 // Has reports whether key may have been added.
-func (f *PyExpanding) Has(key []byte) bool {
+func (f *pyExpanding) Has(key []byte) bool {
 	var buf [32]uint64
 	positions, err := f.scheme.positions(buf[:0], key)
 	return err == nil && f.hasAll(positions)
 }
 
-func (f *PyExpanding) hasAll(positions []uint64) bool {
+func (f *pyExpanding) hasAll(positions []uint64) bool {
 	for i := range f.chain {
 		if f.chain[i].bits.hasAll(positions) {
 			return true
@@ -122,7 +122,7 @@ func (f *PyExpanding) hasAll(positions []uint64) bool {
 // Add adds key, unless it seems to be there, and reports whether it was not. It fails
 // for a key that is no text, with [ErrReadOnly] if f was parsed, and if the memory for
 // another filter cannot be had.
-func (f *PyExpanding) Add(key []byte) (bool, error) {
+func (f *pyExpanding) Add(key []byte) (bool, error) {
 	if err := f.chain[0].bits.mayChange(); err != nil {
 		return false, err
 	}
@@ -147,7 +147,7 @@ func (f *PyExpanding) Add(key []byte) (bool, error) {
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *PyExpanding) Clone() (*PyExpanding, error) {
+func (f *pyExpanding) Clone() (*pyExpanding, error) {
 	c := *f
 	c.chain = make([]pyLink, len(f.chain))
 	for i := range f.chain {
@@ -161,11 +161,11 @@ func (f *PyExpanding) Clone() (*PyExpanding, error) {
 }
 
 // KeyKind returns what the bytes of a key are.
-func (f *PyExpanding) KeyKind() KeyKind { return f.scheme.keyKind() }
+func (f *pyExpanding) KeyKind() KeyKind { return f.scheme.keyKind() }
 
 // Stats describes the filter. It reads all bits. Added is the number of additions, of
 // keys that were there too.
-func (f *PyExpanding) Stats() bloom.Stats {
+func (f *pyExpanding) Stats() bloom.Stats {
 	all := bloom.Stats{
 		Type: "pyprobables", Probes: int(f.scheme.k), Layers: len(f.chain), Capacity: f.footer.capacity * uint64(len(f.chain)),
 		Added: f.footer.added, AskedErrorRate: float64(f.footer.rate),
@@ -192,7 +192,7 @@ func (f *PyExpanding) Stats() bloom.Stats {
 }
 
 // Describe says what the filter is.
-func (f *PyExpanding) Describe() Description {
+func (f *pyExpanding) Describe() Description {
 	last := f.chain[len(f.chain)-1].added
 	return f.scheme.describe("expanding", "ExpandingBloomFilter", []Field{
 		{"filters", strconv.Itoa(len(f.chain))}, {"capacity of one", strconv.FormatUint(f.footer.capacity, 10)},
@@ -201,7 +201,7 @@ func (f *PyExpanding) Describe() Description {
 }
 
 // WriteTo writes the file.
-func (f *PyExpanding) WriteTo(w io.Writer) (int64, error) {
+func (f *pyExpanding) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	c := &countingWriter{w: w}
 	for i := range f.chain {

@@ -33,33 +33,33 @@ var pyFormat = format{
 		}
 		switch kind {
 		case "counting":
-			return foreign(ParsePyCounting(b, o))
+			return foreign(openPyCounting(b, o))
 		case "expanding":
-			return foreign(ParsePyExpanding(b, o))
+			return foreign(openPyExpanding(b, o))
 		case "countmin":
-			return foreign(ParsePyCountMin(b, o))
+			return foreign(openPyCountMin(b, o))
 		}
-		return foreign(ParsePyBloom(b, o))
+		return foreign(openPyBloom(b, o))
 	},
 	create: createPy,
 	clone: func(f Foreign) (Foreign, error) {
 		switch f := f.(type) {
-		case *PyCounting:
+		case *pyCounting:
 			return foreign(f.Clone())
-		case *PyExpanding:
+		case *pyExpanding:
 			return foreign(f.Clone())
-		case *PyCountMin:
+		case *pyCountMin:
 			return foreign(f.Clone())
 		}
-		return cloneOf[*PyBloom](f)
+		return cloneOf[*pyBloom](f)
 	},
 	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
 		switch f := f.(type) {
-		case *PyBloom:
+		case *pyBloom:
 			if kind := s.Params["type"]; kind == "" || kind == "bloom" {
 				return f.In(s.Params["form"] == "hex"), nil
 			}
-		case *PyCounting:
+		case *pyCounting:
 			if kind := s.Params["type"]; kind == "" || kind == "counting" {
 				return f.In(s.Params["form"] == "hex"), nil
 			}
@@ -68,20 +68,20 @@ var pyFormat = format{
 	},
 }
 
-func pyOptionsOf(s Spec) PyOptions {
-	hashes := map[string]PyHash{"fnv": PyFNV, "md5": PyMD5, "sha256": PySHA256}
-	return PyOptions{Hash: hashes[s.Params["hash"]], Bytes: s.Params["keys"] == "bytes"}
+func pyOptionsOf(s Spec) pyOptions {
+	hashes := map[string]pyHash{"fnv": pyFNV, "md5": pyMD5, "sha256": pySHA256}
+	return pyOptions{Hash: hashes[s.Params["hash"]], Bytes: s.Params["keys"] == "bytes"}
 }
 
 func createPy(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-	c := PyConfig{capacity, errorRate, pyOptionsOf(s), s.Params["form"] == "hex"}
+	c := pyConfig{capacity, errorRate, pyOptionsOf(s), s.Params["form"] == "hex"}
 	switch s.Params["type"] {
 	case "counting":
-		return foreign(NewPyCounting(c))
+		return foreign(newPyCounting(c))
 	case "expanding":
-		return foreign(NewPyExpanding(c))
+		return foreign(newPyExpanding(c))
 	case "", "bloom":
-		return foreign(NewPyBloom(c))
+		return foreign(newPyBloom(c))
 	}
 	if c.Hex {
 		return nil, fmt.Errorf("%s: %w: a count-min sketch has no form=hex", s.Name, ErrSpec)
@@ -94,18 +94,18 @@ func createPy(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	sketch := PyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}
+	sketch := pyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}
 	if width == 0 && depth == 0 {
 		confidence, err := strconv.ParseFloat(s.Params["confidence"], 64)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: confidence=%s is not a number between 0 and 1", s.Name, ErrSpec, s.Params["confidence"])
 		}
-		if sketch, err = PyCountMinFor(confidence, errorRate); err != nil {
+		if sketch, err = pyCountMinFor(confidence, errorRate); err != nil {
 			return nil, err
 		}
 	}
-	sketch.PyOptions = c.PyOptions
-	return foreign(NewPyCountMin(sketch))
+	sketch.pyOptions = c.pyOptions
+	return foreign(newPyCountMin(sketch))
 }
 
 func detectPy(b []byte) (Confidence, Spec, bool) {
@@ -128,7 +128,7 @@ func pyKind(b []byte) (kind string, confidence Confidence) {
 			}
 		}
 	}
-	if f, err := parsePyCountMin(b, PyOptions{}); err == nil && f.depth <= 64 && f.added >= 0 {
+	if f, err := parsePyCountMin(b, pyOptions{}); err == nil && f.depth <= 64 && f.added >= 0 {
 		return "countmin", Possible
 	}
 	return "", 0

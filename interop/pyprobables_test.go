@@ -81,8 +81,8 @@ func TestPyBloomProbes(t *testing.T) {
 	} {
 		isBytes := c.dir == "pyprobables-bloom-bytes"
 		g := readGolden(t, goldenCase{dir: c.dir})
-		hashes := map[string]PyHash{"fnv": PyFNV, "md5": PyMD5, "sha256": PySHA256}
-		f, err := ParsePyBloom(g.filter, PyOptions{Hash: hashes[c.hash], Bytes: isBytes})
+		hashes := map[string]pyHash{"fnv": pyFNV, "md5": pyMD5, "sha256": pySHA256}
+		f, err := openPyBloom(g.filter, pyOptions{Hash: hashes[c.hash], Bytes: isBytes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,16 +137,16 @@ func TestPyHex(t *testing.T) {
 
 // TestPyText tells text from bytes.
 func TestPyText(t *testing.T) {
-	text, err := NewPyBloom(PyConfig{Capacity: 100, ErrorRate: 0.001})
+	text, err := newPyBloom(pyConfig{Capacity: 100, ErrorRate: 0.001})
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := NewPyBloom(PyConfig{Capacity: 100, ErrorRate: 0.001, PyOptions: PyOptions{Bytes: true}})
+	raw, err := newPyBloom(pyConfig{Capacity: 100, ErrorRate: 0.001, pyOptions: pyOptions{Bytes: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"ascii", "größer"} {
-		for _, f := range []*PyBloom{text, raw} {
+		for _, f := range []*pyBloom{text, raw} {
 			if isNew, err := f.Add([]byte(key)); !isNew || err != nil {
 				t.Fatal(isNew, err)
 			}
@@ -172,24 +172,24 @@ func TestPyText(t *testing.T) {
 }
 
 func TestPyUnion(t *testing.T) {
-	c := PyConfig{Capacity: 5, ErrorRate: 0.01} // 6 bytes, which are no word
-	var filters [3]*PyBloom                     // the last with the keys of both others
+	c := pyConfig{Capacity: 5, ErrorRate: 0.01} // 6 bytes, which are no word
+	var filters [3]*pyBloom                     // the last with the keys of both others
 	for i := range filters {
 		var err error
-		if filters[i], err = NewPyBloom(c); err != nil {
+		if filters[i], err = newPyBloom(c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 12 {
 		key := binary.LittleEndian.AppendUint32(nil, uint32(i))
-		for _, f := range []*PyBloom{filters[i%2], filters[2]} {
+		for _, f := range []*pyBloom{filters[i%2], filters[2]} {
 			if _, err := f.Add(key); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	one, both := written(t, filters[0]), written(t, filters[2])
-	parsed, err := ParsePyBloom(one, c.PyOptions)
+	parsed, err := openPyBloom(one, c.pyOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestPyUnion(t *testing.T) {
 	if !bytes.Equal(written(t, parsed), one) {
 		t.Error("the change of a clone changed the original")
 	}
-	other, err := NewPyCounting(c)
+	other, err := newPyCounting(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,11 +223,11 @@ func TestPyUnion(t *testing.T) {
 
 // TestPyCounters fills counters up.
 func TestPyCounters(t *testing.T) {
-	f, err := NewPyCounting(PyConfig{Capacity: 3, ErrorRate: 0.5})
+	f, err := newPyCounting(pyConfig{Capacity: 3, ErrorRate: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewPyCountMin(PyCountMinConfig{Width: 7, Depth: 3})
+	s, err := newPyCountMin(pyCountMinConfig{Width: 7, Depth: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,12 +264,12 @@ func TestPyCounters(t *testing.T) {
 // TestPySketchSize has the sizes that pyprobables derives, from its documentation: a
 // confidence of 0.99 and an error rate of 0.01 make 200 by 7.
 func TestPySketchSize(t *testing.T) {
-	c, err := PyCountMinFor(0.99, 0.01)
+	c, err := pyCountMinFor(0.99, 0.01)
 	if err != nil || c.Width != 200 || c.Depth != 7 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, bad := range [][2]float64{{0, 0.1}, {1, 0.1}, {0.5, 0}, {0.5, -1}, {math.NaN(), 0.1}, {0.5, 1e-12}, {0.5, math.NaN()}} {
-		if c, err := PyCountMinFor(bad[0], bad[1]); err == nil {
+		if c, err := pyCountMinFor(bad[0], bad[1]); err == nil {
 			t.Errorf("%v makes %+v", bad, c)
 		}
 	}
@@ -287,10 +287,10 @@ func TestPyHostile(t *testing.T) {
 		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(b, depth), 0)
 	}
 	size := int(bytesOf(624)) // of 100 keys at 0.05
-	if _, err := ParsePyBloom(foot(size, 100, 0, 0.05), PyOptions{}); err != nil {
+	if _, err := openPyBloom(foot(size, 100, 0, 0.05), pyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ParsePyExpanding(chain(2*(8+size), 2), PyOptions{}); err != nil {
+	if _, err := openPyExpanding(chain(2*(8+size), 2), pyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, b := range map[string][]byte{
@@ -302,21 +302,21 @@ func TestPyHostile(t *testing.T) {
 		"width 0": sketch(0, 0, 5), "depth 0": sketch(0, 5, 0), "a large sketch": sketch(4, 1<<31, 999), "too many rows": sketch(4*2000, 1, 2000),
 	} {
 		for class, parse := range map[string]func() (Foreign, error){
-			"bloom":     func() (Foreign, error) { return foreign(ParsePyBloom(b, PyOptions{})) },
-			"counting":  func() (Foreign, error) { return foreign(ParsePyCounting(b, PyOptions{})) },
-			"expanding": func() (Foreign, error) { return foreign(ParsePyExpanding(b, PyOptions{})) },
-			"countmin":  func() (Foreign, error) { return foreign(ParsePyCountMin(b, PyOptions{})) },
+			"bloom":     func() (Foreign, error) { return foreign(openPyBloom(b, pyOptions{})) },
+			"counting":  func() (Foreign, error) { return foreign(openPyCounting(b, pyOptions{})) },
+			"expanding": func() (Foreign, error) { return foreign(openPyExpanding(b, pyOptions{})) },
+			"countmin":  func() (Foreign, error) { return foreign(openPyCountMin(b, pyOptions{})) },
 		} {
 			if f, err := parse(); !errors.Is(err, ErrBadData) || f != nil {
 				t.Errorf("%s as %s: %v, %v", name, class, f, err)
 			}
 		}
 	}
-	if _, err := ParsePyBloom(foot(size, 100, 0, 0.05), PyOptions{Hash: 9}); err == nil {
+	if _, err := openPyBloom(foot(size, 100, 0, 0.05), pyOptions{Hash: 9}); err == nil {
 		t.Error("hash 9 exists")
 	}
-	for _, c := range []PyConfig{{}, {Capacity: 1}, {Capacity: 1, ErrorRate: 1}, {Capacity: 1 << 62, ErrorRate: 0.1}, {Capacity: 5, ErrorRate: 0.9}, {Capacity: 5, ErrorRate: 1e-50}} {
-		if f, err := NewPyBloom(c); err == nil {
+	for _, c := range []pyConfig{{}, {Capacity: 1}, {Capacity: 1, ErrorRate: 1}, {Capacity: 1 << 62, ErrorRate: 0.1}, {Capacity: 5, ErrorRate: 0.9}, {Capacity: 5, ErrorRate: 1e-50}} {
+		if f, err := newPyBloom(c); err == nil {
 			t.Errorf("%+v makes %+v", c, f)
 		}
 	}
@@ -358,7 +358,7 @@ func exerciseForeign(t *testing.T, b []byte, s Spec, more ...string) {
 	owner := findFormatOf(t, f)
 	copied, err := Clone(f)
 	changes := err == nil
-	if _, isTable := f.(*LevelDBTable); !changes && owner.clone != nil && !isTable {
+	if _, isTable := f.(*levelDBTable); !changes && owner.clone != nil && !isTable {
 		t.Fatal(err)
 	}
 	for _, key := range append([]string{"", "a", "größer", "\xff", "12345678", "a key of some length"}, more...) {
@@ -371,7 +371,7 @@ func exerciseForeign(t *testing.T, b []byte, s Spec, more ...string) {
 		}
 		isNew, err := copied.(Adder).Add([]byte(key))
 		// The counters of a sketch may be below 0, where more was taken out than went in.
-		_, isSketch := f.(*PyCountMin)
+		_, isSketch := f.(*pyCountMin)
 		if err == nil && (isNew && has || !isSketch && !copied.Has([]byte(key))) {
 			t.Fatalf("%v: key %q is new, and was there, or is not there after it", s, key)
 		}

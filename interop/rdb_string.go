@@ -164,7 +164,7 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := f.(*Bitmap); ok {
+	if g, ok := f.(*bitmap); ok {
 		g.place = s
 	}
 	return f, nil

@@ -51,7 +51,7 @@ func openAs(t *testing.T, b []byte, spec string) Foreign {
 func TestStringsInRDB(t *testing.T) {
 	redisson := readGolden(t, goldenCase{dir: "redisson-bloom-string"})
 	crawler := readVector(t, "recipe-py-redis-md5-2p10")
-	made := must(NewRedisRecipe(recipe.MD5{Blocks: 2, Bits: 10}))
+	made := must(newRedisRecipe(recipe.MD5{Blocks: 2, Bits: 10}))
 	adds(t, made, crawler.Keys)
 	content := written(t, made)
 	for _, c := range []struct {

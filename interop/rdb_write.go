@@ -36,7 +36,7 @@ func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 		return nil, err
 	}
 	file := &rdbFile{db: db, from: f}
-	if g, ok := f.(*Bitmap); ok {
+	if g, ok := f.(*bitmap); ok {
 		file.keys, err = g.rdbKeys(key)
 		return file, err
 	}
@@ -49,7 +49,7 @@ func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 
 // rdbKeys returns the strings of the filter, the first of which is there even if it is
 // empty.
-func (f *Bitmap) rdbKeys(name string) (all []rdb.Value, err error) {
+func (f *bitmap) rdbKeys(name string) (all []rdb.Value, err error) {
 	spec, err := ParseSpec(f.system.describe().Format)
 	if err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"seen/internal/recipe"
 )
 
-// NewRedisRecipe returns an empty filter. It takes the memory of all strings at their
+// newRedisRecipe returns an empty filter. It takes the memory of all strings at their
 // full length.
-func NewRedisRecipe(r recipe.Recipe) (*Bitmap, error) {
+func newRedisRecipe(r recipe.Recipe) (*bitmap, error) {
 	s, err := recipeOf(r)
 	if err != nil {
 		return nil, err
@@ -19,10 +19,10 @@ func NewRedisRecipe(r recipe.Recipe) (*Bitmap, error) {
 	return newBitmap(s, 0, 0)
 }
 
-// ParseRedisRecipe returns the filter whose string in Redis is b, and to which it
+// openRedisRecipe returns the filter whose string in Redis is b, and to which it
 // refers. Where a recipe has several strings, b is all of them in the order of their
 // numbers, each but the last filled up with zeros to its full length.
-func ParseRedisRecipe(b []byte, r recipe.Recipe) (*Bitmap, error) {
+func openRedisRecipe(b []byte, r recipe.Recipe) (*bitmap, error) {
 	s, err := recipeOf(r)
 	if err != nil {
 		return nil, err
@@ -126,16 +126,16 @@ var redisRecipeFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(ParseRedisRecipe(b, r))
+		return foreign(openRedisRecipe(b, r))
 	},
 	create: func(s Spec, _ uint64, _ float64) (Foreign, error) {
 		r, err := redisRecipeOf(s)
 		if err != nil {
 			return nil, err
 		}
-		return foreign(NewRedisRecipe(r))
+		return foreign(newRedisRecipe(r))
 	},
-	clone:  cloneOf[*Bitmap],
+	clone:  cloneOf[*bitmap],
 	rewrap: rewrapBitmap,
 }
 

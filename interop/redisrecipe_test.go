@@ -68,13 +68,13 @@ func TestRecipesAsPublished(t *testing.T) {
 	for _, c := range [][2]recipe.Recipe{
 		{recipe.MD5{}, recipe.MD5{Blocks: 1, Bits: 31}}, {recipe.MD5{Bits: 10}, recipe.MD5{Blocks: 1, Bits: 10}}, {recipe.Scrapy{}, recipe.Scrapy{Bits: 30, Hashes: 6}},
 	} {
-		a, b := must(NewRedisRecipe(c[0])), must(NewRedisRecipe(c[1]))
+		a, b := must(newRedisRecipe(c[0])), must(newRedisRecipe(c[1]))
 		adds(t, b, [][]byte{[]byte("key")})
 		if err := a.Union(b); err != nil || !a.Has([]byte("key")) {
 			t.Errorf("%+v and %+v: %v", c[0], c[1], err)
 		}
 	}
-	if _, err := NewRedisRecipe(recipe.MD5{Blocks: -1}); err == nil {
+	if _, err := newRedisRecipe(recipe.MD5{Blocks: -1}); err == nil {
 		t.Error("-1 blocks")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// Redisson says how a filter of Redisson (RBloomFilter of the Java client) maps keys to
+// redisson says how a filter of Redisson (RBloomFilter of the Java client) maps keys to
 // the bits of its string in Redis, which has the filter's name. Size and Iterations are
 // the fields size and hashIterations of the hash beside it, {NAME}:config.
 //
@@ -25,7 +25,7 @@ import (
 // and b make h = a, a+b, 2a+b, 2a+2b and so on; bit (h mod 2^63) mod Size is set, as
 // SETBIT counts bits: the highest of a byte first. Filters of before 2018 had other
 // hashes.
-type Redisson struct {
+type redisson struct {
 	Size       uint64 // m, 1 to 2^32-2
 	Iterations uint64 // k, 1 to 1000
 	// Bytes says that keys are what a codec has made of values, such as those of
@@ -44,32 +44,32 @@ var redissonKey = func() (key []byte) {
 	return key
 }()
 
-// RedissonFor returns the Size and Iterations that Redisson derives from a number of
+// redissonFor returns the Size and Iterations that Redisson derives from a number of
 // keys and an error rate, between 0 and 1.
-func RedissonFor(capacity uint64, errorRate float64) (Redisson, error) {
+func redissonFor(capacity uint64, errorRate float64) (redisson, error) {
 	if err := checkWish(capacity, errorRate); err != nil {
-		return Redisson{}, err
+		return redisson{}, err
 	}
 	size := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if size < 1 || size > redissonMaxSize {
-		return Redisson{}, fmt.Errorf("redisson: %d keys at an error rate of %v make a size of %.0f bits, and Redisson takes 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))
+		return redisson{}, fmt.Errorf("redisson: %d keys at an error rate of %v make a size of %.0f bits, and Redisson takes 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))
 	}
-	return Redisson{Size: uint64(size), Iterations: max(1, uint64(math.Round(size/float64(capacity)*ln2)))}, nil
+	return redisson{Size: uint64(size), Iterations: max(1, uint64(math.Round(size/float64(capacity)*ln2)))}, nil
 }
 
-// NewRedisson returns an empty filter. Capacity and error rate are what Redisson was
+// newRedisson returns an empty filter. Capacity and error rate are what Redisson was
 // asked for, or 0.
-func NewRedisson(r Redisson, capacity uint64, errorRate float64) (*Bitmap, error) {
+func newRedisson(r redisson, capacity uint64, errorRate float64) (*bitmap, error) {
 	return newBitmap(r, capacity, errorRate)
 }
 
-// ParseRedisson returns the filter whose string in Redis is b, and to which it refers.
-func ParseRedisson(b []byte, r Redisson) (*Bitmap, error) { return parseBitmap(b, r) }
+// openRedisson returns the filter whose string in Redis is b, and to which it refers.
+func openRedisson(b []byte, r redisson) (*bitmap, error) { return parseBitmap(b, r) }
 
 // Check returns an error for parameters that no such filter has.
-func (r Redisson) Check() error { return checkBitmap(r) }
+func (r redisson) Check() error { return checkBitmap(r) }
 
-func (r Redisson) check() error {
+func (r redisson) check() error {
 	if r.Size > redissonMaxSize {
 		return fmt.Errorf("a size of %d bits; Redisson takes 1 to %d", r.Size, uint64(redissonMaxSize))
 	}
@@ -78,7 +78,7 @@ func (r Redisson) check() error {
 
 // Positions appends to dst the offsets of the bits of a value's bytes, as SETBIT counts
 // them; two may be equal.
-func (r Redisson) Positions(dst []uint64, value []byte) []uint64 {
+func (r redisson) Positions(dst []uint64, value []byte) []uint64 {
 	sum := highwayhash.Sum128(value, redissonKey)
 	a, b := binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])
 	h := a
@@ -95,19 +95,19 @@ func (r Redisson) Positions(dst []uint64, value []byte) []uint64 {
 
 var errNoText = errors.New("the key is no UTF-8, and the keys of this filter are text")
 
-func (r Redisson) positions(dst []uint64, key []byte) ([]uint64, error) {
+func (r redisson) positions(dst []uint64, key []byte) ([]uint64, error) {
 	if !r.Bytes && !utf8.Valid(key) {
 		return nil, errNoText
 	}
 	return r.Positions(dst, key), nil
 }
 
-func (r Redisson) size() (m, k uint64) { return r.Size, r.Iterations }
+func (r redisson) size() (m, k uint64) { return r.Size, r.Iterations }
 
 // parts: probe 2c-1 is c(a+b) modulo 2^63, which has all factors 2 of c. If Size is even,
 // the probe chooses only among the bits whose number has the factors 2 that Size and c
 // have in common. That concerns 3 of the 13 probes for an error rate of 1e-4.
-func (r Redisson) parts() []bitPart {
+func (r redisson) parts() []bitPart {
 	most := bits.TrailingZeros64(r.Size)
 	twos := make([]int, r.Iterations) // shared factors 2 of each probe
 	uneven := false
@@ -138,34 +138,34 @@ func (r Redisson) parts() []bitPart {
 // factors 2, so have all its multiples. By simulation the variance of the estimate is 1.1
 // to 1.3 times that of independent probes for 2^4 and 2^5 in Size, and 1.4 to 1.5 times
 // for 2^14, full or not.
-func (r Redisson) doubt() float64 {
+func (r redisson) doubt() float64 {
 	return 0.14 * math.Sqrt(float64(bits.TrailingZeros64(r.Size))/float64(r.Size))
 }
 
-func (r Redisson) keyKind() KeyKind {
+func (r redisson) keyKind() KeyKind {
 	if r.Bytes {
 		return KeyBytes
 	}
 	return KeyText
 }
 
-func (r Redisson) codec() string {
+func (r redisson) codec() string {
 	if r.Bytes {
 		return "bytes"
 	}
 	return "string"
 }
 
-func (r Redisson) params() []Field {
+func (r redisson) params() []Field {
 	return []Field{{"size", strconv.FormatUint(r.Size, 10)}, {"hashIterations", strconv.FormatUint(r.Iterations, 10)}, {"codec", r.codec()}}
 }
 
-func (Redisson) name() string    { return "redisson" }
-func (Redisson) order() bitOrder { return msbFirst }
-func (Redisson) trims() bool     { return true }
-func (Redisson) spreads() bool   { return true }
+func (redisson) name() string    { return "redisson" }
+func (redisson) order() bitOrder { return msbFirst }
+func (redisson) trims() bool     { return true }
+func (redisson) spreads() bool   { return true }
 
-func (r Redisson) describe() Description {
+func (r redisson) describe() Description {
 	d := Description{
 		Format: Spec{Name: "redisson"}.with("codec", r.codec()).with("m", strconv.FormatUint(r.Size, 10)).
 			with("k", strconv.FormatUint(r.Iterations, 10)).String(),
@@ -195,7 +195,7 @@ var redissonFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(ParseRedisson(b, r))
+		return foreign(openRedisson(b, r))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		r, err := redissonOf(s, false)
@@ -203,21 +203,21 @@ var redissonFormat = format{
 			return nil, err
 		}
 		if r.Size == 0 || r.Iterations == 0 {
-			sized, err := RedissonFor(capacity, errorRate)
+			sized, err := redissonFor(capacity, errorRate)
 			if err != nil {
 				return nil, err
 			}
 			sized.Bytes = r.Bytes
 			r = sized
 		}
-		return foreign(NewRedisson(r, capacity, errorRate))
+		return foreign(newRedisson(r, capacity, errorRate))
 	},
-	clone:  cloneOf[*Bitmap],
+	clone:  cloneOf[*bitmap],
 	rewrap: rewrapBitmap,
 }
 
 // redissonOf reads the parameters, of which m and k may be 0 unless needed.
-func redissonOf(s Spec, needed bool) (r Redisson, err error) {
+func redissonOf(s Spec, needed bool) (r redisson, err error) {
 	r.Bytes = s.Params["codec"] == "bytes"
 	r.Size, r.Iterations, err = s.bitsAndProbes(redissonMaxSize, needed)
 	return r, err

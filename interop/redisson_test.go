@@ -39,7 +39,7 @@ func TestRedissonHash(t *testing.T) {
 			t.Errorf("%d bytes: %x, want %x", len(key), got, want)
 		}
 		// A size beyond all numbers of 63 bits shows the hashes themselves.
-		got := Redisson{Size: math.MaxInt64, Iterations: 2}.Positions(nil, key)
+		got := redisson{Size: math.MaxInt64, Iterations: 2}.Positions(nil, key)
 		for j, h := range []uint64{want[0], want[0] + want[1]} {
 			if got[j] != h&math.MaxInt64%math.MaxInt64 {
 				t.Errorf("%d bytes: position %d is %d", len(key), j, got[j])
@@ -158,7 +158,7 @@ func TestRedissonSize(t *testing.T) {
 		p    float64
 		m, k uint64
 	}{{300, 0.03, 2189, 5}, {214, 0.05, 1334, 4}, {1_000_000, 0.01, 9585058, 7}, {1, 0.5, 1, 1}} {
-		r, err := RedissonFor(c.n, c.p)
+		r, err := redissonFor(c.n, c.p)
 		if err != nil || r.Size != c.m || r.Iterations != c.k {
 			t.Errorf("%d keys at %v: %+v, %v, want %d and %d", c.n, c.p, r, err, c.m, c.k)
 		}
@@ -167,7 +167,7 @@ func TestRedissonSize(t *testing.T) {
 		n uint64
 		p float64
 	}{{0, 0.1}, {1, 0}, {1, 1}, {1, math.NaN()}, {1, 0.9}, {1 << 32, 0.01}} {
-		if r, err := RedissonFor(c.n, c.p); err == nil {
+		if r, err := redissonFor(c.n, c.p); err == nil {
 			t.Errorf("%d keys at %v: %+v", c.n, c.p, r)
 		}
 	}
@@ -175,8 +175,8 @@ func TestRedissonSize(t *testing.T) {
 
 // TestRedissonString has a string that is shorter than the size, as Redis keeps it.
 func TestRedissonString(t *testing.T) {
-	r := Redisson{Size: 1 << 20, Iterations: 3}
-	f, err := NewRedisson(r, 0, 0)
+	r := redisson{Size: 1 << 20, Iterations: 3}
+	f, err := newRedisson(r, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestRedissonString(t *testing.T) {
 	if uint64(len(b)) != highest/8+1 {
 		t.Errorf("%d bytes, and the highest bit is %d", len(b), highest)
 	}
-	g, err := ParseRedisson(append(b, 0, 0), r)
+	g, err := openRedisson(append(b, 0, 0), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestRedissonString(t *testing.T) {
 	if _, err := f.Add([]byte("\xff")); err == nil {
 		t.Error("what is no text was added")
 	}
-	h, err := NewRedisson(Redisson{Size: 1 << 20, Iterations: 4}, 0, 0)
+	h, err := newRedisson(redisson{Size: 1 << 20, Iterations: 4}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestBitmapHostile(t *testing.T) {
 			t.Errorf("%s: %v, %v", spec, f, err)
 		}
 	}
-	if _, err := ParseRedisRecipe(nil, nil); err == nil {
+	if _, err := openRedisRecipe(nil, nil); err == nil {
 		t.Error("no recipe is one")
 	}
 }

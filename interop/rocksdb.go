@@ -12,7 +12,7 @@ import (
 	"seen/bloom"
 )
 
-// RocksDB is a full filter of RocksDB's Bloom filter policy, in the layout that the
+// rocksDB is a full filter of RocksDB's Bloom filter policy, in the layout that the
 // tables of format version 5 brought (FastLocalBloom).
 //
 // It is lines of 64 bytes, and five bytes: ff, 00, the number of probes in the low five
@@ -23,7 +23,7 @@ import (
 //
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A RocksDB must not be copied.
-type RocksDB struct{ plain }
+type rocksDB struct{ plain }
 
 const (
 	rocksdbTail      = 5
@@ -69,10 +69,10 @@ func rocksdbProbes(millibits uint64) uint64 {
 // rocksdbMaxLines is what a position of 32 bits can choose among.
 const rocksdbMaxLines = 1 << 26
 
-// NewRocksDB returns an empty filter of the size that RocksDB gives to so many different
+// newRocksDB returns an empty filter of the size that RocksDB gives to so many different
 // keys with so many bits per key, 1 to 100, which need not be whole. (With
 // optimize_filters_for_memory it gives another one.)
-func NewRocksDB(keys uint64, bitsPerKey float64) (*RocksDB, error) {
+func newRocksDB(keys uint64, bitsPerKey float64) (*rocksDB, error) {
 	millibits := uint64(0)
 	if bitsPerKey >= 1 && bitsPerKey <= 100 {
 		millibits = uint64(1000*bitsPerKey + 0.500001)
@@ -86,11 +86,11 @@ func NewRocksDB(keys uint64, bitsPerKey float64) (*RocksDB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rocksdb: %w", err)
 	}
-	return &RocksDB{plain{bits: b, scheme: s, capacity: keys}}, nil
+	return &rocksDB{plain{bits: b, scheme: s, capacity: keys}}, nil
 }
 
-// ParseRocksDB returns the filter that b is, a whole filter block, and to which it refers.
-func ParseRocksDB(b []byte) (*RocksDB, error) {
+// openRocksDB returns the filter that b is, a whole filter block, and to which it refers.
+func openRocksDB(b []byte) (*rocksDB, error) {
 	f, err := parseRocksDB(b)
 	if err != nil {
 		return nil, fmt.Errorf("rocksdb: %w: %w", ErrBadData, err)
@@ -98,7 +98,7 @@ func ParseRocksDB(b []byte) (*RocksDB, error) {
 	return f, nil
 }
 
-func parseRocksDB(b []byte) (*RocksDB, error) {
+func parseRocksDB(b []byte) (*rocksDB, error) {
 	if len(b) <= rocksdbTail {
 		return nil, fmt.Errorf("a filter of %d bytes, to which RocksDB never added a key", len(b))
 	}
@@ -117,33 +117,33 @@ func parseRocksDB(b []byte) (*RocksDB, error) {
 	case len(body)%rocksdbLine != 0 || len(body)/rocksdbLine > rocksdbMaxLines:
 		return nil, fmt.Errorf("%d bytes, which are no lines of %d or more than %d of them", len(body), rocksdbLine, rocksdbMaxLines)
 	}
-	return &RocksDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: rocksScheme{uint64(len(body)) / rocksdbLine, uint64(tail[2])}}}, nil
+	return &rocksDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: rocksScheme{uint64(len(body)) / rocksdbLine, uint64(tail[2])}}}, nil
 }
 
 // Union makes f the OR of f and other, which must be a RocksDB, or a table with one, of
 // the same size and probes.
-func (f *RocksDB) Union(other Reader) error {
+func (f *rocksDB) Union(other Reader) error {
 	switch o := other.(type) {
-	case *RocksDB:
+	case *rocksDB:
 		return f.unite(&o.plain)
-	case *RocksDBTable:
+	case *rocksDBTable:
 		return f.unite(&o.plain)
 	}
 	return errUnlike(f, other)
 }
 
 // Clone returns a copy in memory of its own, which can be changed.
-func (f *RocksDB) Clone() (*RocksDB, error) {
+func (f *rocksDB) Clone() (*rocksDB, error) {
 	p, err := f.clone(0)
 	if err != nil {
 		return nil, err
 	}
-	return &RocksDB{p}, nil
+	return &rocksDB{p}, nil
 }
 
 // Stats describes the filter. It reads all bits. The error rate is the mean of what the
 // lines have, which are not filled alike.
-func (f *RocksDB) Stats() bloom.Stats {
+func (f *rocksDB) Stats() bloom.Stats {
 	s := f.stats("rocksdb")
 	sum, lines := 0.0, 0
 	for b := f.bits.b; len(b) >= rocksdbLine; b = b[rocksdbLine:] {
@@ -163,12 +163,12 @@ func (f *RocksDB) Stats() bloom.Stats {
 const rocksdbHashName = "XXPH3 of 64 bits, a preview of XXH3"
 
 // Describe says what the filter is.
-func (f *RocksDB) Describe() Description {
+func (f *rocksDB) Describe() Description {
 	return Description{Format: "rocksdb", System: "RocksDB filter, FastLocalBloom", Hash: rocksdbHashName}
 }
 
 // WriteTo writes the filter block.
-func (f *RocksDB) WriteTo(w io.Writer) (int64, error) {
+func (f *rocksDB) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	if err := f.bits.writeTo(c, uint64(len(f.bits.b)), lsbFirst); err != nil {
 		return c.n, err
@@ -178,17 +178,17 @@ func (f *RocksDB) WriteTo(w io.Writer) (int64, error) {
 	return c.n, err
 }
 
-// RocksDBTable is the full filter of a table file of RocksDB (.sst). It can only be
+// rocksDBTable is the full filter of a table file of RocksDB (.sst). It can only be
 // asked, and written as the file that it came from; its Clone is the filter alone.
 //
 // The last 53 bytes of a file of format version 1 to 5 are the type of its checksums, the
 // positions and sizes of two blocks, the version in 32 bits and a number that says what
 // it is. The first of the blocks, the metaindex, names the filter, as one that
-// [ParseRocksDB] takes.
+// openRocksDB takes.
 //
 // Parsing reads the metaindex and the properties. Any number of goroutines may ask.
-type RocksDBTable struct {
-	RocksDB
+type rocksDBTable struct {
+	rocksDB
 	file    []byte
 	version uint32
 	prefix  bool
@@ -205,8 +205,8 @@ const (
 	rocksdbVersion = 5
 )
 
-// ParseRocksDBTable returns the filter of the table file b, to which it refers.
-func ParseRocksDBTable(b []byte) (*RocksDBTable, error) {
+// openRocksDBTable returns the filter of the table file b, to which it refers.
+func openRocksDBTable(b []byte) (*rocksDBTable, error) {
 	t, err := parseRocksDBTable(b)
 	if err != nil {
 		return nil, fmt.Errorf("rocksdb table: %w: %w", ErrBadData, err)
@@ -214,12 +214,12 @@ func ParseRocksDBTable(b []byte) (*RocksDBTable, error) {
 	return t, nil
 }
 
-func parseRocksDBTable(file []byte) (*RocksDBTable, error) {
+func parseRocksDBTable(file []byte) (*rocksDBTable, error) {
 	if len(file) < rocksdbFooter || tableMagic(file) != rocksdbMagic {
 		return nil, errors.New("it does not end as a table of RocksDB does")
 	}
 	b, footer := file[:len(file)-rocksdbFooter], file[len(file)-rocksdbFooter:]
-	t := &RocksDBTable{file: file, version: binary.LittleEndian.Uint32(footer[rocksdbFooter-12:])}
+	t := &rocksDBTable{file: file, version: binary.LittleEndian.Uint32(footer[rocksdbFooter-12:])}
 	if t.version == 0 || t.version > rocksdbVersion {
 		return nil, fmt.Errorf("format version %d; 1 to %d are read, so compact it with format_version=5 in its options", t.version, rocksdbVersion)
 	}
@@ -275,7 +275,7 @@ func parseRocksDBTable(file []byte) (*RocksDBTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the filter block: %w", err)
 	}
-	t.RocksDB = *f
+	t.rocksDB = *f
 	return t, nil
 }
 
@@ -293,7 +293,7 @@ func rocksdbEntries(b []byte, h tableBlock, visit func(key, value []byte) error)
 }
 
 // Describe says what the file is.
-func (t *RocksDBTable) Describe() Description {
+func (t *rocksDBTable) Describe() Description {
 	d := Description{
 		Format: "rocksdb", System: "RocksDB table with a full filter, FastLocalBloom", Hash: rocksdbHashName,
 		Fields: append([]Field{{"format version", strconv.FormatUint(uint64(t.version), 10)}}, t.scheme.params()...),
@@ -305,7 +305,7 @@ func (t *RocksDBTable) Describe() Description {
 }
 
 // WriteTo writes the file.
-func (t *RocksDBTable) WriteTo(w io.Writer) (int64, error) {
+func (t *rocksDBTable) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(t.file)
 	return int64(n), err
 }
@@ -328,9 +328,9 @@ var rocksdbFormat = format{
 	},
 	open: func(b []byte, _ Spec) (Foreign, error) {
 		if tableMagic(b) == rocksdbMagic {
-			return foreign(ParseRocksDBTable(b))
+			return foreign(openRocksDBTable(b))
 		}
-		return foreign(ParseRocksDB(b))
+		return foreign(openRocksDB(b))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		bitsPerKey := -math.Log(errorRate) / (ln2 * ln2)
@@ -340,12 +340,12 @@ var rocksdbFormat = format{
 				return nil, fmt.Errorf("%s: %w: bits=%s is no number", s.Name, ErrSpec, text)
 			}
 		}
-		return foreign(NewRocksDB(capacity, bitsPerKey))
+		return foreign(newRocksDB(capacity, bitsPerKey))
 	},
 	clone: func(f Foreign) (Foreign, error) {
-		if t, ok := f.(*RocksDBTable); ok {
-			return foreign(t.RocksDB.Clone())
+		if t, ok := f.(*rocksDBTable); ok {
+			return foreign(t.rocksDB.Clone())
 		}
-		return cloneOf[*RocksDB](f)
+		return cloneOf[*rocksDB](f)
 	},
 }

@@ -139,7 +139,7 @@ func TestRocksDBSize(t *testing.T) {
 		{0, 10, 1, 6}, {310, 10, 7, 6}, {310, 5.5, 4, 4}, {512, 1, 1, 1}, {513, 1, 2, 1}, {1, 2.08, 1, 1}, {1, 2.081, 1, 2}, {1, 22, 1, 11}, {1, 25.501, 1, 12},
 		{1, 25.502, 1, 11}, {1, 50, 1, 23}, {1, 50.001, 1, 24}, {1, 100, 1, 24},
 	} {
-		f, err := NewRocksDB(c.keys, c.bits)
+		f, err := newRocksDB(c.keys, c.bits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestRocksDBSize(t *testing.T) {
 		keys uint64
 		bits float64
 	}{{1, 0}, {1, 0.5}, {1, 101}, {1, math.NaN()}, {1, math.Inf(1)}, {1 << 35, 10}, {1 << 60, 100}} {
-		if f, err := NewRocksDB(c.keys, c.bits); err == nil {
+		if f, err := newRocksDB(c.keys, c.bits); err == nil {
 			t.Errorf("%+v: %v", c, f)
 		}
 	}
@@ -172,7 +172,7 @@ func TestRocksDBTable(t *testing.T) {
 	}
 	expectBytes(t, "the filter of the table", written(t, clone), g.filter)
 	expectReadOnly(t, f.(Adder))
-	empty, err := NewRocksDB(310, 10)
+	empty, err := newRocksDB(310, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,10 +188,10 @@ func TestRocksDBTable(t *testing.T) {
 
 func TestRocksDBHostile(t *testing.T) {
 	end := func(lines int, tail ...byte) []byte { return append(make([]byte, 64*lines), tail...) }
-	if _, err := ParseRocksDB(end(2, 0xff, 0, 6, 0, 0)); err != nil {
+	if _, err := openRocksDB(end(2, 0xff, 0, 6, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	expectRefused(t, ParseRocksDB, []damaged{
+	expectRefused(t, openRocksDB, []damaged{
 		{"nothing", nil, "never added"}, {"no lines", end(0, 0xff, 0, 6, 0, 0), "never added"}, {"Ribbon", end(1, 0xfe, 0, 6, 0, 0), "Ribbon"},
 		{"always", end(1, 0, 0, 0, 0, 0), "every key"}, {"the old layout", end(1, 6, 1, 0, 0, 0), "before format version 5"}, {"unknown", end(1, 0xfd, 0, 6, 0, 0), "none of FastLocalBloom"},
 		{"another sub-implementation", end(1, 0xff, 1, 6, 0, 0), "none of FastLocalBloom"}, {"longer lines", end(1, 0xff, 0, 0x26, 0, 0), "none of FastLocalBloom"},
@@ -210,7 +210,7 @@ func TestRocksDBHostile(t *testing.T) {
 		b[len(b)-at] = v
 		return b
 	}
-	expectRefused(t, ParseRocksDBTable, []damaged{
+	expectRefused(t, openRocksDBTable, []damaged{
 		{"nothing", nil, "end"}, {"the end alone", good[len(good)-53:], "a block of"}, {"version 6", set(12, 6), "format version 6"}, {"version 0", set(12, 0), "format version 0"},
 		{"another filter", change("fullfilter.rocksdb.Builtin", "fullfilter.rocksdb.bUILTIN"), "no full filter"},
 		{"no properties", change("rocksdb.properties", "rocksdb.propertied"), "no properties"},

@@ -10,19 +10,19 @@ import (
 	"seen/bloom"
 )
 
-// SparkType is what Spark was given to add. The file does not say which it was.
-type SparkType string
+// sparkType is what Spark was given to add. The file does not say which it was.
+type sparkType string
 
 // The types of Spark's BloomFilter.
 const (
-	SparkString SparkType = "string" // putString: text as UTF-8
-	SparkBinary SparkType = "binary" // putBinary
-	SparkLong   SparkType = "long"   // putLong: whole numbers of any width
+	sparkString sparkType = "string" // putString: text as UTF-8
+	sparkBinary sparkType = "binary" // putBinary
+	sparkLong   sparkType = "long"   // putLong: whole numbers of any width
 )
 
-var sparkTypes = []string{string(SparkString), string(SparkBinary), string(SparkLong)}
+var sparkTypes = []string{string(sparkString), string(sparkBinary), string(sparkLong)}
 
-// Spark is a BloomFilter of Apache Spark (org.apache.spark.util.sketch), as its method
+// spark is a BloomFilter of Apache Spark (org.apache.spark.util.sketch), as its method
 // writeTo writes it, in either version.
 //
 // The bytes are numbers of 32 bits, big-endian: the version, 1 or 2; the probes k of a
@@ -41,22 +41,22 @@ var sparkTypes = []string{string(SparkString), string(SparkBinary), string(Spark
 //
 // Any number of goroutines may ask while none changes the filter. The hash is public,
 // so that whoever chooses keys can choose some that collide. A Spark must not be copied.
-type Spark struct {
+type spark struct {
 	version int
-	typ     SparkType
+	typ     sparkType
 	seed    int32
 	k       uint64
 	m       uint64
 	bits    bitArray
 }
 
-// SparkConfig says how large a [Spark] is to be.
-type SparkConfig struct {
+// sparkConfig says how large a spark is to be.
+type sparkConfig struct {
 	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
 	// between 0 and 1, exclusively.
 	Capacity  uint64
 	ErrorRate float64
-	Type      SparkType
+	Type      sparkType
 	// Version is 1, which all releases read, or 2, for those from 4.1 on, whose error
 	// rate holds for large filters too. 0 stands for 1.
 	Version int
@@ -64,8 +64,8 @@ type SparkConfig struct {
 	Seed int32
 }
 
-// NewSpark returns an empty filter, with the size that Spark would give it.
-func NewSpark(c SparkConfig) (*Spark, error) {
+// newSpark returns an empty filter, with the size that Spark would give it.
+func newSpark(c sparkConfig) (*spark, error) {
 	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func NewSpark(c SparkConfig) (*Spark, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spark: %w", err)
 	}
-	f := &Spark{version: c.Version, typ: c.Type, seed: c.Seed, k: k, m: 64 * words}
+	f := &spark{version: c.Version, typ: c.Type, seed: c.Seed, k: k, m: 64 * words}
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("spark: %w", err)
 	}
@@ -92,24 +92,24 @@ func NewSpark(c SparkConfig) (*Spark, error) {
 	return f, nil
 }
 
-func (u SparkType) check() error {
+func (u sparkType) check() error {
 	switch u {
-	case SparkString, SparkBinary, SparkLong:
+	case sparkString, sparkBinary, sparkLong:
 		return nil
 	}
 	return fmt.Errorf("spark: type %q is none of %s", u, strings.Join(sparkTypes, ", "))
 }
 
-func (f *Spark) check() error {
+func (f *spark) check() error {
 	if f.k == 0 || f.k > foreignMaxProbes {
 		return fmt.Errorf("k = %d probes; 1 to %d are taken", f.k, foreignMaxProbes)
 	}
 	return nil
 }
 
-// ParseSpark returns the filter to which values of a type were added. It refers to b,
+// openSpark returns the filter to which values of a type were added. It refers to b,
 // which must not change, and is there at once, whatever its length.
-func ParseSpark(b []byte, typ SparkType) (*Spark, error) {
+func openSpark(b []byte, typ sparkType) (*spark, error) {
 	if err := typ.check(); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func ParseSpark(b []byte, typ SparkType) (*Spark, error) {
 	return f, nil
 }
 
-func parseSpark(b []byte) (*Spark, error) {
+func parseSpark(b []byte) (*spark, error) {
 	var head [4]uint32
 	fields := 3
 	if len(b) >= 4 && binary.BigEndian.Uint32(b) == 2 {
@@ -134,7 +134,7 @@ func parseSpark(b []byte) (*Spark, error) {
 		head[i] = binary.BigEndian.Uint32(b[4*i:])
 	}
 	words, rest := head[fields-1], b[4*fields:]
-	f := &Spark{version: int(head[0]), k: uint64(head[1]), m: 64 * uint64(words)}
+	f := &spark{version: int(head[0]), k: uint64(head[1]), m: 64 * uint64(words)}
 	if fields == 4 {
 		f.seed = int32(head[2])
 	}
@@ -149,30 +149,30 @@ func parseSpark(b []byte) (*Spark, error) {
 }
 
 // Bits returns m, the length of the array.
-func (f *Spark) Bits() uint64 { return f.m }
+func (f *spark) Bits() uint64 { return f.m }
 
 // Probes returns k, the positions of a key.
-func (f *Spark) Probes() int { return int(f.k) }
+func (f *spark) Probes() int { return int(f.k) }
 
 // Version returns the version, 1 or 2.
-func (f *Spark) Version() int { return f.version }
+func (f *spark) Version() int { return f.version }
 
 // Seed returns the seed, 0 in version 1.
-func (f *Spark) Seed() int32 { return f.seed }
+func (f *spark) Seed() int32 { return f.seed }
 
 // Type returns the type that was given.
-func (f *Spark) Type() SparkType { return f.typ }
+func (f *spark) Type() sparkType { return f.typ }
 
 // takes reports whether key is a value of the type.
-func (f *Spark) takes(key []byte) bool { return f.typ != SparkLong || len(key) == 8 }
+func (f *spark) takes(key []byte) bool { return f.typ != sparkLong || len(key) == 8 }
 
-func (f *Spark) hash(key []byte) (h1, h2 uint32) {
+func (f *spark) hash(key []byte) (h1, h2 uint32) {
 	h1 = sparkMurmur3(key, uint32(f.seed))
 	return h1, sparkMurmur3(key, h1)
 }
 
 // position returns the i-th position, from 0, of a key whose hash is h1, h2.
-func (f *Spark) position(h1, h2 uint32, i uint64) uint64 {
+func (f *spark) position(h1, h2 uint32, i uint64) uint64 {
 	if f.version == 1 {
 		c := int32(h1 + uint32(i+1)*h2)
 		return uint64(c^c>>31) % f.m // inverted if negative
@@ -183,7 +183,7 @@ func (f *Spark) position(h1, h2 uint32, i uint64) uint64 {
 
 // Has reports whether key may have been added. A key that is no value of the type never
 // was.
-func (f *Spark) Has(key []byte) bool {
+func (f *spark) Has(key []byte) bool {
 	if !f.takes(key) {
 		return false
 	}
@@ -193,7 +193,7 @@ func (f *Spark) Has(key []byte) bool {
 
 // Add adds key and reports whether it was certainly not there before. It fails, with
 // ErrReadOnly, if f was parsed; and if key is no value of the type.
-func (f *Spark) Add(key []byte) (bool, error) {
+func (f *spark) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
 	}
@@ -206,7 +206,7 @@ func (f *Spark) Add(key []byte) (bool, error) {
 
 // Clone returns a copy that shares nothing with f, and can be changed. It fails if the
 // memory cannot be had.
-func (f *Spark) Clone() (*Spark, error) {
+func (f *spark) Clone() (*spark, error) {
 	g := *f
 	var err error
 	g.bits, err = f.bits.clone(0)
@@ -218,18 +218,18 @@ func (f *Spark) Clone() (*Spark, error) {
 
 // Union adds the keys of other, which must be a Spark with the same version, type, seed, m and k.
 // Otherwise it returns an error that wraps bloom.ErrIncompatible.
-func (f *Spark) Union(other Reader) error {
-	return unite(&f.bits, f, other, func(g *Spark) (*bitArray, error) {
+func (f *spark) Union(other Reader) error {
+	return unite(&f.bits, f, other, func(g *spark) (*bitArray, error) {
 		return &g.bits, checkSame(same{"the version", f.version, g.version}, same{"the type", f.typ, g.typ}, same{"the seed", f.seed, g.seed},
 			same{"m", f.m, g.m}, same{"k", f.k, g.k})
 	})
 }
 
 // Stats describes the filter. It reads the whole array.
-func (f *Spark) Stats() bloom.Stats { return plainStats("spark", f.m, f.k, f.bits.ones(f.m)) }
+func (f *spark) Stats() bloom.Stats { return plainStats("spark", f.m, f.k, f.bits.ones(f.m)) }
 
 // WriteTo writes the filter as Spark does, for its method readFrom.
-func (f *Spark) WriteTo(w io.Writer) (int64, error) {
+func (f *spark) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	head := binary.BigEndian.AppendUint32(nil, uint32(f.version))
 	head = binary.BigEndian.AppendUint32(head, uint32(f.k))

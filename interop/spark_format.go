@@ -24,10 +24,10 @@ var sparkFormat = format{
 		return Likely, Spec{Name: "spark"}, err == nil
 	},
 	open: func(b []byte, s Spec) (Foreign, error) {
-		return foreign(ParseSpark(b, SparkType(s.Params["type"])))
+		return foreign(openSpark(b, sparkType(s.Params["type"])))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		c := SparkConfig{Capacity: capacity, ErrorRate: errorRate, Type: SparkType(s.Params["type"]), Version: 1}
+		c := sparkConfig{Capacity: capacity, ErrorRate: errorRate, Type: sparkType(s.Params["type"]), Version: 1}
 		if s.Params["version"] == "2" {
 			c.Version = 2
 		}
@@ -36,11 +36,11 @@ var sparkFormat = format{
 			return nil, fmt.Errorf("spark: %w: seed=%s is not a whole number of 32 bits", ErrSpec, s.Params["seed"])
 		}
 		c.Seed = int32(seed)
-		return foreign(NewSpark(c))
+		return foreign(newSpark(c))
 	},
-	clone: cloneOf[*Spark],
+	clone: cloneOf[*spark],
 	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
-		g, ok := f.(*Spark)
+		g, ok := f.(*spark)
 		if !ok {
 			return nil, errConvert(f, "spark")
 		}
@@ -49,7 +49,7 @@ var sparkFormat = format{
 }
 
 // Describe says what the header says.
-func (f *Spark) Describe() Description {
+func (f *spark) Describe() Description {
 	d := Description{
 		Format: "spark:type=" + string(f.typ), System: fmt.Sprintf("Apache Spark BloomFilter, version %d", f.version), Hash: "MurmurHash3 for x86, 32 bits, of Spark, two of them",
 		Fields: []Field{{"version", strconv.Itoa(f.version)}, {"type", string(f.typ) + ", which the file does not say"}},
@@ -64,11 +64,11 @@ func (f *Spark) Describe() Description {
 }
 
 // KeyKind is KeyText, KeyBytes or KeyInt64, by the type.
-func (f *Spark) KeyKind() KeyKind {
+func (f *spark) KeyKind() KeyKind {
 	switch f.typ {
-	case SparkLong:
+	case sparkLong:
 		return KeyInt64
-	case SparkBinary:
+	case sparkBinary:
 		return KeyBytes
 	}
 	return KeyText

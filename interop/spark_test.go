@@ -12,12 +12,12 @@ import (
 )
 
 // sparkVectors are the folders of testdata, with the type of each.
-var sparkVectors = map[string]SparkType{
-	"spark-v1-bytes":     SparkBinary,
-	"spark-v1-long":      SparkLong,
-	"spark-v1-string":    SparkString,
-	"spark-v2-long-seed": SparkLong,
-	"spark-v2-string":    SparkString,
+var sparkVectors = map[string]sparkType{
+	"spark-v1-bytes":     sparkBinary,
+	"spark-v1-long":      sparkLong,
+	"spark-v1-string":    sparkString,
+	"spark-v2-long-seed": sparkLong,
+	"spark-v2-string":    sparkString,
 }
 
 // plainSparkMurmur3 is Spark's hash in numbers of 64 bits that are cut after each step.
@@ -96,9 +96,9 @@ func plainSpark(b []byte) func(key []byte) bool {
 	}
 }
 
-func newSpark(t testing.TB, c SparkConfig) *Spark {
+func testSpark(t testing.TB, c sparkConfig) *spark {
 	t.Helper()
-	f, err := NewSpark(c)
+	f, err := newSpark(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestSparkVectors(t *testing.T) {
 			v := readVector(t, name)
 			w := v.wish(t)
 			file := v.File(t, w.File)
-			f, err := ParseSpark(file, typ)
+			f, err := openSpark(file, typ)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestSparkVectors(t *testing.T) {
 			if f.Bits() != w.M || f.Probes() != int(w.K) || f.Seed() != int32(w.Seed) || f.Type() != typ {
 				t.Errorf("m %d, k %d, seed %d; want %d, %d, %d", f.Bits(), f.Probes(), f.Seed(), w.M, w.K, w.Seed)
 			}
-			made := newSpark(t, SparkConfig{Capacity: w.N, ErrorRate: w.P, Type: typ, Version: f.Version(), Seed: f.Seed()})
+			made := testSpark(t, sparkConfig{Capacity: w.N, ErrorRate: w.P, Type: typ, Version: f.Version(), Seed: f.Seed()})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
@@ -133,12 +133,12 @@ func TestSparkVectors(t *testing.T) {
 // TestSparkPlain holds both versions against the plain way for many seeds and lengths
 // of keys, in arrays of lengths that are no powers of two.
 func TestSparkPlain(t *testing.T) {
-	for _, c := range []SparkConfig{
+	for _, c := range []sparkConfig{
 		{Capacity: 1, ErrorRate: 0.01, Version: 1}, {Capacity: 100, ErrorRate: 1e-4, Version: 1}, {Capacity: 3, ErrorRate: 0.01, Version: 2},
 		{Capacity: 100, ErrorRate: 1e-4, Version: 2, Seed: -1}, {Capacity: 77, ErrorRate: 0.3, Version: 2, Seed: -1 << 31}, {Capacity: 1000, ErrorRate: 0.02, Version: 2, Seed: 1<<31 - 1},
 	} {
-		c.Type = SparkBinary
-		f := newSpark(t, c)
+		c.Type = sparkBinary
+		f := testSpark(t, c)
 		for i := range c.Capacity {
 			adds(t, f, [][]byte{bytes.Repeat([]byte{byte(i * 3)}, int(i%40))})
 		}
@@ -158,7 +158,7 @@ func sparkHeaderOf(fields ...uint32) (b []byte) {
 	return b
 }
 
-func parseSparkBinary(b []byte) (*Spark, error) { return ParseSpark(b, SparkBinary) }
+func parseSparkBinary(b []byte) (*spark, error) { return openSpark(b, sparkBinary) }
 
 func TestSparkRefuses(t *testing.T) {
 	word := make([]byte, 8)
@@ -177,23 +177,23 @@ func TestSparkRefuses(t *testing.T) {
 		{"a byte too many", append(sparkHeaderOf(1, 3, 1), make([]byte, 9)...), "9 bytes"},
 		{"a number of words that is negative", append(sparkHeaderOf(1, 3, 1<<31), word...), "2147483648 words"},
 	})
-	if _, err := ParseSpark(append(sparkHeaderOf(1, 3, 1), word...), "int"); err == nil || errors.Is(err, ErrBadData) {
+	if _, err := openSpark(append(sparkHeaderOf(1, 3, 1), word...), "int"); err == nil || errors.Is(err, ErrBadData) {
 		t.Errorf("the type int: %v", err)
 	}
 }
 
 func TestSparkConfig(t *testing.T) {
-	for _, c := range []SparkConfig{
-		{}, {Capacity: 1, ErrorRate: 0.03}, {Capacity: 1, Type: SparkLong}, {ErrorRate: 0.5, Type: SparkLong},
-		{Capacity: 1, ErrorRate: 0.03, Type: SparkLong, Version: 3}, {Capacity: 1, ErrorRate: 0.03, Type: SparkLong, Seed: 1},
-		{Capacity: 1, ErrorRate: 0.03, Type: SparkLong, Version: -1},
-		{Capacity: 1 << 40, ErrorRate: 0.03, Type: SparkLong}, {Capacity: 1, ErrorRate: 5e-324, Type: SparkLong, Version: 1, Seed: 1},
+	for _, c := range []sparkConfig{
+		{}, {Capacity: 1, ErrorRate: 0.03}, {Capacity: 1, Type: sparkLong}, {ErrorRate: 0.5, Type: sparkLong},
+		{Capacity: 1, ErrorRate: 0.03, Type: sparkLong, Version: 3}, {Capacity: 1, ErrorRate: 0.03, Type: sparkLong, Seed: 1},
+		{Capacity: 1, ErrorRate: 0.03, Type: sparkLong, Version: -1},
+		{Capacity: 1 << 40, ErrorRate: 0.03, Type: sparkLong}, {Capacity: 1, ErrorRate: 5e-324, Type: sparkLong, Version: 1, Seed: 1},
 	} {
-		if f, err := NewSpark(c); err == nil {
+		if f, err := newSpark(c); err == nil {
 			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
 		}
 	}
-	f := newSpark(t, SparkConfig{Capacity: 10, ErrorRate: 0.03, Type: SparkLong})
+	f := testSpark(t, sparkConfig{Capacity: 10, ErrorRate: 0.03, Type: sparkLong})
 	for i := range f.bits.b {
 		f.bits.b[i] = 0xff
 	}
@@ -206,8 +206,8 @@ func TestSparkConfig(t *testing.T) {
 }
 
 func TestSparkUnion(t *testing.T) {
-	c := SparkConfig{Capacity: 200, ErrorRate: 0.01, Type: SparkString, Version: 2, Seed: 5}
-	whole, a, b := newSpark(t, c), newSpark(t, c), newSpark(t, c)
+	c := sparkConfig{Capacity: 200, ErrorRate: 0.01, Type: sparkString, Version: 2, Seed: 5}
+	whole, a, b := testSpark(t, c), testSpark(t, c), testSpark(t, c)
 	adds(t, whole, numberedKeys(0, 200))
 	adds(t, a, numberedKeys(0, 100))
 	adds(t, b, numberedKeys(100, 200))
@@ -218,14 +218,14 @@ func TestSparkUnion(t *testing.T) {
 	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.Bits() || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	for _, d := range []SparkConfig{
-		{300, 0.01, SparkString, 2, 5}, {200, 0.01, SparkBinary, 2, 5}, {200, 0.01, SparkString, 2, 6}, {200, 0.01, SparkString, 1, 0},
+	for _, d := range []sparkConfig{
+		{300, 0.01, sparkString, 2, 5}, {200, 0.01, sparkBinary, 2, 5}, {200, 0.01, sparkString, 2, 6}, {200, 0.01, sparkString, 1, 0},
 	} {
-		if err := a.Union(newSpark(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
+		if err := a.Union(testSpark(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", d, err)
 		}
 	}
-	parsed, err := ParseSpark(written(t, a), SparkString)
+	parsed, err := openSpark(written(t, a), sparkString)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,8 +254,8 @@ func FuzzParseSpark(f *testing.F) {
 	}
 	f.Add(append(sparkHeaderOf(2, 1000, 1<<31, 1), bytes.Repeat([]byte{255}, 8)...), []byte("12345678"))
 	f.Fuzz(func(t *testing.T, b, key []byte) {
-		for _, typ := range []SparkType{SparkBinary, SparkLong} {
-			g, err := ParseSpark(b, typ)
+		for _, typ := range []sparkType{sparkBinary, sparkLong} {
+			g, err := openSpark(b, typ)
 			if (g == nil) == (err == nil) {
 				t.Fatalf("%v and %v", g, err)
 			}

@@ -14,7 +14,7 @@ import (
 	"seen/bloom"
 )
 
-// TutorialPage is the filter of a well-known page that shows what a Bloom filter is: m
+// tutorialPage is the filter of a well-known page that shows what a Bloom filter is: m
 // boxes, 15 there, and two hashes, called fnv and murmur. The page stores nothing; the
 // file is the numbers of the boxes that are filled, one in a line.
 //
@@ -22,7 +22,7 @@ import (
 // for no text but the shortest. It is for demonstration, and can only be asked.
 //
 // Any number of goroutines may ask. A TutorialPage must not be copied.
-type TutorialPage struct{ plain }
+type tutorialPage struct{ plain }
 
 // tutorialMaxBits is the most boxes of a page.
 const tutorialMaxBits = 1 << 20
@@ -30,9 +30,9 @@ const tutorialMaxBits = 1 << 20
 // tutorialScheme is the page with m boxes.
 type tutorialScheme struct{ m uint64 }
 
-// ParseTutorialPage returns the filter of m boxes, 1 to 2^20, whose filled ones are listed
+// openTutorialPage returns the filter of m boxes, 1 to 2^20, whose filled ones are listed
 // in b.
-func ParseTutorialPage(b []byte, m uint64) (*TutorialPage, error) {
+func openTutorialPage(b []byte, m uint64) (*tutorialPage, error) {
 	if m == 0 || m > tutorialMaxBits {
 		return nil, fmt.Errorf("tutorial-page: m = %d boxes; give 1 to %d", m, tutorialMaxBits)
 	}
@@ -44,7 +44,7 @@ func ParseTutorialPage(b []byte, m uint64) (*TutorialPage, error) {
 		}
 		array.set(at)
 	}
-	return &TutorialPage{plain{bits: array, scheme: tutorialScheme{m}}}, nil
+	return &tutorialPage{plain{bits: array, scheme: tutorialScheme{m}}}, nil
 }
 
 func (s tutorialScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
@@ -100,10 +100,10 @@ func (tutorialScheme) keyKind() KeyKind      { return KeyText }
 func (s tutorialScheme) params() []Field     { return []Field{{"m", strconv.FormatUint(s.m, 10)}} }
 
 // Stats describes the filter.
-func (f *TutorialPage) Stats() bloom.Stats { return f.stats("tutorial-page") }
+func (f *tutorialPage) Stats() bloom.Stats { return f.stats("tutorial-page") }
 
 // Describe says what the filter is.
-func (f *TutorialPage) Describe() Description {
+func (f *tutorialPage) Describe() Description {
 	return Description{
 		Format: Spec{Name: "tutorial-page"}.with("m", f.scheme.params()[0].Value).String(),
 		System: "tutorial page with two hashes", Hash: "fnv and murmur in the arithmetic of a browser",
@@ -112,7 +112,7 @@ func (f *TutorialPage) Describe() Description {
 }
 
 // WriteTo writes the list of boxes.
-func (f *TutorialPage) WriteTo(w io.Writer) (int64, error) {
+func (f *tutorialPage) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	c := &countingWriter{w: w}
 	buf := bufio.NewWriter(c)
@@ -140,6 +140,6 @@ var tutorialPageFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(ParseTutorialPage(b, m))
+		return foreign(openTutorialPage(b, m))
 	},
 }

@@ -73,12 +73,12 @@ func TestTutorialPageProbes(t *testing.T) {
 
 func TestTutorialPageList(t *testing.T) {
 	list := []byte("1\n7\n8\n13\n")
-	f, err := ParseTutorialPage(list, 15)
+	f, err := openTutorialPage(list, 15)
 	if err != nil {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the list", written(t, f), list)
-	f, err = ParseTutorialPage([]byte("13\r\n7\n1\n8"), 15)
+	f, err = openTutorialPage([]byte("13\r\n7\n1\n8"), 15)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +88,12 @@ func TestTutorialPageList(t *testing.T) {
 		t.Error("what is no text is there")
 	}
 	for _, bad := range []string{"15\n", "-1\n", "1 2\n", "x", "\n", "99999999999999999999\n"} {
-		if f, err := ParseTutorialPage([]byte(bad), 15); !errors.Is(err, ErrBadData) {
+		if f, err := openTutorialPage([]byte(bad), 15); !errors.Is(err, ErrBadData) {
 			t.Errorf("%q: %v, %v", bad, f, err)
 		}
 	}
 	for _, m := range []uint64{0, tutorialMaxBits + 1} {
-		if f, err := ParseTutorialPage(nil, m); err == nil {
+		if f, err := openTutorialPage(nil, m); err == nil {
 			t.Errorf("%d boxes: %v", m, f)
 		}
 	}

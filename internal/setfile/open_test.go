@@ -186,7 +186,7 @@ func filterFiles(t *testing.T) map[string][]byte {
 	if files["seen"], err = own.AppendBinary(nil); err != nil {
 		t.Fatal(err)
 	}
-	dcso, err := interop.NewDCSO(interop.DCSOConfig{Capacity: 100, ErrorRate: 0.01, Data: []byte("\x00\x01\xff data that is not text")})
+	dcso, err := interop.Create(interop.Spec{Name: "dcso", Params: map[string]string{"data": "\x00\x01\xff data that is not text"}}, 100, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
