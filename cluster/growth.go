@@ -104,6 +104,26 @@ func (c *core) closeLayer(ctx context.Context, l *layer) error {
 	return err
 }
 
+// grow sees to it that there is a layer after the given one, which is full or
+// sealed.
+func (c *core) grow(ctx context.Context, after *layer) error {
+	return c.change(ctx, func(r *record) error {
+		g := r.last()
+		if g.Epoch != after.epoch || len(g.Layers) > after.index+1 {
+			return errUnchanged
+		}
+		if len(g.Layers) == maxLayers {
+			return fmt.Errorf("%q: %w: it has %d layers; make a larger one", c.name, ErrFull, maxLayers)
+		}
+		s, err := r.shapeOf(len(g.Layers))
+		if err != nil {
+			return fmt.Errorf("%q: %w; make a larger one", c.name, err)
+		}
+		g.Layers = append(g.Layers, s)
+		return nil
+	})
+}
+
 // counts returns the counts of all slices of a layer.
 func (c *core) counts(ctx context.Context, l *layer) ([]uint64, error) {
 	counts := make([]uint64, l.Slices)

@@ -78,3 +78,62 @@ func (c *core) unlink(ctx context.Context, g *generation) error {
 	}
 	return nil
 }
+
+// sliceBatch is how many slices are made, sealed or deleted in one pipeline. A
+// new slice of 16 MiB keeps its node busy for some milliseconds.
+const sliceBatch = 32
+
+// eachSlice executes a command for each slice of a layer, in pipelines. The command
+// must be one that may be repeated.
+func (c *core) eachSlice(ctx context.Context, l *layer, command func(key string) rueidis.Completed, answer func(key string, r rueidis.RedisResult) error) error {
+	keys := make([]string, 0, sliceBatch)
+	var names text
+	for from := uint64(0); from < l.Slices; from += sliceBatch {
+		keys = keys[:0]
+		for i := from; i < min(l.Slices, from+sliceBatch); i++ {
+			keys = append(keys, names.join(l.prefix, i))
+		}
+		if err := c.each(ctx, keys, command, answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *core) each(ctx context.Context, keys []string, command func(key string) rueidis.Completed, answer func(key string, r rueidis.RedisResult) error) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	for attempt := 0; ; attempt++ {
+		// The client may still hold those of an attempt that failed.
+		commands := make([]rueidis.Completed, 0, len(keys))
+		for _, key := range keys {
+			commands = append(commands, command(key))
+		}
+		left := keys[:0]
+		var failed error
+		for i, r := range c.client.DoMulti(ctx, commands...) {
+			err := r.Error()
+			if err == nil || rueidis.IsRedisNil(err) {
+				if answer == nil {
+					continue
+				}
+				if err := answer(keys[i], r); err != nil {
+					return err
+				}
+				continue
+			}
+			if !hopeful(ctx, err) {
+				return explain(keys[i], err)
+			}
+			left, failed = append(left, keys[i]), explain(keys[i], err)
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		if attempt >= maxAttempts || !pause(ctx, attempt) {
+			return failed
+		}
+		keys = left
+	}
+}
