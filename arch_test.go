@@ -102,7 +102,7 @@ var arrows = []arrow{
 	{level: 4, pkg: "internal/stream/keyspec"},
 
 	// What a SET is. The command turns its flags into a Config.
-	{level: 5, pkg: "internal/setfile", not: map[string]string{
+	{level: 6, pkg: "internal/setfile", not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Use is what a client does, for [Commands] and [ACL].
+// Use is what a client does, for [ACL].
 type Use uint8
 
 // The uses. Add them up with | for a client that does several things.
@@ -17,28 +17,23 @@ const (
 	UseAdd
 	// UseRecipe is everything that a [RecipeFilter] does.
 	UseRecipe
-	// UseString is [AppendString] and [RedissonSize].
-	UseString
 	// UseServer is everything that a [ServerFilter] does.
 	UseServer
 )
 
 // every has all uses.
-const every = UseAsk | UseAdd | UseRecipe | UseString | UseServer
+const every = UseAsk | UseAdd | UseRecipe | UseServer
 
-// Command is a command that a client sends to an engine.
-type Command struct {
-	// Name is the command in capital letters, a subcommand behind a space.
-	Name string
-	// For are the uses that need it.
-	For Use
-	// Why is what the command is for.
-	Why string
+// command is a command that a client sends to an engine.
+type command struct {
+	name string // in capital letters, a subcommand behind a space
+	uses Use    // that need it
+	why  string
 }
 
 // commands are those that this package and its client library send. A test checks that
 // there are no others.
-var commands = []Command{
+var commands = []command{
 	{"APPEND", UseRecipe, "waiting for replicas"},
 	{"ASKING", every, "slots that move to another node"},
 	{"BF.DEBUG", UseServer, "the parameters of a filter"},
@@ -56,8 +51,7 @@ var commands = []Command{
 	{"EXISTS", UseAsk | UseAdd | UseRecipe, "finding the node of a key"},
 	{"GET", UseAsk | UseAdd, "reading the record"},
 	{"GETDEL", UseAdd, "deleting a filter in an engine without free memory"},
-	{"GETRANGE", UseAsk | UseAdd | UseString, "asking for keys"},
-	{"HMGET", UseString, "the parameters of a filter of Redisson"},
+	{"GETRANGE", UseAsk | UseAdd, "asking for keys"},
 	{"MULTI", UseAdd, "changing the record"},
 	{"PERSIST", UseAdd, "a filter that no longer expires"},
 	{"PEXPIREAT", UseAdd, "a filter that expires"},
@@ -66,7 +60,7 @@ var commands = []Command{
 	{"ROLE", UseAdd | UseRecipe, "seeing whether there are replicas to wait for"},
 	{"SET", UseAdd, "creating and changing the record"},
 	{"SETRANGE", UseAdd, "writing a union"},
-	{"STRLEN", UseRecipe | UseString, "the length of a string"},
+	{"STRLEN", UseRecipe, "the length of a string"},
 	{"TIME", UseAsk | UseAdd, "the time of windows and of filters that expire"},
 	{"UNLINK", UseAdd, "deleting slices"},
 	{"UNWATCH", UseAdd, "a record that another client has changed"},
@@ -74,10 +68,10 @@ var commands = []Command{
 	{"WATCH", UseAdd, "changing the record"},
 }
 
-// Commands returns the commands that a client needs for all of the given uses, sorted by
-// name. AUTH, HELLO and the like need no permission.
-func Commands(use Use) []Command {
-	return slices.DeleteFunc(slices.Clone(commands), func(c Command) bool { return c.For&use == 0 })
+// commandsFor returns the commands that a client needs for all of the given uses, sorted
+// by name. AUTH, HELLO and the like need no permission.
+func commandsFor(use Use) []command {
+	return slices.DeleteFunc(slices.Clone(commands), func(c command) bool { return c.uses&use == 0 })
 }
 
 // ACL returns the rules for ACL SETUSER that allow a user all of the given uses of the
@@ -95,11 +89,8 @@ func ACL(use Use, name string) string {
 	if use&UseRecipe != 0 {
 		rules = append(rules, "~"+quoted+"[0-9]*")
 	}
-	if use&UseString != 0 {
-		rules = append(rules, "~{"+quoted+"}:config")
-	}
-	for _, c := range Commands(use) {
-		rules = append(rules, "+"+strings.ToLower(strings.ReplaceAll(c.Name, " ", "|")))
+	for _, c := range commandsFor(use) {
+		rules = append(rules, "+"+strings.ToLower(strings.ReplaceAll(c.name, " ", "|")))
 	}
 	return strings.Join(rules, " ")
 }

@@ -53,14 +53,14 @@ func TestCommandTable(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString("| command | to ask | to add | what for |\n|---|---|---|---|\n")
-	for _, c := range Commands(UseAsk | UseAdd) {
+	for _, c := range commandsFor(UseAsk | UseAdd) {
 		asks := ""
-		if c.For&UseAsk != 0 {
+		if c.uses&UseAsk != 0 {
 			asks = "yes"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | yes | %s |\n", c.Name, asks, c.Why)
-		if c.For&UseAdd == 0 {
-			t.Errorf("%s is for asking, and not for adding", c.Name)
+		fmt.Fprintf(&b, "| `%s` | %s | yes | %s |\n", c.name, asks, c.why)
+		if c.uses&UseAdd == 0 {
+			t.Errorf("%s is for asking, and not for adding", c.name)
 		}
 	}
 	for _, want := range []string{b.String(), wrapped(ACL(UseAdd, "crawl")), wrapped(ACL(UseAsk, "crawl"))} {

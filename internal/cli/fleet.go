@@ -281,7 +281,7 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 }
 
 // dial connects to where the filter is.
-func (f *fleetFlags) dial(a *app) (remote.Address, cluster.Engine, error) {
+func (f *fleetFlags) dial(a *app) (remote.Address, remote.Client, error) {
 	at, err := f.address(a)
 	if err != nil {
 		return at, nil, err

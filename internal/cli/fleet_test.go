@@ -21,7 +21,7 @@ import (
 )
 
 // dial connects to an engine or server until the test ends.
-func dial(t *testing.T, addr string) (remote.Address, cluster.Engine) {
+func dial(t *testing.T, addr string) (remote.Address, remote.Client) {
 	t.Helper()
 	at, err := remote.ParseAddress("redis://" + addr)
 	if err != nil {

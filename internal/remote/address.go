@@ -214,9 +214,12 @@ func (a Address) Option() (rueidis.ClientOption, error) {
 	return o, nil
 }
 
+// Client is a connection to engines, as package cluster takes it.
+type Client = rueidis.Client
+
 // Dial connects. The client must be closed. The code with which the engine may refuse
 // that is [cluster.CodeOf] of the error.
-func (a Address) Dial() (rueidis.Client, error) {
+func (a Address) Dial() (Client, error) {
 	o, err := a.Option()
 	if err != nil {
 		return nil, err

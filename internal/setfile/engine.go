@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seen/cluster"
+	"seen/internal/remote"
 	"seen/interop"
 )
 
@@ -18,7 +19,7 @@ const liveTimeout = 2 * time.Minute
 // ReadEngine reads a filter of another system that is in strings of a running engine,
 // under the key name; label is what messages call it. The strings are copied, a piece at a
 // time, and nothing is written.
-func ReadEngine(ctx context.Context, client cluster.Engine, name, label string, c Config) (*Foreign, error) {
+func ReadEngine(ctx context.Context, client remote.Client, name, label string, c Config) (*Foreign, error) {
 	live := liveStrings{ctx: ctx, client: client}
 	spec, err := live.complete(c.Format, name)
 	if err != nil {
@@ -38,14 +39,14 @@ func ReadEngine(ctx context.Context, client cluster.Engine, name, label string, 
 // liveStrings reads strings of an engine.
 type liveStrings struct {
 	ctx    context.Context
-	client cluster.Engine
+	client remote.Client
 }
 
 // read returns a string.
 func (l liveStrings) read(key string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, liveTimeout)
 	defer cancel()
-	return cluster.AppendString(ctx, l.client, nil, key)
+	return remote.AppendString(ctx, l.client, nil, key)
 }
 
 // complete adds to a format what the engine knows of it: Redisson keeps the size and
@@ -56,7 +57,7 @@ func (l liveStrings) complete(spec interop.Spec, name string) (interop.Spec, err
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, liveTimeout)
 	defer cancel()
-	m, k, err := cluster.RedissonSize(ctx, l.client, name)
+	m, k, err := remote.RedissonSize(ctx, l.client, name)
 	if err != nil {
 		return spec, fmt.Errorf("%w; or give both, --format redisson:m=SIZE,k=HASHES", err)
 	}

@@ -1,17 +1,13 @@
-package cluster
+package remote
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 
-	"github.com/redis/rueidis"
-
+	"seen/cluster"
 	"seen/internal/recipe"
 )
-
-// Engine is a client of Redis or Valkey, as all of this package takes it.
-type Engine = rueidis.Client
 
 // stringPiece is how much of a string is read at once.
 const stringPiece = 4 << 20
@@ -19,22 +15,22 @@ const stringPiece = 4 << 20
 // AppendString appends the string at key to b, which is read a piece at a time, so
 // that the engine is not kept from others for long: it may be half a gigabyte. It is for
 // filters of other systems that lie in strings, which package interop then answers
-// from. If there is no string, or it is empty, the error is [ErrNotFound]; one that
+// from. If there is no string, or it is empty, the error is [cluster.ErrNotFound]; one that
 // becomes shorter meanwhile is an error, one that changes otherwise is not noticed.
-func AppendString(ctx context.Context, client Engine, b []byte, key string) ([]byte, error) {
+func AppendString(ctx context.Context, client Client, b []byte, key string) ([]byte, error) {
 	size, err := client.Do(ctx, client.B().Strlen().Key(key).Build()).AsInt64()
 	if err != nil {
-		return b, explain(key, err)
+		return b, fmt.Errorf("string %q: %w", key, err)
 	}
 	if size == 0 {
-		return b, fmt.Errorf("string %q: %w", key, ErrNotFound)
+		return b, fmt.Errorf("string %q: %w", key, cluster.ErrNotFound)
 	}
 	to := bytes.NewBuffer(b)
 	to.Grow(int(size))
 	for at := int64(0); at < size; at += stringPiece {
 		piece, err := client.Do(ctx, client.B().Getrange().Key(key).Start(at).End(min(at+stringPiece, size)-1).Build()).ToString()
 		if err != nil {
-			return b, explain(key, err)
+			return b, fmt.Errorf("string %q: %w", key, err)
 		}
 		if int64(len(piece)) != min(stringPiece, size-at) {
 			return b, fmt.Errorf("string %q has become shorter while it was read; read it again", key)
@@ -46,16 +42,16 @@ func AppendString(ctx context.Context, client Engine, b []byte, key string) ([]b
 
 // RedissonSize returns the number of bits and of probes of Redisson's filter of the
 // given name, which it keeps in a hash beside the string: the fields size and
-// hashIterations. If they are not there the error is [ErrNotFound].
-func RedissonSize(ctx context.Context, client Engine, name string) (m, k uint64, err error) {
+// hashIterations. If they are not there the error is [cluster.ErrNotFound].
+func RedissonSize(ctx context.Context, client Client, name string) (m, k uint64, err error) {
 	key := recipe.RedissonConfigKey(name)
 	values, err := client.Do(ctx, client.B().Hmget().Key(key).Field("size", "hashIterations").Build()).ToArray()
 	if err != nil {
-		return 0, 0, explain(key, err)
+		return 0, 0, fmt.Errorf("hash %q: %w", key, err)
 	}
 	for i, to := range []*uint64{&m, &k} {
 		if values[i].IsNil() {
-			return 0, 0, fmt.Errorf("hash %q with the fields size and hashIterations, as Redisson has it: %w", key, ErrNotFound)
+			return 0, 0, fmt.Errorf("hash %q with the fields size and hashIterations, as Redisson has it: %w", key, cluster.ErrNotFound)
 		}
 		if *to, err = values[i].AsUint64(); err != nil {
 			return 0, 0, fmt.Errorf("hash %q: size and hashIterations are no numbers: %w", key, err)
