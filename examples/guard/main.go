@@ -23,7 +23,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	values := flags.Int("values", 200_000, "values in the store")
 	lookups := flags.Int("lookups", 1_000_000, "look-ups, one of ten of a key that is there")
-	rate := flags.Float64("p", 0.01, "error rate: the share of look-ups of absent keys that read the store in vain")
+	rate := flags.Float64("p", 0.01, "error rate: the share of look-ups of absent keys that read the store and find nothing")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -81,7 +81,7 @@ func demonstrate(values, lookups int, rate float64, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "look-ups  %d, of which %d found a value\nreads     %d, of which %d in vain\nsaved     %d reads, of %d pages each\n",
+	fmt.Fprintf(stdout, "look-ups  %d, of which %d found a value\nreads     %d, of which %d found nothing\nsaved     %d reads, of %d pages each\n",
 		asked, found, reads, reads-int64(found), asked-reads, pages)
 	return nil
 }

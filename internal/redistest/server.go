@@ -301,7 +301,7 @@ func await(what string, ok func() (bool, error)) error {
 			return err
 		}
 		if time.Since(begun) > patience {
-			return errors.Join(fmt.Errorf("redistest: waited %v in vain for %s", patience, what), err)
+			return errors.Join(fmt.Errorf("redistest: waited %v for %s without success", patience, what), err)
 		}
 	}
 }
