@@ -85,7 +85,7 @@ func TestDemonstration(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	var lookups, found, reads, vain, saved, pages int
-	_, err := fmt.Sscanf(stdout.String(), "look-ups %d, of which %d found a value\nreads %d, of which %d in vain\nsaved %d reads, of %d pages each", &lookups, &found, &reads, &vain, &saved, &pages)
+	_, err := fmt.Sscanf(stdout.String(), "look-ups %d, of which %d found a value\nreads %d, of which %d found nothing\nsaved %d reads, of %d pages each", &lookups, &found, &reads, &vain, &saved, &pages)
 	if err != nil {
 		t.Fatalf("%v in %s", err, &stdout)
 	}
