@@ -22,7 +22,7 @@ import (
 
 // importFlags are the flags of "seen import".
 type importFlags struct {
-	server  backupFlags
+	server  serverFlags
 	foreign foreignFlags
 	records recordFlags
 	name    string

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+)
+
+func (a *app) removeCommand() *cobra.Command {
+	var c changeFlags
+	cmd := &cobra.Command{
+		Use:   "remove SET [FILE...]",
+		Short: "remove keys, one a line, from a counting filter",
+		Long: `Remove keys, one a line, from a counting filter. A key that is certainly not there
+is counted and changes nothing. A key must be removed as often as it was added.
+
+Remove only what was added: where the filter takes a key for seen by error,
+removing it takes away what belongs to others.`,
+		Example: `  seen remove stock.seen sold.txt`,
+		Args:    arguments(1, anyMore, "SET"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.remove(cmd, &c, args[0], args[1:]) },
+	}
+	c.register(cmd)
+	return cmd
+}
+
+// removedReport is what remove reports as JSON.
+type removedReport struct {
+	Set     string `json:"set"`
+	Keys    uint64 `json:"keys"`
+	Removed uint64 `json:"removed"`
+	Absent  uint64 `json:"absent"`
+	Stuck   uint64 `json:"stuck_counters"`
+}
+
+func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []string) error {
+	o, err := c.hashing.load()
+	if err != nil {
+		return err
+	}
+	r := removedReport{Set: name}
+	err = changeSet(name, o, func(v bloom.View) error {
+		f, ok := v.(*bloom.Counting)
+		if !ok {
+			return fmt.Errorf("%s holds a %s filter; keys can be removed only from counting filters: build it with --type counting", name, v.Stats().Type)
+		}
+		in, config, err := c.records.open(a, files)
+		if err != nil {
+			return err
+		}
+		a.sayOfKeysWithCR(cmd, &c.records, &config)
+		config.Hash = streamHash(f.Hash())
+		err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error {
+			for _, h := range hs {
+				if r.Keys++; f.RemoveHash(h) {
+					r.Removed++
+				}
+			}
+			return nil
+		})
+		r.Absent, r.Stuck = r.Keys-r.Removed, f.Stats().Stuck
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case c.json:
+		return printJSON(a.env.Stdout, r)
+	case !c.records.quiet:
+		a.say(cmd, "%s: %s keys removed, %s were not there", name, humanize.Comma(int64(r.Removed)), humanize.Comma(int64(r.Absent)))
+		for _, w := range stuckCounters(r.Stuck) {
+			a.say(cmd, "warning: %s: %s", name, w)
+		}
+	}
+	return nil
+}

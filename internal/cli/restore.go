@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"seen/internal/store"
+)
+
+func (a *app) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore BACKUP DIR",
+		Short: "make a data folder of a backup",
+		Long: `Copy a backup that "seen backup" has had written into the new folder DIR, which
+"seen serve --data DIR" serves then. A backup that is not complete is refused, and
+DIR is there only when all of it is. It is opened once, to see that it can be.`,
+		Example: `  seen restore /var/backups/seen/2026-11-21 /var/lib/seen`,
+		Args:    arguments(2, 2, "BACKUP and DIR"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd, args[0], args[1]) },
+	}
+}
+
+func (a *app) restore(cmd *cobra.Command, backup, dir string) error {
+	if err := store.Restore(backup, dir, nil); err != nil {
+		return err
+	}
+	s, err := store.Open(dir, store.Options{})
+	if err != nil {
+		// What has been copied is in the backup still.
+		err = fmt.Errorf("the restored folder %s cannot be opened, and is removed again: %w", dir, err)
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	filters, memory := s.Len(), s.Memory()
+	if err := s.Close(); err != nil {
+		return err
+	}
+	a.say(cmd, "%d filters, %s of memory, in %s", filters, formatBytes(memory), dir)
+	return nil
+}

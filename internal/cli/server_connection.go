@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"seen/internal/cli/daemon"
+	"seen/internal/resp"
+)
+
+// serverFlags are the flags of backup and import that say how to reach the server.
+type serverFlags struct {
+	addr         string
+	user         string
+	passwordFile string
+	tls          bool
+	tlsCA        string
+	tlsCert      string
+	tlsKey       string
+}
+
+// register gives cmd the flags of how to reach the server, of which the one for the
+// address has the name given.
+func (f *serverFlags) register(cmd *cobra.Command, addr string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, addr, "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
+	flags.StringVar(&f.user, "user", "default", "speak as the user of this `NAME`")
+	flags.StringVar(&f.passwordFile, "password-file", "", "the password is the first line of `FILE`")
+	flags.BoolVar(&f.tls, "tls", false, "speak TLS; the options about it imply it")
+	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust servers with a certificate of an authority in `FILE`, instead of those that the system trusts")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "our certificate, in `FILE`")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of our certificate, in `FILE`")
+	for _, name := range []string{addr, "user"} {
+		// It fails only for flags that do not exist or have a function already.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+}
+
+// order sends a command to the server, which answers that it is done.
+func (a *app) order(f *serverFlags, command ...[]byte) error {
+	return a.orders(f, func(send func(command ...[]byte) (resp.Value, error)) error {
+		_, err := send(command...)
+		return err
+	})
+}
+
+// orders has talk send commands over one connection, each of which the server answers
+// before the next is sent. An error reply is an error.
+func (a *app) orders(f *serverFlags, talk func(send func(command ...[]byte) (resp.Value, error)) error) error {
+	conn, err := f.dial(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // the answer has come, or its error
+	// An interrupted wait ends; what was asked for goes on in the server.
+	defer context.AfterFunc(a.ctx, func() { _ = conn.Close() })()
+	replies := replyReader{conn: conn}
+	send := func(command ...[]byte) (resp.Value, error) {
+		// Piece by piece, since one may be long.
+		parts := net.Buffers{fmt.Appendf(nil, "*%d\r\n", len(command))}
+		for _, word := range command {
+			parts = append(parts, fmt.Appendf(nil, "$%d\r\n", len(word)), word, []byte("\r\n"))
+		}
+		if _, err := parts.WriteTo(conn); err != nil {
+			return resp.Value{}, a.ended(err)
+		}
+		v, err := replies.next()
+		if err != nil {
+			return resp.Value{}, a.ended(err)
+		}
+		if v.Kind == resp.Error {
+			return resp.Value{}, fmt.Errorf("the server answers: %s", v.Text)
+		}
+		return v, nil
+	}
+	if f.passwordFile != "" {
+		password, err := daemon.ReadPassword(f.passwordFile)
+		if err != nil {
+			return err
+		}
+		if _, err := send([]byte("AUTH"), []byte(f.user), []byte(password)); err != nil {
+			return err
+		}
+	}
+	return talk(send)
+}
+
+// ended returns the signal that closed the connection rather than what closing it
+// looks like.
+func (a *app) ended(err error) error {
+	if cause := context.Cause(a.ctx); cause != nil {
+		return cause
+	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("the server closed the connection")
+	}
+	return err
+}
+
+// dial connects to the server.
+func (f *serverFlags) dial(ctx context.Context) (net.Conn, error) {
+	d := net.Dialer{Timeout: 10 * time.Second}
+	if path, ok := strings.CutPrefix(f.addr, daemon.UnixScheme); ok {
+		return d.DialContext(ctx, "unix", path)
+	}
+	if !f.tls && f.tlsCA == "" && f.tlsCert == "" {
+		return d.DialContext(ctx, "tcp", f.addr)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.tlsCA != "" {
+		pool, err := daemon.ReadAuthorities(f.tlsCA)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-ca: %w", err)
+		}
+		config.RootCAs = pool
+	}
+	if f.tlsCert != "" || f.tlsKey != "" {
+		certificate, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{certificate}
+	}
+	return (&tls.Dialer{NetDialer: &d, Config: config}).DialContext(ctx, "tcp", f.addr)
+}
+
+// replyReader reads replies from a connection.
+type replyReader struct {
+	conn net.Conn
+	buf  []byte
+}
+
+// maxReply is the length of a reply beyond which no server of ours goes.
+const maxReply = 1 << 20
+
+func (r *replyReader) next() (resp.Value, error) {
+	for {
+		v, n, err := resp.ParseReply(r.buf)
+		if err != nil {
+			return v, fmt.Errorf("what answers is no server of this protocol: %w", err)
+		}
+		if n > 0 {
+			r.buf = r.buf[n:]
+			return v, nil
+		}
+		if len(r.buf) > maxReply {
+			return v, fmt.Errorf("what answers is no server of this protocol: a reply of more than %d bytes", maxReply)
+		}
+		part := make([]byte, 4096)
+		if n, err = r.conn.Read(part); err != nil {
+			return v, err
+		}
+		r.buf = append(r.buf, part[:n]...)
+	}
+}

@@ -1,0 +1,409 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"seen/bloom"
+	"seen/internal/stream"
+	"seen/internal/vfs"
+)
+
+// uniqRun is one run of "seen uniq".
+type uniqRun struct {
+	*uniqFlags
+	app     *app
+	cmd     *cobra.Command
+	set     bloom.Set
+	state   *state
+	file    *vfs.Replacement // of -o
+	sink    io.Writer
+	out     *stream.Writer
+	config  stream.Config
+	occur   occurrences
+	keep    []bool
+	started time.Time
+	atRisk  uint64 // lines that could have been dropped wrongly
+	old     uint64 // lines that were taken for seen
+	notes   uniqNotes
+	header  bool // a csv header was printed
+	broken  bool // the output cannot be written
+	torn    bool // the set holds keys whose lines were not decided
+
+	// deciding is held while the set or the output is used; a checkpoint takes it
+	// between blocks.
+	deciding sync.Mutex
+	filled   atomic.Pointer[string] // for the progress line
+}
+
+func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err error) {
+	if err := flags.check(cmd); err != nil {
+		return err
+	}
+	if flags.fleet.isSet() {
+		return a.uniqFleet(cmd, flags, files)
+	}
+	u := &uniqRun{uniqFlags: flags, app: a, cmd: cmd, started: time.Now()}
+	in, config, err := u.records.open(a, files)
+	if err != nil {
+		return err
+	}
+	u.config = config
+	if u.timeKey != "" {
+		if u.config.Time, err = u.records.timeKey(u.timeKey); err != nil {
+			return err
+		}
+	}
+	if err := u.openSet(); err != nil {
+		return err
+	}
+	defer u.state.close()
+	if err := u.limit(); err != nil {
+		return err
+	}
+	u.config.Hash = streamHash(u.set.Hash())
+	u.occur = occurrences{set: u.set, times: u.timeKey != "", canFill: u.onFull.Value == "stop"}
+
+	u.sink = a.env.Stdout
+	if u.output != "" {
+		if u.file, err = vfs.Replace(vfs.OS, u.output, vfs.Shared); err != nil {
+			return err
+		}
+		file := u.file
+		defer file.Abort() // does nothing once it is committed
+		u.sink = file
+	}
+	u.out = stream.NewWriter(u.sink, stream.WriterOptions{LineBuffered: u.buffered, Counters: u.config.Counters})
+	err = u.records.run(a.ctx, a, in, u.config, u.fill, u.block)
+	return u.end(err)
+}
+
+// openSet loads the state, or makes a new set.
+func (u *uniqRun) openSet() (err error) {
+	u.state = &state{}
+	defer func() {
+		if err != nil && u.state != nil {
+			u.state.close()
+		}
+	}()
+	if u.uniqFlags.state != "" {
+		if u.state, u.set, err = openState(u.uniqFlags.state, time.Duration(u.checkpoint), &u.hashing); err != nil {
+			return err
+		}
+		if u.set != nil {
+			return u.checkState()
+		}
+	}
+	hash, err := u.hashing.private()
+	if err != nil {
+		return err
+	}
+	if u.set, err = u.newSet(hash); err != nil {
+		return err
+	}
+	if t, ok := u.set.(tagged); ok {
+		t.SetTag(u.records.tag())
+	}
+	return nil
+}
+
+// newSet makes the set that the flags ask for.
+func (u *uniqRun) newSet(hash bloom.Hash) (bloom.Set, error) {
+	changed := u.cmd.Flags().Changed
+	rate := float64(u.rate)
+	if rate == 0 {
+		rate = defaultRate
+	}
+	capacity := uint64(u.capacity)
+	switch {
+	case changed("capacity") && capacity == 0:
+		return nil, usagef("-n 0: a filter needs room for at least one line")
+	case u.exact:
+		return bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: hash})
+	case u.window.IsSet():
+		if capacity == 0 {
+			capacity = defaultCapacity
+			if u.window.Lines != 0 {
+				capacity = min(capacity, u.window.Lines)
+			}
+		}
+		return bloom.NewWindow(bloom.WindowConfig{
+			Span: u.window.Time, SpanKeys: u.window.Lines, Capacity: capacity, ErrorRate: rate,
+			NoRefresh: u.noRefresh, NoClock: u.timeKey != "", Hash: hash,
+		})
+	}
+	return u.newFilter(capacity, rate, hash)
+}
+
+// block decides the records of one block and writes those that are kept.
+func (u *uniqRun) block(b *stream.Block) error {
+	u.deciding.Lock()
+	err := u.decideBlock(b)
+	u.deciding.Unlock()
+	if err != nil {
+		return err
+	}
+	return u.saveIfDue()
+}
+
+func (u *uniqRun) decideBlock(b *stream.Block) error {
+	if b.Header {
+		return u.writeHeader(b)
+	}
+	u.keep = resize(u.keep, b.Len())
+	var full error
+	n := b.Len()
+	for lo, hi := range b.Keyed() {
+		done, err := u.decide(b, lo, hi)
+		if err != nil {
+			n, full = lo+done, err
+			u.torn = errors.Is(err, errTorn)
+			break
+		}
+	}
+	for _, i := range b.Missing {
+		u.keep[i] = u.records.keepMissing()
+	}
+	clear(u.keep[n:])
+	if err := u.write(b, n); err != nil {
+		return err
+	}
+	if full != nil {
+		return full
+	}
+	u.note()
+	return nil
+}
+
+// decide fills in keep for the records from lo to hi, and returns how many it
+// has decided: all, unless there is an error.
+func (u *uniqRun) decide(b *stream.Block, lo, hi int) (int, error) {
+	var times []int64
+	if b.Times != nil {
+		times = b.Times[lo:hi]
+	}
+	keep := u.keep[lo:hi]
+	n, err := u.occur.nth(u.nth, keep, b.Hashes[lo:hi], times)
+	fresh := n
+	if u.nth == 1 {
+		fresh = trues(keep[:n])
+	}
+	u.atRisk += uint64(fresh)
+	u.old += uint64(n - fresh)
+	if u.repeated {
+		invert(keep[:n])
+	}
+	return n, err
+}
+
+// write writes the first n records of b as the flags ask for.
+func (u *uniqRun) write(b *stream.Block, n int) error {
+	err := u.writeBlock(b, n)
+	u.broken = u.broken || err != nil
+	return err
+}
+
+func (u *uniqRun) writeBlock(b *stream.Block, n int) error {
+	if !u.mark {
+		return u.out.Write(b, u.keep)
+	}
+	isNew := u.keep
+	u.occur.show = resize(u.occur.show, b.Len())
+	for i := range u.occur.show {
+		u.occur.show[i] = i < n
+	}
+	for _, i := range b.Missing {
+		u.occur.show[i] = int(i) < n && u.records.keepMissing()
+	}
+	return u.out.WritePrefixed(b, u.occur.show, func(i int) []byte {
+		if isNew[i] {
+			return markNew
+		}
+		return markOld
+	})
+}
+
+var markNew, markOld = []byte("new\t"), []byte("old\t")
+
+// writeHeader prints a csv header, but only the first.
+func (u *uniqRun) writeHeader(b *stream.Block) error {
+	if u.header {
+		return nil
+	}
+	u.header = true
+	return u.out.Write(b, nil)
+}
+
+// fill describes the set for the progress line.
+func (u *uniqRun) fill() string {
+	if text := u.filled.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// end writes what is left, saves the state, and reports.
+func (u *uniqRun) end(err error) error {
+	if checkpointErr := u.state.settle(); err == nil {
+		err = checkpointErr
+	}
+	var sig *signalError
+	switch {
+	case errors.Is(err, errTorn):
+		return &exitError{ExitLimit, errors.Join(err, u.out.Flush())}
+	case err == nil, errors.Is(err, bloom.ErrFull):
+	case errors.Is(err, context.Canceled) && errors.As(context.Cause(u.app.ctx), &sig):
+		// Interrupted: what was read so far is complete. With a state it is kept,
+		// so that the next run goes on from here; without one a part of the output
+		// in place of the whole would only mislead.
+		if u.file != nil && u.uniqFlags.state == "" {
+			return sig
+		}
+		err = sig
+	default:
+		return u.afterError(err)
+	}
+	if errors.Is(err, bloom.ErrFull) {
+		st := u.set.Stats()
+		why := "; --on-full grow goes on"
+		if u.onFull.Value != "stop" {
+			why = fmt.Sprintf(" (%v)", err)
+		}
+		err = &exitError{ExitLimit, fmt.Errorf("stopped: the filter is full, with %s lines in %s%s",
+			humanize.Comma(int64(st.Added)), humanize.IBytes(st.Bytes), why)}
+	}
+	if saveErr := u.save(); saveErr != nil {
+		return saveErr
+	}
+	if reportErr := u.report(); reportErr != nil && err == nil {
+		err = reportErr
+	}
+	return orPast(err, u.past)
+}
+
+// past says at the end whether the filter is past its error rate. To learn that the bits
+// are counted, which takes time in a large one; so only where there are too many lines.
+func (u *uniqRun) past() error {
+	if s, ok := u.set.(sized); ok && (s.Capacity() == 0 || s.Added() <= s.Capacity()) {
+		return nil
+	}
+	name := "the filter"
+	if u.uniqFlags.state != "" {
+		name = u.uniqFlags.state
+	}
+	return past(name, u.set.Stats())
+}
+
+// afterError handles an input that cannot be read or an output that cannot be
+// written. What was decided before bad input stands, and is kept.
+func (u *uniqRun) afterError(err error) error {
+	if u.broken || u.file != nil {
+		return err
+	}
+	if saveErr := u.save(); saveErr != nil && !stream.IsBrokenPipe(saveErr) {
+		return errors.Join(err, saveErr)
+	}
+	return err
+}
+
+// save makes the output complete, and only then the state: it never leads.
+func (u *uniqRun) save() error {
+	if u.broken {
+		return errBroken
+	}
+	if err := u.completeOutput(); err != nil {
+		u.broken = true // a second try might succeed, and prove nothing
+		return err
+	}
+	return u.state.save(u.set)
+}
+
+func (u *uniqRun) completeOutput() error {
+	if err := u.out.Flush(); err != nil {
+		return err
+	}
+	if u.file != nil {
+		file := u.file
+		u.file = nil
+		return file.Commit()
+	}
+	if u.state.path != "" {
+		return syncOutput(u.sink)
+	}
+	return nil
+}
+
+// saveIfDue begins a checkpoint when one is due, and returns what was wrong with
+// the last one. With -o there is none: the output is not there before the end.
+func (u *uniqRun) saveIfDue() error {
+	text := fillText(u.set)
+	u.filled.Store(&text)
+	if err := u.state.poll(); err != nil {
+		return err
+	}
+	if u.output == "" && u.state.due() {
+		u.state.begin(u.set, &u.deciding, u.settleOutput)
+	}
+	return nil
+}
+
+// settleOutput makes the output of a checkpoint complete. By now it is fixed which
+// keys will be in the state, and all lines of these were handed to the writer: here
+// they are written and made durable, while the run goes on.
+func (u *uniqRun) settleOutput() error {
+	u.deciding.Lock()
+	defer u.deciding.Unlock()
+	switch {
+	case u.torn:
+		return errTorn
+	case u.broken:
+		return errBroken
+	}
+	err := u.out.Flush()
+	if err == nil {
+		u.deciding.Unlock()
+		err = syncOutput(u.sink)
+		u.deciding.Lock()
+	}
+	u.broken = u.broken || err != nil // a second try might succeed, and prove nothing
+	return err
+}
+
+// errBroken says that the state would lead the output.
+var errBroken = errors.New("the output could not be written; the state was not saved")
+
+// sameFile reports whether two names lead to one file, which need not exist.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(infoA, infoB)
+	}
+	return filepath.Clean(a) == filepath.Clean(b)
+}
+
+// syncOutput makes output durable if it goes to a file, so that a state saved
+// afterwards cannot survive a power failure that the output does not.
+func syncOutput(w io.Writer) error {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return f.Sync()
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"seen/bloomfile"
+	"seen/internal/setfile"
+	"seen/interop"
+)
+
+// verifyReport is what verify reports of one file as JSON.
+type verifyReport struct {
+	Set    string   `json:"set"`
+	OK     bool     `json:"ok"`
+	Errors []string `json:"errors,omitempty"`
+	*folderReport
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var asJSON, quiet, rebuild bool
+	var foreign foreignFlags
+	cmd := &cobra.Command{
+		Use:   "verify {SET | DIR}...",
+		Short: "check filter files, the data folder of a server, or a backup",
+		Long: `Check every checksum of filter files. The exit code is 0 if all are whole, 1 if
+one is damaged, 2 if one cannot be read at all.
+
+A file that was being changed in place (add --in-place) when the machine went
+down is refused, since its checksums cannot be trusted. --rebuild makes them
+anew from what is there: right if the disk lost no writes, or if some keys that
+were added last may be missing.
+
+A filter of another system is whole if its length is what its header announces, and
+its checksum is right where its format has one; few have.
+
+A DIR is a backup, or the data folder of a server that is not running. Every file,
+reference, checksum and log record is checked; what is missing or damaged is reported
+with the filter that needs it. Nothing is changed. A running server checks its files
+itself, see --scrub of "seen serve"; to check more, verify a backup of it.`,
+		Example: `  seen verify *.seen
+  seen verify --rebuild after-power-failure.seen
+  seen verify /var/backups/seen/2026-11-21
+  seen verify --json /var/lib/seen | jq -r '.[].damage[]?.filter'`,
+		Args: arguments(1, anyMore, "SET or DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if rebuild {
+				for _, name := range args {
+					if err := bloomfile.Rebuild(name); err != nil {
+						return err
+					}
+				}
+			}
+			return a.verify(cmd, args, &foreign, asJSON, quiet)
+		},
+	}
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first make the checksums of interrupted files anew")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "report as JSON")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "exit code only")
+	foreign.registerFormat(cmd)
+	return cmd
+}
+
+func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, asJSON, quiet bool) error {
+	reports := make([]verifyReport, 0, len(names))
+	damaged, unread := false, false
+	for _, name := range names {
+		r := verifyReport{Set: name}
+		var problems []error
+		var err error
+		if isDataFolder(name) {
+			r.folderReport, problems, err = a.verifyFolder(name, quiet)
+		} else {
+			problems, err = a.checkFile(name, flags)
+		}
+		switch {
+		case err != nil && a.ctx.Err() != nil:
+			return err // interrupted
+		case err != nil: // the others are verified nevertheless
+			a.sayError(cmd, err)
+			unread = true
+			r.Errors = []string{err.Error()}
+			reports = append(reports, r)
+			continue
+		}
+		for _, p := range problems {
+			r.Errors = append(r.Errors, p.Error())
+		}
+		r.OK = len(problems) == 0
+		damaged = damaged || !r.OK
+		reports = append(reports, r)
+		if !quiet && !asJSON {
+			if err := printVerified(a.env.Stdout, r); err != nil {
+				return err
+			}
+		}
+	}
+	if asJSON {
+		if err := printJSON(a.env.Stdout, reports); err != nil {
+			return err
+		}
+	}
+	switch {
+	case unread:
+		return &exitError{code: ExitError}
+	case damaged:
+		return errNo
+	}
+	return nil
+}
+
+func printVerified(w io.Writer, r verifyReport) error {
+	if r.OK {
+		_, err := fmt.Fprintf(w, "%s: ok%s\n", r.Set, r.folderReport)
+		return err
+	}
+	for _, e := range r.Errors {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", r.Set, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxProblems bounds the list of a badly damaged file.
+const maxProblems = 100
+
+// checkFile returns what is damaged in a filter file. The error is for files that
+// are no filters or cannot be read.
+func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err error) {
+	kind, foreign, err := a.kindOf(name, flags, true)
+	switch {
+	case errors.Is(err, interop.ErrBadData):
+		return []error{err}, nil
+	case err != nil:
+		return nil, err
+	case kind == setfile.KindForeign:
+		defer foreign.Close() // it is only read
+		return nil, foreign.Read(func() error {
+			foreign.Filter.Stats() // reads all of it
+			return nil
+		})
+	}
+	f, err := bloomfile.Open(name, bloomfile.Options{})
+	if err != nil {
+		if isDamage(err) {
+			return []error{err}, nil
+		}
+		return nil, err
+	}
+	defer f.Close() // it is only read
+	for problem := range f.Check() {
+		if problems = append(problems, problem); len(problems) == maxProblems {
+			break
+		}
+	}
+	return problems, nil
+}
