@@ -47,7 +47,7 @@ func (s *Server) HTTP(c HTTPConfig) http.Handler {
 // ready returns why the server cannot serve, nil if it can.
 func (s *Server) ready() error {
 	if s.closing() {
-		return errors.New("the server is about to end")
+		return errors.New("the server is shutting down")
 	}
 	return s.store.Failed()
 }

@@ -43,7 +43,7 @@ func (s *Server) anybody(r *http.Request, from peer) (*user, error) {
 var (
 	errFarHTTP  = &rest.LoginError{Status: http.StatusForbidden, Text: denied}
 	errPassword = &rest.LoginError{
-		Status: http.StatusUnauthorized, Text: "a password is needed: Authorization: Bearer PASSWORD, or Basic with user and password",
+		Status: http.StatusUnauthorized, Text: "a password is required: send Authorization: Bearer PASSWORD, or Basic with user and password",
 	}
 )
 

@@ -26,7 +26,7 @@ var historyCharts = []historyChart{
 	{"keys", "Keys and capacity", nil, drawKeys},
 	{"fill", "Fill ratio", []string{"bloom", "cuckoo"}, drawFill},
 	{"rate", "Error rate", []string{"bloom", "cuckoo"}, drawRate},
-	{"traffic", "Adds, checks and answers per second", nil, drawTraffic},
+	{"traffic", "Adds, checks and found keys per second", nil, drawTraffic},
 }
 
 // chartsOf returns the pictures that filters of a type have.
@@ -73,7 +73,7 @@ func filterChart(r *request) error {
 			return r.picture("svg", c.draw(h))
 		}
 	}
-	return &Refused{http.StatusNotFound, "There is no such picture."}
+	return &Refused{http.StatusNotFound, "There is no such chart."}
 }
 
 // picture answers with panels. Their attributes of style are allowed, since a picture
@@ -222,7 +222,7 @@ func drawKeys(h *history) *chart.Panel {
 		})
 	}
 	if high := estimated(2); len(high) > 0 {
-		p.Band("with those missed, ± 2 standard errors", chart.SkyBlue, estimated(-2), high)
+		p.Band("with missed keys, ± 2 standard errors", chart.SkyBlue, estimated(-2), high)
 		curves = append([]chart.Curve{
 			{Points: high}, // for the axis
 			{Look: chart.Look{Color: chart.SkyBlue, Width: 1.5, Dashes: []vg.Length{4, 3}}, Points: estimated(0)},
@@ -284,7 +284,7 @@ func filterBits(r *request) error {
 		return err
 	}
 	if len(layers) == 0 {
-		return &Refused{http.StatusNotFound, "There are no bits to show."}
+		return &Refused{http.StatusNotFound, "This filter has no bits to show."}
 	}
 	b, err := chart.Heat(layers)
 	if err != nil {

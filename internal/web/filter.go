@@ -143,7 +143,7 @@ func (r *request) done() string {
 	case "expires":
 		return "The time of deletion is set."
 	case "persists":
-		return "The filter will not be deleted by itself."
+		return "The filter will not be deleted automatically."
 	case "deleted":
 		return "The filter was deleted."
 	}
@@ -215,9 +215,9 @@ func checkKeys(r *request) error {
 	}
 	switch {
 	case len(keys) == 0:
-		return r.problem(&Refused{http.StatusBadRequest, "Type a key to check, or several, one a line."})
+		return r.problem(&Refused{http.StatusBadRequest, "Type the keys to check, one per line."})
 	case len(keys) > maxAsked:
-		return r.problem(&Refused{http.StatusBadRequest, fmt.Sprintf("These are %d keys. At most %d are checked at once.", len(keys), maxAsked)})
+		return r.problem(&Refused{http.StatusBadRequest, fmt.Sprintf("These are %d keys. At most %d can be checked at once.", len(keys), maxAsked)})
 	}
 	answers, err := r.visitor.Check(r.name(), keys)
 	if err != nil {
@@ -234,7 +234,7 @@ func checkKeys(r *request) error {
 func addKeys(r *request) error {
 	text := r.PostForm.Get("keys")
 	if strings.TrimSpace(text) == "" {
-		return r.problem(&Refused{http.StatusBadRequest, "Type a key to add, or several, one a line."})
+		return r.problem(&Refused{http.StatusBadRequest, "Type the keys to add, one per line."})
 	}
 	added, all, err := r.visitor.Add(r.name(), strings.NewReader(text))
 	if err != nil {
@@ -245,7 +245,7 @@ func addKeys(r *request) error {
 
 func upload(r *request) error {
 	if r.file == nil || r.file.FileName() == "" {
-		return r.problem(&Refused{http.StatusBadRequest, "Choose a file of keys, one a line."})
+		return r.problem(&Refused{http.StatusBadRequest, "Choose a text file with one key per line."})
 	}
 	added, all, err := r.visitor.Add(r.name(), r.transfer(r.file, nil))
 	if err != nil {
@@ -265,7 +265,7 @@ func stopped(err error, added, all int) error {
 // confirmed refuses what was not confirmed.
 func (r *request) confirmed() error {
 	if r.PostForm.Get("sure") == "" {
-		return &Refused{http.StatusBadRequest, "Nothing was done: confirm it with the mark beside the button."}
+		return &Refused{http.StatusBadRequest, "Nothing was done. To confirm, tick the box above the button."}
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func expireFilter(r *request) error {
 	n, err := strconv.ParseFloat(strings.TrimSpace(r.PostForm.Get("number")), 64)
 	unit, ok := map[string]time.Duration{"minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour}[r.PostForm.Get("unit")]
 	if err != nil || !ok || !(n*unit.Hours() <= 24*36500) || n*unit.Seconds() < 1 {
-		return r.problem(&Refused{http.StatusBadRequest, "Write a number of minutes, hours or days, of a second to 100 years."})
+		return r.problem(&Refused{http.StatusBadRequest, "Write a number of minutes, hours or days, from a second to 100 years."})
 	}
 	if err := r.visitor.Expire(r.name(), time.Duration(n*float64(unit))); err != nil {
 		return r.problem(err)
@@ -326,7 +326,7 @@ func download(r *request) error {
 			return r.transfer(nil, r.out)
 		})
 	}
-	return &Refused{http.StatusNotFound, "The filter cannot be had in that format."}
+	return &Refused{http.StatusNotFound, "This filter is not available in that format."}
 }
 
 // fileName makes a name for a file of that of a filter.

@@ -253,7 +253,7 @@ func newHowPage(t toy) (*howPage, error) {
 		return nil, err
 	}
 	p.Rate = f.Stats().Params.ErrorRate(uint64(len(t.Words)))
-	p.Fill = chartLink{"Error rate, measured and by the formula", "/how/fill.svg?" + t.query()}
+	p.Fill = chartLink{"Error rate, measured and predicted", "/how/fill.svg?" + t.query()}
 	p.findWrong(f)
 	if p.Cascade, err = newCascade(t.Words, t.Out, t.Ask); err != nil {
 		return nil, err
@@ -416,6 +416,6 @@ func howFill(r *request) error {
 	p.LegendLeft(true)
 	p.Grid()
 	p.Curve(chart.Curve{Name: "formula", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: formula})
-	p.Legend.Add(fmt.Sprintf("measured, of %d absent keys", fillAsked), p.Dots(measured, draw.GlyphStyle{Color: chart.Vermilion, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}))
+	p.Legend.Add(fmt.Sprintf("measured with %d absent keys", fillAsked), p.Dots(measured, draw.GlyphStyle{Color: chart.Vermilion, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}))
 	return r.picture("svg", p)
 }

@@ -122,7 +122,7 @@ func TestHowCascade(t *testing.T) {
 		t.Fatal("the words that the page begins with show no mistake")
 	}
 	page, _ := b.get("/how?ask=" + url.QueryEscape(caught[0]))
-	for _, want := range []string{`id="caught"`, caught[0] + ` is <strong>out</strong>`, `maybe: go on`} {
+	for _, want := range []string{`id="caught"`, caught[0] + ` is <strong>out</strong>`, `maybe: check the next level`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}

@@ -24,7 +24,7 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 	place, err := r.watchers.Take(fair.KeyOf(r.RemoteAddr), &watcher{began: time.Now(), lost: lost}, time.Now())
 	if err != nil {
 		r.out.Header().Set("Retry-After", "60")
-		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being kept up to date already.", maxWatchers)}
+		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("The server already keeps %d pages up to date. Close one, or try again later.", maxWatchers)}
 	}
 	defer place.Leave()
 	r.place.Leave() // it waits most of the time

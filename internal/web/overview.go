@@ -24,7 +24,7 @@ var columns = []column{
 	{"name", "Name", false, func(a, b *Filter) int { return strings.Compare(a.Name, b.Name) }},
 	{"type", "Type", false, func(a, b *Filter) int { return strings.Compare(a.Type+a.Kind, b.Type+b.Kind) }},
 	{"items", "Keys", true, func(a, b *Filter) int { return cmp.Compare(a.Items, b.Items) }},
-	{"load", "Of capacity", true, func(a, b *Filter) int { return cmp.Compare(a.Load(), b.Load()) }},
+	{"load", "Capacity used", true, func(a, b *Filter) int { return cmp.Compare(a.Load(), b.Load()) }},
 	{"rate", "Error rate", true, func(a, b *Filter) int { return cmp.Compare(a.Rate, b.Rate) }},
 	{"memory", "Memory", true, func(a, b *Filter) int { return cmp.Compare(a.Bytes, b.Bytes) }},
 	{"adds", "Adds/s", true, func(a, b *Filter) int { return cmp.Compare(a.Adds, b.Adds) }},

@@ -65,14 +65,14 @@ func (p *planPage) wish() error {
 		if p.Wish.N, err = figure.ParseCount(p.N); err != nil {
 			return err
 		} else if p.Wish.N == 0 {
-			return errors.New("a filter needs room for at least one")
+			return errors.New("the number of keys is 0; it must be at least 1")
 		}
 	}
 	if p.Memory != "" {
 		if p.Wish.Memory, err = figure.ParseSize(p.Memory); err != nil {
 			return fmt.Errorf("memory: %w", err)
 		} else if p.Wish.Memory == 0 {
-			return errors.New("memory: a filter needs some")
+			return errors.New("the memory is 0; a filter needs at least 1 byte")
 		}
 	}
 	if p.P != "" {
@@ -82,9 +82,9 @@ func (p *planPage) wish() error {
 	}
 	switch w := p.Wish; {
 	case w.N != 0 && w.Memory != 0 && w.Rate != 0:
-		return errors.New("give two of keys, error rate and memory, and leave the third empty: it is the answer")
+		return errors.New("keys, error rate and memory are all given; leave one empty, and it is computed")
 	case w.N == 0 && w.Memory == 0:
-		return errors.New("give a number of keys, or the memory there is")
+		return errors.New("give the number of keys or the memory")
 	case w.Rate == 0 && (w.N == 0 || w.Memory == 0):
 		p.Wish.Rate = planner.DefaultRate
 	}
@@ -207,7 +207,7 @@ func planChart(r *request) error {
 	}
 	rows := p.possible()
 	if len(rows) == 0 {
-		return &Refused{http.StatusNotFound, "No type can have this."}
+		return &Refused{http.StatusNotFound, "No type of filter can do this."}
 	}
 	panels := planner.Panels(p.Wish, rows)
 	switch show := q.Get("show"); {
@@ -216,5 +216,5 @@ func planChart(r *request) error {
 	case show == "k" && len(panels) > 1:
 		return r.picture("svg", panels[1])
 	}
-	return &Refused{http.StatusNotFound, "There is no such picture."}
+	return &Refused{http.StatusNotFound, "There is no such chart."}
 }

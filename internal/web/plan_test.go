@@ -26,7 +26,7 @@ func TestPlan(t *testing.T) {
 		for _, r := range planner.Rows(w, planner.Types) {
 			wants := []string{">" + r.Name() + "<", "<pre>" + strings.ReplaceAll(r.Go, `"`, "&#34;") + "</pre>"}
 			if r.Error != "" {
-				wants = []string{"cannot be had"}
+				wants = []string{"not possible"}
 			} else {
 				wants = append(wants, figure.Comma(r.N), figure.Bytes(r.Bytes), figure.Rate(figure.ThreeDigits(r.ErrorRate)))
 			}
@@ -46,8 +46,8 @@ func TestPlan(t *testing.T) {
 func TestPlanProblems(t *testing.T) {
 	b := planBrowser(t)
 	for query, want := range map[string]string{
-		"n=x": "is not a number", "n=0": "at least one", "p=2&n=1": "outside 0 to 1", "memory=x": "is not a size", "memory=0": "needs some",
-		"n=1&p=0.1&memory=1k": "leave the third empty", "p=0.1": "give a number of keys", "n=": "give a number of keys", "n=" + url.QueryEscape("<script>"): "&lt;script&gt;",
+		"n=x": "is not a number", "n=0": "at least 1", "p=2&n=1": "outside 0 to 1", "memory=x": "is not a size", "memory=0": "at least 1 byte",
+		"n=1&p=0.1&memory=1k": "leave one empty", "p=0.1": "give the number of keys", "n=": "give the number of keys", "n=" + url.QueryEscape("<script>"): "&lt;script&gt;",
 	} {
 		a := b.do("GET", "/plan?"+query, nil)
 		page := text(t, a)
@@ -55,8 +55,8 @@ func TestPlanProblems(t *testing.T) {
 			t.Errorf("%s: %s, want %q", query, a.Status, want)
 		}
 	}
-	if page, _ := b.get("/plan?n=1T&p=1e-9&shape=exact"); !strings.Contains(page, "cannot be had") {
-		t.Error("what cannot be had is not told")
+	if page, _ := b.get("/plan?n=1T&p=1e-9&shape=exact"); !strings.Contains(page, "not possible") {
+		t.Error("what is impossible is not told")
 	}
 	for query, status := range map[string]int{
 		"n=1M&p=0.01&show=n": 200, "n=1M&p=0.01&show=k": 200, "n=1M&p=0.01&show=x": 404, "n=1M&p=0.01&shape=exact&show=k": 404, "n=x&show=n": 400, "n=1T&p=1e-9&shape=exact&show=n": 404,

@@ -168,7 +168,7 @@ func part(page, name string, content any) (string, error) {
 
 // fail answers with a page that reports an error.
 func (r *request) fail(err error) {
-	status, text := http.StatusInternalServerError, "The server has failed: "+err.Error()
+	status, text := http.StatusInternalServerError, "Error of the server: "+err.Error()
 	var refused *Refused
 	if errors.As(err, &refused) {
 		status, text = refused.Status, refused.Text

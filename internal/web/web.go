@@ -220,7 +220,7 @@ func (r *request) admit() error {
 func (r *request) enter() (err error) {
 	if r.place, err = r.slots.Take(fair.KeyOf(r.RemoteAddr), &guest{r}, time.Now()); err != nil {
 		r.out.Header().Set("Retry-After", "1")
-		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("%d pages are being made. Try again.", r.slots.Len())}
+		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("The server is busy with %d other pages. Try again.", r.slots.Len())}
 	}
 	return nil
 }
@@ -234,9 +234,9 @@ func (s *site) page(serve func(*request) error) http.HandlerFunc {
 		case r.refusal != nil:
 			return r.refusal
 		case r.anybody != nil:
-			return &Refused{http.StatusMisdirectedRequest, fmt.Sprintf("The name %q is not one of this server. Ask by IP address or localhost, or start it with --http-host.", r.Host)}
+			return &Refused{http.StatusMisdirectedRequest, fmt.Sprintf("This server does not know the name %q. Use its IP address or localhost, or add the name to its setting http-host.", r.Host)}
 		case r.Method != http.MethodGet:
-			return &Refused{http.StatusUnauthorized, "You are not logged in any more."}
+			return &Refused{http.StatusUnauthorized, "You are no longer logged in."}
 		}
 		if next := url.QueryEscape(r.URL.RequestURI()); len(next) <= maxNext {
 			return r.redirect("/login?next=" + next)
@@ -281,11 +281,11 @@ func (r *request) fromUs() error {
 	r.Body = r.budget.Reader(http.MaxBytesReader(r.out, r.Body, r.most(maxForm)))
 	if err := r.ParseForm(); err != nil {
 		if errors.Is(err, fair.ErrBudget) {
-			return &Refused{http.StatusServiceUnavailable, "The memory for requests of all clients is used up. Try again."}
+			return &Refused{http.StatusServiceUnavailable, "The memory for the requests of all clients is used up. Try again."}
 		}
 		var long *http.MaxBytesError
 		if errors.As(err, &long) {
-			return &Refused{http.StatusRequestEntityTooLarge, fmt.Sprintf("The form has more than %d bytes. Send keys as a file.", long.Limit)}
+			return &Refused{http.StatusRequestEntityTooLarge, fmt.Sprintf("The form has more than %d bytes. Upload the keys as a file.", long.Limit)}
 		}
 		return &Refused{http.StatusBadRequest, "The form cannot be read: " + err.Error()}
 	}
@@ -294,7 +294,7 @@ func (r *request) fromUs() error {
 
 func (r *request) checkProof(proof string) error {
 	if !r.sessions.proves(r.token, proof) {
-		return &Refused{http.StatusForbidden, "This form is not one of ours, or is too old. Nothing was changed. Go back, load the page anew and try again."}
+		return &Refused{http.StatusForbidden, "This form is not from this server, or is too old. Nothing was changed. Go back, reload the page and try again."}
 	}
 	return nil
 }
@@ -311,7 +311,7 @@ func (r *request) readFile() error {
 	for range maxFields + 1 {
 		part, err := parts.NextPart()
 		if err != nil {
-			return &Refused{http.StatusBadRequest, "The form has no file, or is cut off."}
+			return &Refused{http.StatusBadRequest, "The form has no file, or is incomplete."}
 		}
 		if part.FormName() == "file" {
 			r.file = part
@@ -319,7 +319,7 @@ func (r *request) readFile() error {
 		}
 		value, err := io.ReadAll(io.LimitReader(part, maxField+1))
 		if err != nil || len(value) > maxField {
-			return &Refused{http.StatusBadRequest, fmt.Sprintf("The form has a field of more than %d bytes, or is cut off.", maxField)}
+			return &Refused{http.StatusBadRequest, fmt.Sprintf("The form has a field of more than %d bytes, or is incomplete.", maxField)}
 		}
 		r.PostForm.Set(part.FormName(), string(value))
 		r.Form.Set(part.FormName(), string(value))

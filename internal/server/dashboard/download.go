@@ -17,19 +17,22 @@ const (
 	formatOriginal = "original" // of a filter of another system: the bytes that came
 )
 
-// asRedis is what a filter of the layout of Redis can be had as besides its dump.
+// notOthers begins the reason why formats of other systems are missing.
+const notOthers = "Formats of other systems are not available: "
+
+// asRedis are the formats of a filter in the layout of Redis, apart from its dump.
 var asRedis = []interop.Spec{{Name: "redisbloom", Params: map[string]string{"form": "chunks"}}, {Name: "rdb"}}
 
 // formats are the forms in which a value can be downloaded, and why there are no others.
 func formats(value store.Value, name string) (all []web.Format, why string) {
-	all = []web.Format{{Name: formatDump, Title: "dump", Extension: ".dump", Use: "for RESTORE of this server: redis-cli -x RESTORE NAME 0 < FILE"}}
+	all = []web.Format{{Name: formatDump, Title: "dump", Extension: ".dump", Use: "to restore it on this server: redis-cli -x RESTORE NAME 0 < FILE"}}
 	switch value := value.(type) {
 	case *store.RedisBloom:
-		all[0].Use = "for RESTORE of this server, and of Redis with a Bloom module: redis-cli -x RESTORE NAME 0 < FILE"
+		all[0].Use = "to restore it on this server, or on Redis with a Bloom module: redis-cli -x RESTORE NAME 0 < FILE"
 		for _, s := range asRedis {
 			all = append(all, rewrapped(s, name))
 		}
-		return all, "Other systems map a key to other bits, and a filter does not know its keys."
+		return all, notOthers + "other systems set other bits for a key, and a filter does not store its keys."
 	case *store.Foreign:
 		all = append(all, web.Format{
 			Name: formatOriginal, Title: value.Format(), Extension: extension(value.Filter().Describe().Format), Use: "the file as it was imported",
@@ -37,18 +40,18 @@ func formats(value store.Value, name string) (all []web.Format, why string) {
 		for _, s := range interop.Rewraps(value.Filter(), name) {
 			all = append(all, rewrapped(s, name))
 		}
-		return all, "What other systems take has other bits, and a filter does not know its keys."
+		return all, notOthers + "they set other bits for a key, and a filter does not store its keys."
 	case *store.Bloom:
 		if i := value.Info(); len(i.Layers) == 1 && i.Span == 0 {
-			all = append(all, web.Format{Name: formatFile, Title: "file of seen", Extension: ".seen", Use: "for seen info; seen check asks it with the secret of the data folder"})
+			all = append(all, web.Format{Name: formatFile, Title: "seen file", Extension: ".seen", Use: "for seen info, and for seen check with the secret of the data folder"})
 		} else {
-			why = "A file of seen holds no growing layers and no windows. "
+			why = "A seen file cannot hold growing layers or windows. "
 		}
-		return all, why + "Formats of other systems cannot be had: " + interop.OwnBits + "."
+		return all, why + notOthers + interop.OwnBits + "."
 	case *store.Cuckoo:
-		return all, "Formats of other systems cannot be had: no other system has this kind of filter with the same hash."
+		return all, notOthers + "no other system has this kind of filter with the same hash."
 	}
-	return all, "Formats of other systems cannot be had: no other system has a sketch with the same hash."
+	return all, notOthers + "no other system has a sketch with the same hash."
 }
 
 // rewrapped is the form in which another program reads a filter.
@@ -59,9 +62,9 @@ func rewrapped(s interop.Spec, name string) web.Format {
 	f := web.Format{Name: s.String(), Title: s.String(), Extension: extension(s.String())}
 	switch {
 	case s.Name == "rdb":
-		f.Title, f.Use = "rdb", "a file that Redis loads when it starts, with nothing else in it"
+		f.Title, f.Use = "rdb", "a file with this filter alone, which Redis loads when it starts"
 	case s.Params["form"] == "chunks":
-		f.Use = "the chunks of BF.SCANDUMP, one after the other"
+		f.Use = "the chunks of BF.SCANDUMP, in order"
 	default:
 		for _, known := range interop.Formats() {
 			if known.Name == s.Name {
@@ -93,7 +96,7 @@ func (v *visitor) Download(name, format string, begin func() io.Writer) error {
 		return err
 	}
 	if !v.user.May("DUMP", name) {
-		return &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.Name() + " may not DUMP " + name + "."}
+		return &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.Name() + " may not run DUMP on " + name + "."}
 	}
 	switch of := value.(type) {
 	case *store.Bloom:

@@ -35,7 +35,7 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 		d.May.Add, d.May.Clear = false, false
 		d.Facts = append(d.Facts, web.Fact{Name: "format", Value: f.Format()})
 	}
-	d.Facts = append(d.Facts, web.Fact{Name: "made", Value: d.Created.UTC().Format(time.DateTime) + " UTC"})
+	d.Facts = append(d.Facts, web.Fact{Name: "created", Value: d.Created.UTC().Format(time.DateTime) + " UTC"})
 	v.explain(d, value)
 	if c := counted(value); c != nil {
 		d.Keys = c.Keys(d.Items)
@@ -59,9 +59,9 @@ func (v *visitor) explain(d *web.Detail, value store.Value) {
 		if i.Span != 0 {
 			fact("window", i.Span.String())
 		} else if i.Expansion == 0 {
-			fact("growth", "none: it is full at its capacity")
+			fact("growth", "none: the filter is full at its capacity")
 		} else {
-			fact("growth", fmt.Sprintf("by %d", i.Expansion))
+			fact("growth", fmt.Sprintf("each layer %d times as large as the one before", i.Expansion))
 		}
 		for _, l := range i.Layers {
 			d.Layers = append(d.Layers, web.Layer{
@@ -72,7 +72,7 @@ func (v *visitor) explain(d *web.Detail, value store.Value) {
 			last := i.Layers[n-1]
 			whole("bits, m", last.Bits)
 			whole("probes, k", uint64(last.Probes))
-			fact("bits per key of its capacity", strconv.FormatFloat(float64(last.Bits)/float64(max(last.Capacity, 1)), 'f', 1, 64))
+			fact("bits per key at capacity", strconv.FormatFloat(float64(last.Bits)/float64(max(last.Capacity, 1)), 'f', 1, 64))
 		}
 	case *store.Cuckoo:
 		i := value.Info()
@@ -80,19 +80,19 @@ func (v *visitor) explain(d *web.Detail, value store.Value) {
 		fact("layout", i.Layout.String())
 		whole("sub-filters", uint64(i.Filters))
 		whole("slots", i.Slots)
-		whole("slots of a bucket", uint64(i.BucketSize))
+		whole("slots per bucket", uint64(i.BucketSize))
 		whole("iterations to make room", uint64(i.MaxIterations))
-		whole("growth by", uint64(i.Expansion))
+		whole("growth factor", uint64(i.Expansion))
 		whole("removed since the last compaction", i.Removed)
 	case *store.CountMin:
-		whole("counters of a row", value.Width())
+		whole("counters per row", value.Width())
 		whole("rows", uint64(value.Depth()))
 		stuck, of := value.StuckCounters(sampledCounters)
 		d.Stuck = &web.Stuck{Stuck: stuck, Of: of}
 	case *store.TopK:
 		c := value.Config()
-		whole("keys that are kept, k", uint64(c.K))
-		whole("counters of a row", uint64(c.Width))
+		whole("keys kept, k", uint64(c.K))
+		whole("counters per row", uint64(c.Width))
 		whole("rows", uint64(c.Depth))
 		fact("decay", strconv.FormatFloat(c.Decay, 'g', -1, 64))
 		if v.user.May("TOPK.LIST", d.Name) {
@@ -180,20 +180,20 @@ func (v *visitor) Compare(a, b string) (*web.Comparison, error) {
 		}
 		f, ok := value.(store.Filter)
 		if !ok {
-			return nil, &web.Refused{Status: http.StatusBadRequest, Text: fmt.Sprintf("%q is no Bloom filter.", name)}
+			return nil, &web.Refused{Status: http.StatusBadRequest, Text: fmt.Sprintf("%q is not a Bloom filter.", name)}
 		}
 		if f.Bytes() > mostComparedBytes {
-			return nil, &web.Refused{Status: http.StatusBadRequest, Text: fmt.Sprintf("%q is larger than the %s that a page reads; ask with BF.INTERCARD.", name, figure.Bytes(mostComparedBytes))}
+			return nil, &web.Refused{Status: http.StatusBadRequest, Text: fmt.Sprintf("%q is larger than %s, which is the most that this page reads. Use BF.INTERCARD.", name, figure.Bytes(mostComparedBytes))}
 		}
 		filters = append(filters, f)
 	}
 	if !v.user.May("BF.UNIONCARD", a, b) || !v.user.May("BF.INTERCARD", a, b) {
-		return nil, &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.Name() + " may not compare filters."}
+		return nil, &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.Name() + " may not compare filters: it has no right to run BF.UNIONCARD and BF.INTERCARD."}
 	}
 	c := &web.Comparison{A: a, B: b}
 	overlap, err := v.Store.Overlap(nil, filters[0], filters[1])
 	if err != nil {
-		return nil, &web.Refused{Status: http.StatusBadRequest, Text: "They cannot be compared: " + err.Error() + "."}
+		return nil, &web.Refused{Status: http.StatusBadRequest, Text: "The filters cannot be compared: " + err.Error() + "."}
 	}
 	c.KeysA, c.KeysB = overlap.A, overlap.B
 	c.Union, c.Intersection, c.Jaccard = overlap.Union, overlap.Intersection, overlap.Jaccard

@@ -11,7 +11,7 @@ import (
 // Overview returns the filters that the user may read.
 func (v *visitor) Overview() (o web.Overview, err error) {
 	if !v.user.May("SCAN", "0") {
-		return o, &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.Name() + " may not list filters; that takes the right to SCAN."}
+		return o, &web.Refused{Status: http.StatusForbidden, Text: "The user " + v.user.Name() + " may not list filters: it has no right to run SCAN."}
 	}
 	o.Filters, o.Others, o.At = v.filters.show(v.Now())
 	o.Partial = o.Others > 0

@@ -39,7 +39,7 @@ func (r *request) content(limit int64) (*content, error) {
 	case "gzip", "x-gzip":
 		c.in = &gunzip{in: body}
 	default:
-		return nil, fmt.Errorf("%w: its Content-Encoding is %q; send it as it is, or with gzip", errBody, encoding)
+		return nil, fmt.Errorf("%w: the Content-Encoding %q is not supported; send the body uncompressed, or with gzip", errBody, encoding)
 	}
 	return c, nil
 }
@@ -66,7 +66,7 @@ func (c *content) read(b []byte) (int, error) {
 		if n, err := io.ReadFull(c.in, one[:]); n == 0 {
 			return 0, err
 		}
-		return 0, fmt.Errorf("%w: it has more than %d bytes when it is decompressed; send it in parts", errBodyLong, c.limit)
+		return 0, fmt.Errorf("%w: it has more than %d bytes after decompression; send it in parts", errBodyLong, c.limit)
 	}
 	n, err := c.in.Read(b[:min(int64(len(b)), c.left)])
 	c.left -= int64(n)
@@ -113,7 +113,7 @@ func notGzip(err error) error {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &damaged):
 		return fmt.Errorf("%w: %w", errBody, err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: the gzip data ends in the middle", errBody)
+		return fmt.Errorf("%w: the gzip data is incomplete", errBody)
 	}
 	return err
 }

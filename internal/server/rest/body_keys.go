@@ -40,7 +40,7 @@ func newKeyReader(contentType string, body io.Reader) (keyReader, error) {
 	case err == nil && kind == "text/plain":
 		return newLineKeys(body), nil
 	}
-	return nil, fmt.Errorf("%w: it is of type %q; send application/json, an array of strings, or text/plain, one key a line", errBody, contentType)
+	return nil, fmt.Errorf("%w: the Content-Type %q is not supported; send application/json with an array of strings, or text/plain with one key per line", errBody, contentType)
 }
 
 // lineKeys reads a key from each line. A CR before the newline is not part of it,
@@ -104,7 +104,7 @@ func (j *jsonKeys) next() ([]byte, error) {
 			return nil, err
 		}
 		if _, err := j.decoder.Token(); err != io.EOF {
-			return nil, notJSON(err, "there is more after the array")
+			return nil, notJSON(err, "there is data after the array")
 		}
 		return nil, io.EOF
 	}
@@ -125,7 +125,7 @@ func (j *jsonKeys) bracket(want json.Delim) error {
 	if err == nil && token == want {
 		return nil
 	}
-	return notJSON(err, "it is no array of strings")
+	return notJSON(err, "it is not an array of strings")
 }
 
 // notJSON tells what is wrong with the text of a body from what went wrong with
@@ -136,7 +136,7 @@ func notJSON(err error, otherwise string) error {
 	case err == nil:
 		return fmt.Errorf("%w: %s", errBody, otherwise)
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return fmt.Errorf("%w: the JSON ends in the middle", errBody)
+		return fmt.Errorf("%w: the JSON is incomplete", errBody)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("%w: %w, at byte %d", errBody, syntax, syntax.Offset)
 	}
@@ -148,13 +148,13 @@ func notJSON(err error, otherwise string) error {
 // key of two; here that is an error.
 func jsonString(raw []byte) ([]byte, error) {
 	if len(raw) == 0 || raw[0] != '"' {
-		return nil, fmt.Errorf("%.40s is no string", raw)
+		return nil, fmt.Errorf("%.40s is not a string", raw)
 	}
 	if len(raw) > 6*maxKeyBytes {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxKeyBytes)
 	}
 	if !utf8.Valid(raw) {
-		return nil, errors.New("it is not UTF-8; send keys of any bytes as lines")
+		return nil, errors.New("it is not UTF-8; send keys of any bytes as text/plain")
 	}
 	if half := loneSurrogate(raw); half != "" {
 		return nil, fmt.Errorf("%s is half of a character", half)

@@ -207,7 +207,7 @@ func (h *Server) watch(next http.Handler) http.Handler {
 			out.Header().Set("Connection", "close")
 			if !reservedPaths[r.URL.Path] {
 				out.Header().Set("Retry-After", "1")
-				plain(out, http.StatusServiceUnavailable, "too many connections; only health and metrics are answered")
+				plain(out, http.StatusServiceUnavailable, "too many connections: only health and metrics are available")
 				return
 			}
 		}

@@ -66,7 +66,7 @@ func listFilters(r *request) {
 		limit = "100"
 	}
 	if n, err := strconv.Atoi(limit); err != nil || n < 1 || n > 1000 {
-		r.fail(http.StatusBadRequest, fmt.Sprintf("limit %q is outside 1 to 1000", limit))
+		r.fail(http.StatusBadRequest, fmt.Sprintf("the limit %q is not a number from 1 to 1000", limit))
 		return
 	}
 	args := []string{"SCAN", cursor, "COUNT", limit}
@@ -185,7 +185,7 @@ func (c *filterConfig) words(name string) ([]string, error) {
 	case "bloom", "":
 		if c.Window != "" {
 			if c.Expansion != nil || c.Layout != "" {
-				return nil, errors.New("a filter with a window has neither expansion nor layout")
+				return nil, errors.New("a filter with a window cannot have an expansion or a layout")
 			}
 			return []string{"BF.WINDOW", name, real(c.ErrorRate), whole(c.Capacity), c.Window}, nil
 		}
@@ -216,7 +216,7 @@ func (c *filterConfig) words(name string) ([]string, error) {
 			words = append(words, whole(cmp.Or(c.Width, uint64(size.Width))), whole(cmp.Or(c.Depth, uint64(size.Depth))), real(cmp.Or(c.Decay, size.Decay)))
 		}
 	default:
-		return nil, fmt.Errorf("type %q is none of bloom, cuckoo, countmin, topk", c.Type)
+		return nil, fmt.Errorf("the type %q is not one of bloom, cuckoo, countmin and topk", c.Type)
 	}
 	return words, nil
 }
@@ -229,20 +229,20 @@ func wrongConfig(err error) string {
 	case err == io.EOF:
 		return "it is empty"
 	case err == io.ErrUnexpectedEOF:
-		return "the JSON ends in the middle"
+		return "the JSON is incomplete"
 	case !errors.As(err, &field):
 		return strings.TrimPrefix(err.Error(), "json: ")
 	case field.Field == "":
-		return "want a JSON object, not: " + field.Value
+		return "it must be a JSON object, got " + field.Value
 	}
 	want := "a string"
 	switch field.Type.Kind() {
 	case reflect.Uint64:
-		want = "a whole number that is not negative"
+		want = "a whole number of at least 0"
 	case reflect.Float64:
 		want = "a number"
 	}
-	return fmt.Sprintf("want %s for %q, not: %s", want, field.Field, field.Value)
+	return fmt.Sprintf("%q must be %s, got %s", field.Field, want, field.Value)
 }
 
 // maxConfigBytes bounds the body that describes a filter.
@@ -258,11 +258,11 @@ func makeFilter(r *request) {
 	decoder.DisallowUnknownFields()
 	var c filterConfig
 	if err := decoder.Decode(&c); err != nil {
-		r.fail(http.StatusBadRequest, "the body is no description of a filter: "+wrongConfig(err))
+		r.fail(http.StatusBadRequest, "the body does not describe a filter: "+wrongConfig(err))
 		return
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		r.fail(http.StatusBadRequest, "there is more after the description of the filter")
+		r.fail(http.StatusBadRequest, "there is data after the description of the filter")
 		return
 	}
 	words, err := c.words(r.name())

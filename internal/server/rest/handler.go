@@ -103,7 +103,7 @@ func (h *handler) guard(slots *fair.Places, serve func(*request)) http.Handler {
 			return
 		}
 		if !given && !KnownHost(in.Host, h.Hosts) {
-			r.fail(http.StatusMisdirectedRequest, fmt.Sprintf("the name %q is not one of this server; ask by IP address or localhost, or start it with --http-host", in.Host))
+			r.fail(http.StatusMisdirectedRequest, fmt.Sprintf("this server does not know the name %q; use its IP address or localhost, or add the name to its setting http-host", in.Host))
 			return
 		}
 		guest := guestOf(out, in)
@@ -113,7 +113,7 @@ func (h *handler) guard(slots *fair.Places, serve func(*request)) http.Handler {
 		place, err := slots.Take(fair.KeyOf(in.RemoteAddr), guest, h.Now())
 		if err != nil {
 			out.Header().Set("Retry-After", "1")
-			r.fail(http.StatusServiceUnavailable, fmt.Sprintf("%d requests are being worked on; try again", slots.Len()))
+			r.fail(http.StatusServiceUnavailable, fmt.Sprintf("the server is busy with %d other requests; try again", slots.Len()))
 			return
 		}
 		defer place.Leave()

@@ -97,7 +97,7 @@ func (b *batch) reset(command []string) {
 var errTooMany = errors.New(tooLarge(fmt.Sprintf("the body has more than %d keys", MaxKeys)))
 
 func tooLarge(what string) string {
-	return fmt.Sprintf("%s; at most %d keys and %d bytes are taken at once: send it in parts", what, MaxKeys, MaxBytes)
+	return fmt.Sprintf("%s; a request may have at most %d keys and %d bytes: send it in parts", what, MaxKeys, MaxBytes)
 }
 
 // fill adds the next keys, at most a batch of them or of their bytes; more is false

@@ -49,7 +49,7 @@ func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	case parts[0] == "filters" && n <= 3:
 		name, err := url.PathUnescape(parts[1])
 		if err != nil {
-			r.fail(http.StatusBadRequest, "the name in the path: "+err.Error())
+			r.fail(http.StatusBadRequest, "the name in the path is not percent-encoded: "+err.Error())
 			return
 		}
 		in.SetPathValue("name", name)
@@ -60,7 +60,7 @@ func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	case parts[0] == "filter" && n <= 2:
 		query, err := url.ParseQuery(in.URL.RawQuery)
 		if names := query["name"]; err != nil || len(names) != 1 {
-			r.fail(http.StatusBadRequest, "the path takes one parameter ?name=NAME, percent-encoded")
+			r.fail(http.StatusBadRequest, "give the parameter ?name=NAME once, percent-encoded")
 			return
 		}
 		in.SetPathValue("name", query.Get("name"))
@@ -79,8 +79,9 @@ func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	}
 	serve := methods[method]
 	if serve == nil {
-		out.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(methods)), ", "))
-		r.fail(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not a method of this address", in.Method))
+		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		out.Header().Set("Allow", allowed)
+		r.fail(http.StatusMethodNotAllowed, fmt.Sprintf("the method %s is not allowed here; allowed: %s", in.Method, allowed))
 		return
 	}
 	serve.ServeHTTP(out, in)

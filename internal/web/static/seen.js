@@ -1,9 +1,9 @@
-// What the pages show is complete without this file. It brings it up to date while
-// somebody looks, and spares some clicks.
+// The pages are complete without this file. It keeps them up to date while they are open,
+// and saves some clicks.
 "use strict";
 
-// fill replaces what has changed in an element by what the server has made. Rows keep
-// their place and the focus, so that nobody loses where they are.
+// fill replaces what has changed in an element with what the server has sent. A row that
+// has the focus keeps it and stays in its place.
 function fill(element, html) {
   const made = document.createElement("template");
   made.innerHTML = html;
@@ -35,7 +35,7 @@ function fill(element, html) {
   for (const row of present.values()) if (!row.contains(document.activeElement)) row.remove();
 }
 
-// again loads pictures anew that change with time, but not while nobody sees them.
+// Pictures that change with time are reloaded while the page is visible.
 for (const picture of document.querySelectorAll("img[data-again]")) {
   const source = picture.getAttribute("src");
   setInterval(() => {
@@ -43,7 +43,7 @@ for (const picture of document.querySelectorAll("img[data-again]")) {
   }, 1000 * picture.dataset.again);
 }
 
-// copies puts a button beside each line that is there to be copied.
+// Each line to copy gets a button.
 for (const line of document.querySelectorAll(".copy")) {
   const button = document.createElement("button");
   button.className = "quiet";
@@ -55,7 +55,7 @@ for (const line of document.querySelectorAll(".copy")) {
   if (navigator.clipboard) line.append(button);
 }
 
-// A form with data-into shows its answer in that element while somebody types.
+// A form with data-into shows its answer in that element while the user types.
 for (const form of document.querySelectorAll("form[data-into]")) {
   let timer, number = 0;
   form.addEventListener("input", () => {
@@ -65,7 +65,7 @@ for (const form of document.querySelectorAll("form[data-into]")) {
       const address = form.getAttribute("action") + "?" + new URLSearchParams(new FormData(form));
       const answer = await fetch(address);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (mine !== number || !answer.ok) return; // somebody has typed on
+      if (mine !== number || !answer.ok) return; // the user has typed more
       document.getElementById(form.dataset.into).replaceWith(page.getElementById(form.dataset.into));
       history.replaceState(null, "", address);
     }, 200);
@@ -78,7 +78,7 @@ if (live) {
   const source = new EventSource(live.dataset.live);
   source.addEventListener("open", () => { state.textContent = "live"; });
   source.addEventListener("error", () => {
-    state.textContent = source.readyState === EventSource.CLOSED ? "not live; load the page anew to try again" : "not connected; trying again";
+    state.textContent = source.readyState === EventSource.CLOSED ? "not live; reload the page to try again" : "connection lost; trying again";
   });
   source.addEventListener("parts", (event) => {
     for (const [id, html] of Object.entries(JSON.parse(event.data))) {
