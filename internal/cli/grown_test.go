@@ -157,7 +157,7 @@ func TestGrownServedFilterHasOneNumberOfKeys(t *testing.T) {
 			t.Errorf("%s does not say %s:\n%.3000s", path, want, text)
 		}
 	}
-	missed := regexp.MustCompile(`id="missed">Besides the keys that are counted, some (\d+) ± (\d+) are in`).FindStringSubmatch(get("/filter?name=f"))
+	missed := regexp.MustCompile(`id="missed">The filter also holds about (\d+) ± (\d+) keys that are not counted`).FindStringSubmatch(get("/filter?name=f"))
 	if missed == nil {
 		t.Fatal("the page does not say how many keys were taken for seen")
 	}
