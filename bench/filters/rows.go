@@ -39,7 +39,7 @@ func rows(only *regexp.Regexp) []row {
 
 // left names the peers that the comparison has to do without.
 var left = map[string]string{
-	"github.com/panmari/cuckoofilter": "its module could not be had; seiflotfy/cuckoofilter stands for the cuckoo filters",
+	"github.com/panmari/cuckoofilter": "its module was not available; seiflotfy/cuckoofilter represents the cuckoo filters",
 }
 
 // version returns the version of a module in this program.
