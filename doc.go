@@ -17,6 +17,7 @@
 // A program that holds a filter in memory needs bloom alone, and sizing to
 // choose its parameters. The following are the inner parts, from the bottom up:
 //
+//	internal/bridge    what bloom does for files and servers, and not for users
 //	internal/keyhash   the one hash that is taken of each key
 //	internal/pages     large arrays outside the Go heap
 //	internal/rdb       the encoding of Redis in its files and in the payloads of DUMP

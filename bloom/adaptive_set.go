@@ -1,7 +1,6 @@
 package bloom
 
 import (
-	"fmt"
 	"io"
 	"math"
 
@@ -36,7 +35,7 @@ func (a *Adaptive) Union(g *Adaptive) error {
 		return a.filter.merge(g.filter)
 	}
 	if a.config.ErrorRate != g.config.ErrorRate {
-		return fmt.Errorf("%w: error rates are %v and %v", ErrIncompatible, a.config.ErrorRate, g.config.ErrorRate)
+		return &IncompatibleError{"error rates", a.config.ErrorRate, g.config.ErrorRate}
 	}
 	u := &Adaptive{filter: g.filter.clone()}
 	u.filter.config.Growth = a.config.Growth

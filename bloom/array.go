@@ -90,30 +90,30 @@ func (a *array) checkAlike(b *array) error {
 		return err
 	}
 	if a.params != b.params {
-		return fmt.Errorf("%w: %s", ErrIncompatible, difference(a.params, b.params))
+		return difference(a.params, b.params)
 	}
 	return nil
 }
 
 // difference names the first difference of two layouts.
-func difference(p, q sizing.Params) string {
+func difference(p, q sizing.Params) error {
 	switch {
 	case p.Shape != q.Shape:
-		return fmt.Sprintf("one is %v, the other %v", p.Shape, q.Shape)
+		return &IncompatibleError{"shapes", p.Shape, q.Shape}
 	case p.M != q.M:
-		return fmt.Sprintf("lengths differ: m = %d and %d", p.M, q.M)
+		return &IncompatibleError{"lengths m", p.M, q.M}
 	case p.CounterBits != q.CounterBits:
-		return fmt.Sprintf("counters differ: %d and %d bits", p.CounterBits, q.CounterBits)
+		return &IncompatibleError{"bits per counter", p.CounterBits, q.CounterBits}
 	case p.Lines != q.Lines:
-		return fmt.Sprintf("lines per key differ: %d and %d", p.Lines, q.Lines)
+		return &IncompatibleError{"lines per key", p.Lines, q.Lines}
 	}
-	return fmt.Sprintf("probes differ: k = %d and %d", p.K, q.K)
+	return &IncompatibleError{"probes k", p.K, q.K}
 }
 
 // checkHash returns an error if the two filters hash keys differently.
 func (l *lookup) checkHash(m *lookup) error {
 	if l.hash.Algorithm != m.hash.Algorithm || l.hash.Seed != m.hash.Seed || l.keyID != m.keyID {
-		return fmt.Errorf("%w: key hashes differ: %v and %v", ErrIncompatible, l.describeHash(), m.describeHash())
+		return &IncompatibleError{"key hashes", l.describeHash(), m.describeHash()}
 	}
 	return nil
 }

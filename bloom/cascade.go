@@ -168,7 +168,7 @@ func (f *Cascade) Union(g *Cascade) error {
 		return err
 	}
 	if len(f.levels) != len(g.levels) {
-		return fmt.Errorf("%w: numbers of levels differ: %d and %d", ErrIncompatible, len(f.levels), len(g.levels))
+		return &IncompatibleError{"numbers of levels", len(f.levels), len(g.levels)}
 	}
 	for i, l := range f.levels {
 		if err := l.checkAlike(&g.levels[i].array); err != nil {

@@ -8,28 +8,11 @@ import (
 	"runtime"
 	"time"
 
+	"seen/internal/bridge"
 	"seen/internal/frame"
 	"seen/internal/keyhash"
 	"seen/sizing"
 )
-
-// CorruptError reports bytes of an encoded filter that no writer of this package
-// produces, with their offset.
-type CorruptError = frame.CorruptError
-
-// SecretError reports that a filter hashes its keys with a secret that was not
-// given, or not the right one.
-type SecretError struct {
-	KeyID uint64 // identifies the secret that is needed; see Hash.KeyID
-	Given bool   // another secret was given
-}
-
-func (e *SecretError) Error() string {
-	if e.Given {
-		return fmt.Sprintf("the filter's keys are hashed with another secret (its key id is %016x); give that one", e.KeyID)
-	}
-	return fmt.Sprintf("the filter's keys are hashed with a secret (key id %016x); give it to read the filter", e.KeyID)
-}
 
 // LoadOptions says how an encoded filter is to be read. The zero value reads
 // every filter whose keys are hashed without a secret.
@@ -99,7 +82,7 @@ func Decode(b []byte, o LoadOptions) (View, error) {
 	for i := range parts {
 		parts[i] = bytes.Clone(parts[i])
 	}
-	return FromFrame(h, parts, o, nil)
+	return fromFrame(h, parts, o, nil)
 }
 
 // Read returns the filter that r holds, to r's end, of whatever type; see
@@ -125,7 +108,7 @@ func readView(r io.Reader, o LoadOptions) (View, int64, error) {
 	case !errors.Is(err, io.EOF):
 		return nil, 0, err
 	}
-	v, err := FromFrame(h, parts, o, nil)
+	v, err := fromFrame(h, parts, o, nil)
 	return v, int64(l.Total), err
 }
 
@@ -139,12 +122,10 @@ type loader struct {
 	touch func(part int, off, n uint64)
 }
 
-// FromFrame returns the filter of a frame that was taken apart already; it is the
-// way in for mapped files. The filter lives in the memory of parts. Before bytes
-// [off, off+n) of a part are read or written touch is called, unless it is nil;
-// contents that cannot be checked without reading all of a part are then left to
-// it. Filters that are not one array at rest are read-only when mapped so.
-func FromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part int, off, n uint64)) (View, error) {
+func init() { bridge.FromFrame = fromFrame }
+
+// fromFrame is [bridge.FromFrame].
+func fromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part int, off, n uint64)) (View, error) {
 	l := &loader{h: h, parts: parts, hash: h.Hash(), keyID: h.HashKeyID, clock: o.Clock, touch: touch}
 	if l.hash.Algorithm == keyhash.SipHash {
 		l.hash.Secret = o.Secret

@@ -1,7 +1,6 @@
 package bloom
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -23,14 +22,6 @@ type Config struct {
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash
 }
-
-// ErrIncompatible is matched by errors about filters that cannot be combined
-// because their type, parameters or hash differ. The text names the difference.
-var ErrIncompatible = errors.New("filters are not alike")
-
-// ErrFull is matched by errors about a filter that has reached its limit of
-// memory and takes no further keys.
-var ErrFull = errors.New("filter is full")
 
 // maxWords bounds a single array: to 32 TiB, and to what the address space of a
 // 32-bit system holds.

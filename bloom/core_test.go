@@ -174,10 +174,10 @@ func TestIncompatibleNamesTheDifference(t *testing.T) {
 		config bloom.Config
 		want   string
 	}{
-		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Params: sizing.Params{M: 500, K: 3}}, "lengths differ: m = 482 and 500"},
-		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Params: sizing.Params{M: 482, K: 4}}, "probes differ: k = 3 and 4"},
-		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Hash: bloom.Hash{Seed: 7}}, "key hashes differ: xxh3, seed 0 and xxh3, seed 7"},
-		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Hash: secret(1)}, "key hashes differ: xxh3, seed 0 and siphash with key id "},
+		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Params: sizing.Params{M: 500, K: 3}}, "different lengths m: 482 and 500"},
+		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Params: sizing.Params{M: 482, K: 4}}, "different probes k: 3 and 4"},
+		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Hash: bloom.Hash{Seed: 7}}, "different key hashes: xxh3, seed 0 and xxh3, seed 7"},
+		{bloom.Config{Capacity: 100, ErrorRate: 0.1, Hash: secret(1)}, "different key hashes: xxh3, seed 0 and siphash with key id "},
 	} {
 		if err := f.Union(must(bloom.NewClassic(c.config))); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Union: error %v, want one about %q", err, c.want)
@@ -186,11 +186,11 @@ func TestIncompatibleNamesTheDifference(t *testing.T) {
 	lines := func(lines, lanes int) *bloom.Filter {
 		return must(bloom.New(bloom.Config{Params: sizing.Params{M: 512 * 6, K: lines * lanes, Lines: lines, Lanes: lanes}}))
 	}
-	if err := lines(2, 3).Union(lines(3, 2)); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "lines per key differ: 2 and 3") {
+	if err := lines(2, 3).Union(lines(3, 2)); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "different lines per key: 2 and 3") {
 		t.Errorf("Union of other layouts: %v", err)
 	}
 	wide := bloom.Config{Capacity: 10, ErrorRate: 0.1, Params: sizing.Params{CounterBits: 8}}
-	if err := must(bloom.NewCounting(wide)).Union(must(bloom.NewCounting(bloom.Config{Capacity: 10, ErrorRate: 0.1}))); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "counters differ: 8 and 4 bits") {
+	if err := must(bloom.NewCounting(wide)).Union(must(bloom.NewCounting(bloom.Config{Capacity: 10, ErrorRate: 0.1}))); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "different bits per counter: 8 and 4") {
 		t.Errorf("Union of other counters: %v", err)
 	}
 	config.Hash = secret(1)

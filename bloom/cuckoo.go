@@ -27,7 +27,7 @@ import (
 // 2 * BucketSize copies of a key; with more it grows, however large it is.
 //
 // Any number of goroutines may ask (what takes a key or a hash, and Added, Removed,
-// Bytes, Info, Hash, Stats, ScanDump, AppendHeader) while one changes the filter. Has
+// Bytes, Info, Hash, Stats) while one changes the filter. Has
 // does not wait for it, and never misses a key that is there all the time, also while
 // its fingerprint is being moved; Count may wait for a move, which takes some
 // nanoseconds. All other calls are for one goroutine at a time.
@@ -86,10 +86,6 @@ type CuckooConfig struct {
 	Reserve func(bytes uint64) error
 }
 
-// ErrMaxFilters is matched by errors about a [Cuckoo] that has to grow to take a key
-// and has as many sub-filters as it may have.
-var ErrMaxFilters = errors.New("filter has its largest number of sub-filters")
-
 const (
 	defaultBucketSize = 2
 	defaultIterations = 20
@@ -127,7 +123,7 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 		capacity: c.Capacity, bucketSize: uint64(c.BucketSize), iterations: c.MaxIterations,
 		expansion: roundUpToPower(uint64(c.Expansion)), reserve: c.Reserve,
 	}
-	f.SetMaxFilters(c.MaxFilters)
+	f.setMaxFilters(c.MaxFilters)
 	f.bindView(c.Hash.key(), c.Hash.KeyID(), f)
 	buckets := c.Capacity / f.bucketSize
 	if buckets > maxBuckets {
@@ -191,12 +187,9 @@ func (f *Cuckoo) ask(bytes uint64) error {
 	return nil
 }
 
-// SetReserve replaces the function that is asked before memory is allocated.
-func (f *Cuckoo) SetReserve(reserve func(bytes uint64) error) { f.reserve = reserve }
-
-// SetMaxFilters sets the number of sub-filters from which on the filter does not grow
+// setMaxFilters sets the number of sub-filters from which on the filter does not grow
 // any more; 0, and any number above, stand for the limit of 4096.
-func (f *Cuckoo) SetMaxFilters(n int) {
+func (f *Cuckoo) setMaxFilters(n int) {
 	if n <= 0 || n > maxCuckooFilters {
 		n = maxCuckooFilters
 	}
@@ -265,7 +258,7 @@ func (f *Cuckoo) Add(key []byte) error { return f.AddHash(f.hash.Sum(key)) }
 
 // AddHash is Add for a key whose hash is h.
 func (f *Cuckoo) AddHash(h uint64) error {
-	if err := f.PrepareHash(h); err != nil {
+	if err := f.prepare(h); err != nil {
 		return err
 	}
 	f.execute()

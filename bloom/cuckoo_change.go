@@ -17,15 +17,14 @@ type cuckooPlan struct {
 	grows bool   // table is the spare one
 }
 
-// PrepareHash does of AddHash, for the same hash, all that can fail, and changes
-// nothing that can be seen: AddHash, if it is the next call that changes the filter,
-// cannot fail then.
+// prepare makes the plan for the next AddHash, if it is of the same hash; see
+// [bridge.Cuckoo].
 //
 // The key gets a free slot of its buckets, in the newest sub-filter that has one. If
 // there is none, fingerprints are moved in the newest: one of the key's first bucket
 // to its other bucket, if need be one from there to its other bucket, and so on. The
 // whole way is looked for before the first one is moved.
-func (f *Cuckoo) PrepareHash(h uint64) error {
+func (f *Cuckoo) prepare(h uint64) error {
 	if f.plan.ready && f.plan.h == h {
 		return nil
 	}

@@ -93,7 +93,7 @@ func ExampleClassic_Union() {
 	// Output:
 	// true true
 	// true
-	// filters are not alike: key hashes differ: xxh3, seed 2024 and xxh3, seed 7
+	// filters are not alike: different key hashes: xxh3, seed 2024 and xxh3, seed 7
 }
 
 func ExampleClassic_WriteTo() {

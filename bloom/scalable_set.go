@@ -34,7 +34,7 @@ func (s *Scalable) merge(g *Scalable) error {
 		return nil
 	}
 	if s.config.ErrorRate != g.config.ErrorRate {
-		return fmt.Errorf("%w: error rates differ: %v and %v", ErrIncompatible, s.config.ErrorRate, g.config.ErrorRate)
+		return &IncompatibleError{"error rates", s.config.ErrorRate, g.config.ErrorRate}
 	}
 	// Every layer of s takes at most one of g, so that nothing is done before it
 	// is known that all can be.

@@ -380,8 +380,8 @@ func TestScalableUnionMemory(t *testing.T) {
 		g    *bloom.Scalable
 		want string
 	}{
-		{must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 1000, ErrorRate: 0.02})), "error rates differ: 0.01 and 0.02"},
-		{must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 1000, ErrorRate: 0.01, Hash: bloom.Hash{Seed: 5}})), "key hashes differ: xxh3, seed 0 and xxh3, seed 5"},
+		{must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 1000, ErrorRate: 0.02})), "different error rates: 0.01 and 0.02"},
+		{must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 1000, ErrorRate: 0.01, Hash: bloom.Hash{Seed: 5}})), "different key hashes: xxh3, seed 0 and xxh3, seed 5"},
 	} {
 		if err := f.Union(c.g); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Union: error %v, want one about %q", err, c.want)

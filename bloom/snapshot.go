@@ -2,37 +2,19 @@ package bloom
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"sync"
 
+	"seen/internal/bridge"
 	"seen/internal/frame"
 )
 
-// SnapshotFile is where a snapshot goes: its start is written once more at the end.
-type SnapshotFile interface {
-	io.Writer
-	io.WriterAt
-}
+func init() { bridge.WriteSnapshot = writeSnapshot }
 
-// WriteSnapshot writes s in the format of docs/FORMAT.md to an empty file while
-// another goroutine goes on adding to s. That goroutine must hold lock whenever it
-// uses s; WriteSnapshot takes it again and again, each time for as long as it takes
-// to copy 64 KiB or, of an exact [Adaptive], one of up to 256 segments, and never
-// while it writes. A Window keeps the memory of generations that it drops meanwhile.
-//
-// Bits are only ever set, so no key is lost by this: the file has every key that was
-// added before the call. Of those added while it was under way it has some, none, or
-// a part of the bits, which are then bits that other keys could have set as well. It
-// has none of those added after the call. The numbers of keys in it are those at
-// its end.
-//
-// When ctx ends, so does WriteSnapshot, with its error. If an exact Adaptive becomes
-// a filter meanwhile the error is matched by [ErrSwitched]: begin again with another
-// file, once.
-func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker) error {
+// writeSnapshot is [bridge.WriteSnapshot].
+func writeSnapshot(ctx context.Context, s Set, w bridge.SnapshotFile, lock sync.Locker) error {
 	f, ok := s.(encoder)
 	if !ok {
 		return fmt.Errorf("a %s filter cannot be written while it is in use; write it at rest", s.Stats().Type)
@@ -75,9 +57,6 @@ func WriteSnapshot(ctx context.Context, s Set, w SnapshotFile, lock sync.Locker)
 	runtime.KeepAlive(f) // parts are its memory
 	return err
 }
-
-// ErrSwitched says that an exact [Adaptive] became a filter while it was written.
-var ErrSwitched = errors.New("the exact set became a filter while it was written; write it again")
 
 // recount returns h with the numbers of keys that f has now. Arrays that f has
 // besides parts came later.
@@ -135,9 +114,9 @@ func (h heldWindow) recount(_ encoder, header *frame.Header, _ [][]byte) (*frame
 	return header, nil
 }
 
-// writeInUse is WriteSnapshot for a set that is exact. It holds lock only while it
+// writeInUse is writeSnapshot for a set that is exact. It holds lock only while it
 // copies a segment.
-func (a *Adaptive) writeInUse(ctx context.Context, w SnapshotFile, lock sync.Locker) error {
+func (a *Adaptive) writeInUse(ctx context.Context, w bridge.SnapshotFile, lock sync.Locker) error {
 	a.load()
 	h := a.headerOfBoth()
 	lock.Unlock()
@@ -152,7 +131,7 @@ func (a *Adaptive) writeInUse(ctx context.Context, w SnapshotFile, lock sync.Loc
 		for from, more := uint64(0), true; more; {
 			if a.set == nil {
 				lock.Unlock()
-				yield(nil, ErrSwitched)
+				yield(nil, bridge.ErrSwitched)
 				return
 			}
 			// A split makes segments begin between those that were there, so that

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"seen/internal/bridge"
 )
 
 // meanwhile is a snapshot file in memory that lets something happen between its
@@ -93,7 +95,7 @@ func TestSnapshotWhileAdding(t *testing.T) {
 			var during []uint64
 			var lock sync.Mutex
 			file := &meanwhile{t: t, lock: &lock, do: func(int) { during = append(during, add(c.each)...) }}
-			if err := WriteSnapshot(t.Context(), s, file, &lock); err != nil {
+			if err := writeSnapshot(t.Context(), s, file, &lock); err != nil {
 				t.Fatal(err)
 			}
 			if file.n < 3 {
@@ -169,13 +171,13 @@ func TestSnapshotOfChangingSet(t *testing.T) {
 				}
 			}}
 			file := &meanwhile{t: t, lock: &lock.Mutex, do: func(int) {}}
-			err = WriteSnapshot(t.Context(), a, file, lock)
+			err = writeSnapshot(t.Context(), a, file, lock)
 			if name == "switched" {
-				if !errors.Is(err, ErrSwitched) {
+				if !errors.Is(err, bridge.ErrSwitched) {
 					t.Fatalf("error %v", err)
 				}
 				file.data = nil
-				err = WriteSnapshot(t.Context(), a, file, lock)
+				err = writeSnapshot(t.Context(), a, file, lock)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -207,7 +209,7 @@ func TestSnapshotStops(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var lock sync.Mutex
 			wantErr := context.Canceled
-			var file SnapshotFile = &meanwhile{t: t, lock: &lock, do: func(n int) {
+			var file bridge.SnapshotFile = &meanwhile{t: t, lock: &lock, do: func(n int) {
 				if n == 0 {
 					cancel()
 				}
@@ -216,7 +218,7 @@ func TestSnapshotStops(t *testing.T) {
 				wantErr = io.ErrShortWrite
 				file = failing{file}
 			}
-			if err := WriteSnapshot(ctx, s, file, &lock); !errors.Is(err, wantErr) {
+			if err := writeSnapshot(ctx, s, file, &lock); !errors.Is(err, wantErr) {
 				t.Errorf("%s, %s: %v", c.name, by, err)
 			}
 			if !lock.TryLock() {
@@ -227,7 +229,7 @@ func TestSnapshotStops(t *testing.T) {
 	}
 }
 
-type failing struct{ SnapshotFile }
+type failing struct{ bridge.SnapshotFile }
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
@@ -260,7 +262,7 @@ func TestSnapshotBesideAdding(t *testing.T) {
 				}
 			})
 			file := &meanwhile{t: t, lock: new(sync.Mutex), do: func(int) {}}
-			err = WriteSnapshot(t.Context(), s, file, &lock)
+			err = writeSnapshot(t.Context(), s, file, &lock)
 			close(stop)
 			wg.Wait()
 			if err != nil {
@@ -291,7 +293,7 @@ func TestSnapshotAtRest(t *testing.T) {
 			}
 			var lock sync.Mutex
 			file := &meanwhile{t: t, lock: &lock, do: func(int) {}}
-			if err := WriteSnapshot(t.Context(), s, file, &lock); err != nil {
+			if err := writeSnapshot(t.Context(), s, file, &lock); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(file.data, want.Bytes()) {

@@ -37,11 +37,11 @@ func (w *Window) Union(g *Window) error {
 	case w.byKeys() || g.byKeys():
 		return fmt.Errorf("%w: windows that count keys have no time in common; only those with a Span can be merged", ErrIncompatible)
 	case a.Span != b.Span:
-		return fmt.Errorf("%w: spans differ: %v and %v", ErrIncompatible, a.Span, b.Span)
+		return &IncompatibleError{"spans", a.Span, b.Span}
 	case a.Generations != b.Generations:
-		return fmt.Errorf("%w: numbers of generations differ: %d and %d", ErrIncompatible, a.Generations, b.Generations)
+		return &IncompatibleError{"numbers of generations", a.Generations, b.Generations}
 	case a.ErrorRate != b.ErrorRate:
-		return fmt.Errorf("%w: error rates differ: %v and %v", ErrIncompatible, a.ErrorRate, b.ErrorRate)
+		return &IncompatibleError{"error rates", a.ErrorRate, b.ErrorRate}
 	case w == g:
 		return nil
 	}

@@ -456,10 +456,10 @@ func TestWindowUnionErrors(t *testing.T) {
 		change func(c *bloom.WindowConfig)
 		want   string
 	}{
-		{func(c *bloom.WindowConfig) { c.Span = 2 * time.Hour }, "spans differ: 1h0m0s and 2h0m0s"},
-		{func(c *bloom.WindowConfig) { c.Generations = 4 }, "numbers of generations differ: 8 and 4"},
-		{func(c *bloom.WindowConfig) { c.ErrorRate = 0.2 }, "error rates differ: 0.1 and 0.2"},
-		{func(c *bloom.WindowConfig) { c.Hash.Seed = 1 }, "key hashes differ"},
+		{func(c *bloom.WindowConfig) { c.Span = 2 * time.Hour }, "different spans: 1h0m0s and 2h0m0s"},
+		{func(c *bloom.WindowConfig) { c.Generations = 4 }, "different numbers of generations: 8 and 4"},
+		{func(c *bloom.WindowConfig) { c.ErrorRate = 0.2 }, "different error rates: 0.1 and 0.2"},
+		{func(c *bloom.WindowConfig) { c.Hash.Seed = 1 }, "different key hashes"},
 		{func(c *bloom.WindowConfig) { c.Span, c.SpanKeys = 0, 10 }, "windows that count keys have no time in common"},
 	} {
 		other := config

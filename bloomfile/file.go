@@ -233,7 +233,7 @@ func (f *File) makeView(o Options) error {
 	var err error
 	guarded := func() (err error) {
 		defer f.guard(setPanicOnFault(), &err)
-		f.view, err = bloom.FromFrame(f.header, f.parts(), f.loadOptions, touch)
+		f.view, err = fromFrame(f.header, f.parts(), f.loadOptions, touch)
 		return err
 	}
 	if err = guarded(); err != nil {

@@ -119,7 +119,7 @@ func (f *File) restore(journal []byte, all bool) (err error) {
 // estimate returns the number of keys that the bits look like; the exact count
 // has died with its process.
 func (f *File) estimate() (uint64, error) {
-	v, err := bloom.FromFrame(f.header, f.parts(), bloom.LoadOptions{Inspect: true}, func(int, uint64, uint64) {})
+	v, err := fromFrame(f.header, f.parts(), bloom.LoadOptions{Inspect: true}, func(int, uint64, uint64) {})
 	if err != nil {
 		return 0, err
 	}

@@ -115,7 +115,7 @@ func (f *File) stopTouching() {
 	if f.header.Type > frame.TypeCounting {
 		return
 	}
-	v, err := bloom.FromFrame(f.header, f.parts(), f.loadOptions, nil)
+	v, err := fromFrame(f.header, f.parts(), f.loadOptions, nil)
 	if err != nil {
 		return // no harm done: f.view goes on working
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"seen/bloom"
+	"seen/internal/bridge"
 	"seen/internal/frame"
 	"seen/internal/vfs"
 )
@@ -80,13 +81,19 @@ func (l *FileLock) perm() fs.FileMode {
 	return vfs.Shared
 }
 
+// What package bloom does for files; see package bridge.
+var (
+	fromFrame     = bridge.FromFrame.(func(*frame.Header, [][]byte, bloom.LoadOptions, func(int, uint64, uint64)) (bloom.View, error))
+	writeSnapshot = bridge.WriteSnapshot.(func(context.Context, bloom.Set, bridge.SnapshotFile, sync.Locker) error)
+)
+
 // WriteSnapshot is Write while another goroutine goes on adding to s under lock,
-// which that goroutine never misses for long; see [bloom.WriteSnapshot]. When all
+// which that goroutine never misses for long; see package internal/bridge. When all
 // that will be in the file is fixed, settle is called, without the lock; its error,
 // or the end of ctx until then, leaves the former file as it is.
 func (l *FileLock) WriteSnapshot(ctx context.Context, s bloom.Set, lock sync.Locker, settle func() error) error {
 	err := l.writeSnapshot(ctx, s, lock, settle)
-	if errors.Is(err, bloom.ErrSwitched) {
+	if errors.Is(err, bridge.ErrSwitched) {
 		err = l.writeSnapshot(ctx, s, lock, settle)
 	}
 	return err
@@ -98,7 +105,7 @@ func (l *FileLock) writeSnapshot(ctx context.Context, s bloom.Set, lock sync.Loc
 		return named(l.path, err)
 	}
 	defer r.Abort()
-	if err := bloom.WriteSnapshot(ctx, s, r, lock); err != nil {
+	if err := writeSnapshot(ctx, s, r, lock); err != nil {
 		return named(l.path, err)
 	}
 	if err := settle(); err != nil {
@@ -148,7 +155,7 @@ func read(fsys vfs.FS, path string, o bloom.LoadOptions, repair func(fsys vfs.FS
 	if err != nil {
 		return nil, err
 	}
-	return bloom.FromFrame(h, parts, o, nil)
+	return fromFrame(h, parts, o, nil)
 }
 
 func readParts(fsys vfs.FS, path string) (*frame.Header, [][]byte, error) {

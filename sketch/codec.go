@@ -2,7 +2,6 @@ package sketch
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,15 +12,6 @@ import (
 	"seen/internal/frame"
 	"seen/internal/keyhash"
 )
-
-// CorruptError reports bytes of an encoded sketch that no writer of this package
-// produces, with their offset.
-type CorruptError = frame.CorruptError
-
-// ErrSecret is matched by the error for a sketch whose keys are hashed with a
-// secret that the receiver does not have. The encoding does not contain the
-// secret: read such a sketch into one that was made with [SecretHash].
-var ErrSecret = errors.New("the secret is missing")
 
 // encoder is a sketch that can describe itself as a frame of one part, whose bytes are
 // those of body and after them those of tail. They may be the memory of the sketch.
@@ -115,7 +105,7 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 	if hash.Algorithm == keyhash.SipHash {
 		hash = keyOf(s.Hash())
 		if hash.Algorithm != keyhash.SipHash || hash.KeyID() != h.HashKeyID {
-			return fmt.Errorf("%w: keys are hashed with the one of key id %016x; read into a sketch made with it", ErrSecret, h.HashKeyID)
+			return &bloom.SecretError{KeyID: h.HashKeyID, Given: hash.Algorithm == keyhash.SipHash}
 		}
 	}
 	var d S
@@ -139,7 +129,7 @@ func sameHeader(h *frame.Header, s encoder) bool {
 
 // bad reports a header or body that is well formed but impossible for its type.
 func bad(h *frame.Header, format string, args ...any) error {
-	return &CorruptError{Reason: fmt.Sprintf("impossible %v: ", h.Type) + fmt.Sprintf(format, args...)}
+	return &bloom.CorruptError{Reason: fmt.Sprintf("impossible %v: ", h.Type) + fmt.Sprintf(format, args...)}
 }
 
 // A count-min sketch is a frame of type 10 with one part of kind 4, counters, of
@@ -213,7 +203,7 @@ func (c *CountMin) MarshalBinary() ([]byte, error) { return appendBinary(c, nil)
 
 // UnmarshalBinary replaces c by the count-min sketch that b holds, or leaves c as
 // it is and returns an error. A sketch whose keys are hashed with a secret can
-// only be read into one with that secret; see [ErrSecret].
+// only be read into one with that secret; see [bloom.SecretError].
 func (c *CountMin) UnmarshalBinary(b []byte) error { return unmarshal(c, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
@@ -302,7 +292,7 @@ func (s *HyperLogLog) MarshalBinary() ([]byte, error) { return appendBinary(s, n
 
 // UnmarshalBinary replaces s by the HyperLogLog sketch that b holds, or leaves s
 // as it is and returns an error. A sketch whose keys are hashed with a secret can
-// only be read into one with that secret; see [ErrSecret].
+// only be read into one with that secret; see [bloom.SecretError].
 func (s *HyperLogLog) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
@@ -356,7 +346,7 @@ func (s *FlajoletMartin) MarshalBinary() ([]byte, error) { return appendBinary(s
 
 // UnmarshalBinary replaces s by the Flajolet-Martin sketch that b holds, or leaves
 // s as it is and returns an error. A sketch whose keys are hashed with a secret
-// can only be read into one with that secret; see [ErrSecret].
+// can only be read into one with that secret; see [bloom.SecretError].
 func (s *FlajoletMartin) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.

@@ -57,7 +57,7 @@ func (c *CountMin32) MarshalBinary() ([]byte, error) { return appendBinary(c, ni
 
 // UnmarshalBinary replaces c by the count-min sketch that b holds, or leaves c as it
 // is and returns an error. A sketch whose keys are hashed with a secret can only be
-// read into one with that secret; see [ErrSecret].
+// read into one with that secret; see [bloom.SecretError].
 func (c *CountMin32) UnmarshalBinary(b []byte) error { return unmarshal(c, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
@@ -168,7 +168,7 @@ func (t *TopK) MarshalBinary() ([]byte, error) { return appendBinary(t, nil) }
 
 // UnmarshalBinary replaces t by the top-k sketch that b holds, or leaves t as it is and
 // returns an error. A sketch whose keys are hashed with a secret can only be read into
-// one with that secret; see [ErrSecret].
+// one with that secret; see [bloom.SecretError].
 func (t *TopK) UnmarshalBinary(b []byte) error { return unmarshal(t, b) }
 
 // WriteTo writes what AppendBinary appends.

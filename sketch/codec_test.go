@@ -158,7 +158,7 @@ func TestDamageIsFound(t *testing.T) {
 			err := s.blank.UnmarshalBinary(b)
 			_, streamErr := s.blank.ReadFrom(bytes.NewReader(b))
 			for _, err := range []error{err, streamErr} {
-				var damage *CorruptError
+				var damage *bloom.CorruptError
 				if want == nil && !errors.As(err, &damage) || want != nil && !errors.Is(err, want) {
 					t.Errorf("%s, %s: %v, want %v", s.name, what, err, want)
 				}
@@ -230,8 +230,8 @@ func TestZeroValuesCanBeReadInto(t *testing.T) {
 			if again, _ := zero.MarshalBinary(); err != nil || !bytes.Equal(again, b) {
 				t.Errorf("%s: %v, or not the same", s.name, err)
 			}
-		} else if !errors.Is(err, ErrSecret) {
-			t.Errorf("%s: %v, want ErrSecret", s.name, err)
+		} else if missing := new(bloom.SecretError); !errors.As(err, &missing) || missing.KeyID != s.full.Hash().KeyID() || missing.Given {
+			t.Errorf("%s: %v, want a SecretError", s.name, err)
 		}
 	}
 }
@@ -250,7 +250,8 @@ func TestSecretIsNeededAndNotInTheBytes(t *testing.T) {
 	for _, hash := range []bloom.Hash{{}, bloom.SecretHash([16]byte{1})} {
 		into := newHyperLogLog(t, 4, hash)
 		err := into.UnmarshalBinary(b)
-		if !errors.Is(err, ErrSecret) || !strings.Contains(err.Error(), "key id ") || into.Cardinality() != 0 {
+		var wrong *bloom.SecretError
+		if !errors.As(err, &wrong) || wrong.Given != (hash != bloom.Hash{}) || !strings.Contains(err.Error(), "key id ") || into.Cardinality() != 0 {
 			t.Errorf("into %v: %v", hash, err)
 		}
 	}
@@ -384,7 +385,7 @@ func checkRefused(t *testing.T, s anySketch, h *frame.Header, parts [][]byte, te
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
-	var damage *CorruptError
+	var damage *bloom.CorruptError
 	if err := s.UnmarshalBinary(b); !errors.As(err, &damage) || !strings.Contains(err.Error(), text) {
 		t.Errorf("%v, want %q", err, text)
 	}

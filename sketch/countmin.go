@@ -259,13 +259,13 @@ func (c *CountMin) Merge(other *CountMin) error {
 func (c *CountMin) checkAlike(other *CountMin) error {
 	switch {
 	case c.width != other.width:
-		return differ("width", c.width, other.width)
+		return &IncompatibleError{"width", c.width, other.width}
 	case c.depth != other.depth:
-		return differ("depth", c.depth, other.depth)
+		return &IncompatibleError{"depth", c.depth, other.depth}
 	case c.conservative != other.conservative:
-		return differ("update", c.update(), other.update())
+		return &IncompatibleError{"update", c.update(), other.update()}
 	case c.hash != other.hash:
-		return differ("key hash", c.hash, other.hash)
+		return &IncompatibleError{"key hash", c.hash, other.hash}
 	}
 	return nil
 }

@@ -260,11 +260,11 @@ func (w *wide) addProduct(weight wide, n uint32) {
 func (c *CountMin32) checkAlike(other *CountMin32) error {
 	switch {
 	case c.width != other.width:
-		return differ("width", c.width, other.width)
+		return &IncompatibleError{"width", c.width, other.width}
 	case c.depth != other.depth:
-		return differ("depth", c.depth, other.depth)
+		return &IncompatibleError{"depth", c.depth, other.depth}
 	case c.hash != other.hash:
-		return differ("key hash", c.hash, other.hash)
+		return &IncompatibleError{"key hash", c.hash, other.hash}
 	}
 	return nil
 }

@@ -36,12 +36,19 @@ func hashOf(k keyhash.Hash) bloom.Hash {
 	return bloom.Hash{Algorithm: bloom.Algorithm(k.Algorithm), Seed: k.Seed, Secret: k.Secret}
 }
 
-// ErrIncompatible is matched by errors about sketches that cannot be merged
-// because their sizes, their way of counting or their hashes differ. The text
-// names the difference.
+// ErrIncompatible is matched by every [*IncompatibleError].
 var ErrIncompatible = errors.New("sketches are not alike")
 
-// differ is the error for two sketches that differ in what.
-func differ(what string, a, b any) error {
-	return fmt.Errorf("%w: their %s differs: %v and %v", ErrIncompatible, what, a, b)
+// IncompatibleError names the first difference of two sketches that cannot be combined.
+type IncompatibleError struct {
+	What string // what differs, such as "width" or "key hash"
+	Want any    // that of the sketch that was to take the counts
+	Have any    // that of the other
 }
+
+func (e *IncompatibleError) Error() string {
+	return fmt.Sprintf("%v: their %s differs: %v and %v", ErrIncompatible, e.What, e.Want, e.Have)
+}
+
+// Is makes [ErrIncompatible] match e.
+func (e *IncompatibleError) Is(target error) bool { return target == ErrIncompatible }

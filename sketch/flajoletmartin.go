@@ -199,10 +199,10 @@ func (s *FlajoletMartin) Merge(other *FlajoletMartin) error {
 
 func (s *FlajoletMartin) checkAlike(other *FlajoletMartin) error {
 	if len(s.maps) != len(other.maps) {
-		return differ("number of bitmaps", len(s.maps), len(other.maps))
+		return &IncompatibleError{"number of bitmaps", len(s.maps), len(other.maps)}
 	}
 	if s.hash != other.hash {
-		return differ("key hash", s.hash, other.hash)
+		return &IncompatibleError{"key hash", s.hash, other.hash}
 	}
 	return nil
 }

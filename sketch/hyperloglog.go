@@ -216,10 +216,10 @@ func (s *HyperLogLog) Merge(other *HyperLogLog) error {
 
 func (s *HyperLogLog) checkAlike(other *HyperLogLog) error {
 	if s.precision != other.precision {
-		return differ("precision", s.precision, other.precision)
+		return &IncompatibleError{"precision", s.precision, other.precision}
 	}
 	if s.hash != other.hash {
-		return differ("key hash", s.hash, other.hash)
+		return &IncompatibleError{"key hash", s.hash, other.hash}
 	}
 	return nil
 }

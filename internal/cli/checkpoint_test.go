@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"seen/bloom"
+	"seen/internal/bridge"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 )
@@ -35,7 +36,7 @@ func newSlowState(sink *sinkBuffer) *slowState {
 
 func (s *slowState) WriteSnapshot(ctx context.Context, set bloom.Set, lock sync.Locker, settle func() error) error {
 	file := &slowFile{state: s}
-	err := bloom.WriteSnapshot(ctx, set, file, lock)
+	err := bridge.WriteSnapshot.(func(context.Context, bloom.Set, bridge.SnapshotFile, sync.Locker) error)(ctx, set, file, lock)
 	if err == nil {
 		err = settle()
 	}

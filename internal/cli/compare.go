@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
+	"seen/internal/bridge"
 	"seen/internal/frame"
 	"seen/internal/setfile"
 	"seen/sizing"
@@ -270,7 +271,7 @@ func oneArray(name string) (bloom.View, sizing.Params, error) {
 		Capacity: p.Capacity, ErrorRate: p.ErrorRate, Parts: []frame.Part{p},
 	}
 	one.Parts[0].Fields = [4]uint64{}
-	v, err := bloom.FromFrame(one, parts[last:], bloom.LoadOptions{Inspect: true}, nil)
+	v, err := bridge.FromFrame.(func(*frame.Header, [][]byte, bloom.LoadOptions, func(int, uint64, uint64)) (bloom.View, error))(one, parts[last:], bloom.LoadOptions{Inspect: true}, nil)
 	if err != nil {
 		return nil, sizing.Params{}, fmt.Errorf("%s: %w", name, err)
 	}

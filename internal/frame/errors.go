@@ -31,6 +31,13 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("damaged at byte %d: %s", e.Offset, e.Reason)
 }
 
+// AsPublic stores e in target if that is a pointer to the type that users know the error
+// by. Package bloom sets it.
+var AsPublic = func(e *CorruptError, target any) bool { return false }
+
+// As lets errors.As find the public form of e.
+func (e *CorruptError) As(target any) bool { return AsPublic(e, target) }
+
 func corrupt(offset uint64, format string, args ...any) *CorruptError {
 	return &CorruptError{Offset: int64(offset), Reason: fmt.Sprintf(format, args...)}
 }

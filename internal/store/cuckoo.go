@@ -8,7 +8,15 @@ import (
 	"sync/atomic"
 
 	"seen/bloom"
+	"seen/internal/bridge"
 	"seen/internal/frame"
+)
+
+// What package bloom does for the store; see package bridge.
+var (
+	fromFrame        = bridge.FromFrame.(func(*frame.Header, [][]byte, bloom.LoadOptions, func(int, uint64, uint64)) (bloom.View, error))
+	served           = bridge.ServedCuckoo.(func(*bloom.Cuckoo) bridge.Cuckoo)
+	cuckooFromHeader = bridge.CuckooFromHeader.(func([]byte, bloom.CuckooConfig) (*bloom.Cuckoo, error))
 )
 
 // Cuckoo is a cuckoo filter. Questions take no lock; changes are made one after
@@ -93,8 +101,8 @@ func (c *Cuckoo) enter(name []byte, f *bloom.Cuckoo, err error, first func()) (L
 }
 
 func (c *Cuckoo) set(f *bloom.Cuckoo) {
-	f.SetReserve(c.ask)
-	f.SetMaxFilters(c.maxFilters)
+	served(f).SetReserve(c.ask)
+	served(f).SetMaxFilters(c.maxFilters)
 	c.f.Store(f)
 }
 
@@ -104,7 +112,7 @@ func cuckooError(err error) error {
 		return fmt.Errorf("%w: %w", ErrExpansions, err)
 	case errors.Is(err, bloom.ErrFull):
 		return fmt.Errorf("%w: %w", ErrFull, err)
-	case errors.Is(err, bloom.ErrBadDump):
+	case errors.Is(err, bridge.ErrBadDump):
 		return fmt.Errorf("%w: %w", ErrData, err)
 	}
 	return err
@@ -192,7 +200,7 @@ func (c *Cuckoo) eachKey(keys [][]byte, do func(f *bloom.Cuckoo, i int, h uint64
 
 // add decides, logs and makes the addition of a hash.
 func (c *Cuckoo) add(f *bloom.Cuckoo, h uint64) error {
-	if err := f.PrepareHash(h); err != nil {
+	if err := served(f).PrepareHash(h); err != nil {
 		return cuckooError(err)
 	}
 	c.change(cuckooAdd, h)
@@ -261,7 +269,7 @@ func (c *Cuckoo) Dump(iterator int64) (next int64, data []byte, at LSN, err erro
 	c.mu.Lock() // no fingerprint may be on its way
 	defer c.mu.Unlock()
 	f := c.f.Load()
-	next, data = f.ScanDump(nil, iterator)
+	next, data = served(f).ScanDump(nil, iterator)
 	if hash := f.Hash(); iterator == 0 && next != 0 && hash.Algorithm != bloom.Murmur64A {
 		data = append(binary.LittleEndian.AppendUint64([]byte(cuckooMagic), hash.KeyID()), data...)
 	}
@@ -296,7 +304,7 @@ func (s *Store) loadCuckooHeader(name, header []byte, maxFilters int) (LSN, erro
 		layout, header = LayoutSeen, header[n+8:]
 	}
 	c := s.newCuckoo(maxFilters)
-	f, err := bloom.NewCuckooFromHeader(header, bloom.CuckooConfig{Hash: s.hashOf(layout), MaxFilters: maxFilters, Reserve: c.ask})
+	f, err := cuckooFromHeader(header, bloom.CuckooConfig{Hash: s.hashOf(layout), MaxFilters: maxFilters, Reserve: c.ask})
 	return c.enter(name, f, err, nil)
 }
 
@@ -308,7 +316,7 @@ func (c *Cuckoo) loadChunk(iterator int64, data []byte) (LSN, error) {
 	defer c.mu.Unlock()
 	// A replay is refused if this is.
 	at := c.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
-	return at, cuckooError(c.f.Load().LoadChunk(iterator, data))
+	return at, cuckooError(served(c.f.Load()).LoadChunk(iterator, data))
 }
 
 // capture implements value.
@@ -316,7 +324,7 @@ func (c *Cuckoo) capture() (*capture, error) {
 	f := c.f.Load()
 	meta := binary.AppendUvarint(nil, uint64(c.maxFilters))
 	meta = append(meta, byte(c.Info().Layout))
-	return c.captureWhole(f.AppendHeader(meta), f.Bytes(), f, func() (copied, error) { return f.Clone() })
+	return c.captureWhole(served(f).AppendHeader(meta), f.Bytes(), f, func() (copied, error) { return f.Clone() })
 }
 
 // loadCuckoo makes the filter that an image describes.
@@ -334,7 +342,7 @@ func (s *Store) loadCuckoo(im *image) (*Cuckoo, error) {
 	}
 	var f *bloom.Cuckoo
 	if body.bytes == nil {
-		f, err = bloom.NewCuckooFromHeader(r.b, bloom.CuckooConfig{Hash: s.hashOf(layout)})
+		f, err = cuckooFromHeader(r.b, bloom.CuckooConfig{Hash: s.hashOf(layout)})
 	} else {
 		f, err = s.decodeCuckoo(body.bytes)
 	}
@@ -353,7 +361,7 @@ func (s *Store) decodeCuckoo(b []byte) (*bloom.Cuckoo, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := bloom.FromFrame(h, parts, bloom.LoadOptions{Secret: s.hash.Secret}, nil)
+	v, err := fromFrame(h, parts, bloom.LoadOptions{Secret: s.hash.Secret}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -375,8 +383,8 @@ func (c *Cuckoo) renamed() value {
 func (c *Cuckoo) replay(op operation, at LSN) error {
 	f := c.f.Load()
 	// What was decided is not refused again.
-	f.SetReserve(nil)
-	f.SetMaxFilters(0)
+	served(f).SetReserve(nil)
+	served(f).SetMaxFilters(0)
 	defer func() {
 		c.set(f)
 		c.settle(f.Bytes())
@@ -389,7 +397,7 @@ func (c *Cuckoo) replay(op operation, at LSN) error {
 		if r.err != nil {
 			return r.err
 		}
-		if err := cuckooError(f.LoadChunk(iterator, r.b)); !errors.Is(err, ErrData) {
+		if err := cuckooError(served(f).LoadChunk(iterator, r.b)); !errors.Is(err, ErrData) {
 			return err
 		}
 		return nil

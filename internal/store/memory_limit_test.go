@@ -173,7 +173,7 @@ func TestHeadersThatAskForTooMuch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = s.LoadCuckoo(name, 1, f.AppendHeader(nil), 0); !errors.Is(err, ErrMemory) {
+		if _, err = s.LoadCuckoo(name, 1, served(f).AppendHeader(nil), 0); !errors.Is(err, ErrMemory) {
 			t.Errorf("a cuckoo filter beyond the limit: %v", err)
 		}
 		refused("a cuckoo filter beyond the limit", err)

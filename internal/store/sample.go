@@ -19,7 +19,7 @@ func SampleBits(v Value, n int) [][]float64 {
 	case *RedisBloom:
 		return v.f.Load().Sample(n)
 	case *Cuckoo:
-		return v.f.Load().Sample(n)
+		return served(v.f.Load()).Sample(n)
 	}
 	return nil
 }
