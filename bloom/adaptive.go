@@ -71,7 +71,7 @@ func NewAdaptive(c AdaptiveConfig) (*Adaptive, error) {
 		return nil, err
 	}
 	if c.Growth == 0 && c.ErrorRate != 0 {
-		c.Growth = DefaultGrowth
+		c.Growth = sizing.DefaultGrowth
 	}
 	a := &Adaptive{config: c, set: newFingerprints(nil)}
 	if err := a.check(); err != nil {

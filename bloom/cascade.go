@@ -91,8 +91,8 @@ func emptyCascade(c CascadeConfig) (*Cascade, error) {
 	if c.Growth == 0 {
 		c.Growth = cascadeGrowth
 	}
-	if !(c.Growth > 1 && c.Growth <= maxGrowth) {
-		return nil, fmt.Errorf("growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)
+	if err := c.growth().Validate(); err != nil {
+		return nil, err
 	}
 	if c.Levels < 2 || c.Levels > maxLevels {
 		return nil, fmt.Errorf("a cascade of %d levels; give 2 to %d", c.Levels, maxLevels)
@@ -100,19 +100,13 @@ func emptyCascade(c CascadeConfig) (*Cascade, error) {
 	return &Cascade{config: c}, nil
 }
 
-// capacityOf returns the capacity of the filter at a level. It rounds up at each
-// level, so that the result is the same on all machines.
-func (f *Cascade) capacityOf(level int) uint64 {
-	n := f.config.Capacity
-	for range level {
-		next := math.Ceil(float64(n) * f.config.Growth)
-		if next >= math.MaxUint64 {
-			return math.MaxUint64
-		}
-		n = uint64(next)
-	}
-	return n
+// growth returns the rule that decides the capacities of levels. All have the same rate.
+func (c *CascadeConfig) growth() sizing.Growth {
+	return sizing.Growth{First: c.Capacity, Factor: c.Growth}
 }
+
+// capacityOf returns the capacity of the filter at a level.
+func (f *Cascade) capacityOf(level int) uint64 { return f.config.growth().Capacity(level) }
 
 // levelHash derives the hash that a level uses from the hash of the key. The
 // filters' sizes are multiples of each other, so with one hash for all of them the

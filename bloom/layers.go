@@ -79,9 +79,9 @@ func (f *Filter) rateNow() lineRates {
 	words := f.all()
 	region := int(f.params.RegionLines()) * kernel.LineWords
 	// Several lines are for rates at which the variance does not matter.
-	r := ratesOfLines(words[:region], f.params.Lanes, f.params.Lines == 1)
+	r := f.ratesOfLines(words[:region], f.params.Lines == 1)
 	for words = words[region:]; len(words) >= region; words = words[region:] {
-		r.mean *= ratesOfLines(words[:region], f.params.Lanes, false).mean
+		r.mean *= f.ratesOfLines(words[:region], false).mean
 	}
 	runtime.KeepAlive(f)
 	return r
@@ -89,7 +89,8 @@ func (f *Filter) rateNow() lineRates {
 
 // ratesOfLines computes the chances in lines of which a key asks so many lanes: their mean
 // and, if wanted, the variances, which take twice the time.
-func ratesOfLines(words []uint64, lanes int, variances bool) (r lineRates) {
+func (f *Filter) ratesOfLines(words []uint64, variances bool) (r lineRates) {
+	lanes, ways := f.params.Lanes, float64(f.layout.LaneSets())
 	lines := float64(len(words) / kernel.LineWords)
 	squares := 0.0
 	for ; len(words) >= kernel.LineWords; words = words[kernel.LineWords:] {
@@ -103,7 +104,7 @@ func ratesOfLines(words []uint64, lanes int, variances bool) (r lineRates) {
 				sets[d] += sets[d-1] * fill[i]
 			}
 		}
-		rate := sets[lanes] / waysOf[kernel.LineWords][lanes]
+		rate := sets[lanes] / ways
 		r.mean += rate
 		if !variances {
 			continue
@@ -115,7 +116,7 @@ func ratesOfLines(words []uint64, lanes int, variances bool) (r lineRates) {
 			for d := 1; d < lanes; d++ {
 				others = sets[d] - ratio*others
 			}
-			set := others / waysOf[kernel.LineWords-1][lanes-1] // the chance of a key with a bit that is set
+			set := others / (ways * float64(lanes) / kernel.LineWords) // the chance of a key with a bit that is set
 			r.within += set * set * ratio * (1 - ratio) / kernel.LineWords
 		}
 	}
@@ -141,14 +142,3 @@ func (r *lineRates) unevenness(older, later *Filter) float64 {
 	}
 	return v / ((1 - r.mean) * (1 - r.mean))
 }
-
-// waysOf[n][r] is the number of ways to choose r of n lanes.
-var waysOf = func() (c [kernel.LineWords + 1][kernel.LineWords + 1]float64) {
-	for n := range c {
-		c[n][0] = 1
-		for r := 1; r <= n; r++ {
-			c[n][r] = c[n-1][r-1] + c[n-1][r]
-		}
-	}
-	return c
-}()

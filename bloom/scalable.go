@@ -19,7 +19,7 @@ type ScalableConfig struct {
 	// will be; between 0 and 1, exclusively.
 	ErrorRate float64
 	// Growth is the capacity of a layer relative to the one before it, above 1 and
-	// at most 16; 0 stands for DefaultGrowth.
+	// at most [sizing.MaxGrowth]; 0 stands for [sizing.DefaultGrowth].
 	Growth float64
 	// MaxBytes ends growth: the layers together never take more bytes; 0 means no
 	// limit.
@@ -32,21 +32,12 @@ type ScalableConfig struct {
 	Hash Hash
 }
 
-// DefaultGrowth is the growth of a [Scalable] that is made without one. More of it
-// means fewer layers, less of it less memory that is not used yet.
-const DefaultGrowth = 1.4
-
-const maxGrowth = 16
-
 // Scalable is a filter for a number of keys that is not known beforehand. It is
 // a series of layers, each a [Filter] of greater capacity than the one before: a
 // key is added to the newest and looked for in all.
 //
-// Errors of the layers add up, so layer i, counted from 0, is made for the error
-// rate ErrorRate * 6/(π²(i+1)²): the sum of these stays below ErrorRate for ever.
-// The scheme is that of Almeida, Baquero, Preguiça and Hutchison, "Scalable Bloom
-// Filters", 2007, but for the series: their geometric one asks late layers for
-// rates that 64-bit hashes cannot deliver.
+// [sizing.Growth] decides the capacities and error rates of the layers. Errors add up,
+// and stay below ErrorRate however many layers there are.
 //
 // A question costs about as many cache misses as there are layers, and those of a
 // Filter where one has the key. The memory, relative to a Filter of the right
@@ -134,10 +125,10 @@ func emptyScalable(c ScalableConfig) (*Scalable, error) {
 		return nil, badRate(c.ErrorRate)
 	}
 	if c.Growth == 0 {
-		c.Growth = DefaultGrowth
+		c.Growth = sizing.DefaultGrowth
 	}
-	if !(c.Growth > 1 && c.Growth <= maxGrowth) {
-		return nil, fmt.Errorf("growth is %v; it must be above 1 and at most %d", c.Growth, maxGrowth)
+	if err := c.growth().Validate(); err != nil {
+		return nil, err
 	}
 	s := &Scalable{config: c}
 	var err error
@@ -165,15 +156,12 @@ func (l *layer) Release() {
 // has is HasHash, made for the case that the layer does not have the key.
 func (l *layer) has(h uint64) bool { return l.first.HasHash(h) && l.single.HasHash(h) }
 
-// LayerRate returns the error rate that the layer with the given index, from 0, has
-// in a [Scalable] with the given one. The rates of all layers sum up to that, since the
-// sum of 1/i² is π²/6.
-func LayerRate(errorRate float64, index int) float64 {
-	i := float64(index) + 1
-	return errorRate * 6 / (math.Pi * math.Pi * i * i)
+// growth returns the rule that decides the capacities and error rates of layers.
+func (c *ScalableConfig) growth() sizing.Growth {
+	return sizing.Growth{First: c.Capacity, Factor: c.Growth, ErrorRate: c.ErrorRate}
 }
 
-func (s *Scalable) rateOf(index int) float64 { return LayerRate(s.config.ErrorRate, index) }
+func (s *Scalable) rateOf(index int) float64 { return s.config.growth().Rate(index) }
 
 func (s *Scalable) newest() *layer { return s.layers[len(s.layers)-1] }
 
@@ -219,10 +207,7 @@ func (s *Scalable) nextLayer() (*layer, error) {
 		total += l.capacity
 		bytes += l.params.Bytes()
 	}
-	want := uint64(math.MaxUint64)
-	if f := math.Ceil(float64(largest) * s.config.Growth); f < math.MaxUint64 {
-		want = uint64(f)
-	}
+	want := s.config.growth().Next(largest)
 	p, err := sizing.For(sizing.Blocked, want, rate)
 	if limit := s.config.MaxBytes; limit != 0 && (err != nil || bytes+p.Bytes() > limit) {
 		// A last, smaller one, if it makes a difference.

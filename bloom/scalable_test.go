@@ -343,7 +343,7 @@ func TestScalableUnionOfGrowths(t *testing.T) {
 	f.AddHashes(nil, hs[:9000])
 	g.AddHashes(nil, hs[9000:])
 	if err := f.Union(g); err != nil || f.Config().Growth != 2 {
-		t.Fatalf("union of a growth of 2 and of %v: %v, growth %v", bloom.DefaultGrowth, err, f.Config().Growth)
+		t.Fatalf("union of a growth of 2 and of %v: %v, growth %v", sizing.DefaultGrowth, err, f.Config().Growth)
 	}
 	if n := f.HasHashes(nil, hs); n != len(hs) {
 		t.Errorf("%d of %d keys are in the union", n, len(hs))

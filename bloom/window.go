@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"seen/sizing"
 )
 
 // WindowConfig says what a [Window] remembers and for how long. Give exactly one
@@ -46,10 +48,6 @@ type WindowConfig struct {
 const (
 	defaultGenerations = 8
 	maxGenerations     = 64
-
-	// generationGrowth is the growth of a generation, which is made for its keys and
-	// grows only in a burst.
-	generationGrowth = 2
 )
 
 // Window is a filter that forgets: it answers whether a key was seen within the
@@ -162,10 +160,9 @@ func newWindow(c WindowConfig) (*Window, error) {
 		return nil, errors.New("a window needs a span; give Span or SpanKeys")
 	}
 	w.step = ceilDiv(span, int64(c.Generations-1))
+	capacity, rate := sizing.Generation(w.config.Capacity, c.ErrorRate, c.Generations)
 	model, err := emptyScalable(ScalableConfig{
-		Capacity:  uint64(ceilDiv(int64(min(w.config.Capacity, math.MaxInt64)), int64(c.Generations-1))),
-		ErrorRate: c.ErrorRate / float64(c.Generations),
-		Growth:    generationGrowth,
+		Capacity: capacity, ErrorRate: rate, Growth: sizing.WindowGrowth,
 		// Past the end of growth the rate rises rather than that keys get lost.
 		Overfill: true,
 	})

@@ -41,8 +41,8 @@ const (
 )
 
 // layerDemand returns what layer i, counted from 0, is made for. The error rates of
-// all layers sum up to errorRate: the first gets firstShare of it, the others
-// share the rest as 6/(π² i²), whose sum is 1.
+// all layers sum up to errorRate: the first gets firstShare of it, the others share the
+// rest by the rule of growth.
 func layerDemand(capacity uint64, errorRate float64, fixed bool, i int) (n uint64, rate float64, err error) {
 	switch {
 	case fixed:
@@ -50,11 +50,11 @@ func layerDemand(capacity uint64, errorRate float64, fixed bool, i int) (n uint6
 	case i == 0:
 		return capacity, firstShare * errorRate, nil
 	}
-	grown := float64(capacity) * math.Pow(layerGrowth, float64(i))
-	if grown >= math.MaxInt64 {
-		return 0, 0, fmt.Errorf("%w: layer %d would be for %.3g keys", ErrFull, i+1, grown)
+	growth := sizing.Growth{First: capacity, Factor: layerGrowth, ErrorRate: (1 - firstShare) * errorRate}
+	if n = growth.Capacity(i); n > math.MaxInt64 {
+		return 0, 0, fmt.Errorf("%w: layer %d would be for %.3g keys", ErrFull, i+1, float64(n))
 	}
-	return uint64(grown), (1 - firstShare) * errorRate * 6 / (math.Pi * math.Pi * float64(i) * float64(i)), nil
+	return n, growth.Rate(i - 1), nil
 }
 
 // shapeFor returns the form of a layer for n keys at the given rate, in slices of

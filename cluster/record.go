@@ -100,9 +100,7 @@ func (c *core) compare(have, want parameters) error {
 func (p parameters) shapeOf(i int) (shape, error) {
 	capacity, total := p.Capacity, p.ErrorRate
 	if p.Generations > 0 {
-		// A generation takes the keys of a step, and all err together.
-		steps := uint64(p.Generations - 1)
-		capacity, total = (capacity+steps-1)/steps, total/float64(p.Generations)
+		capacity, total = sizing.Generation(capacity, total, p.Generations)
 	}
 	n, rate, err := layerDemand(capacity, total, p.Fixed, i)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"seen/sizing"
 )
 
 // ServerConfig says what a filter in a server is made for. All clients of a filter
@@ -133,13 +135,13 @@ func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
 }
 
 // firstShares returns what part of a filter's error rate its first layer has: all, or
-// if it is to have others half in RedisBloom, where each has half of the one before,
-// and here the first of the terms 1/(i+1)^2 by their sum.
+// if it grows half in RedisBloom, where each layer has half of the one before, and here
+// what the rule of growth gives it.
 func firstShares(fixed bool) []float64 {
 	if fixed {
 		return []float64{1}
 	}
-	return []float64{0.5, 6 / (math.Pi * math.Pi)}
+	return []float64{0.5, sizing.Growth{ErrorRate: 1}.Rate(0)}
 }
 
 func (f *ServerFilter) info() rueidis.Completed {

@@ -36,7 +36,7 @@ func (u *uniqRun) note() {
 		if u.onFull.Value == "grow" && !u.notes.grows && set.Added() > c.Capacity {
 			u.notes.grows = true
 			u.app.say(u.cmd, "note: the filter has taken the %s distinct lines that it was made for, and %s",
-				humanize.Comma(int64(c.Capacity)), growing(c.Capacity, c.ErrorRate, c.Growth))
+				humanize.Comma(int64(c.Capacity)), growing(sizing.Growth{First: c.Capacity, Factor: c.Growth, ErrorRate: c.ErrorRate}))
 		}
 	}
 	if s, ok := u.set.(sized); ok {
@@ -55,7 +55,7 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 		what := "with a rate that rises once it is full, within -m"
 		switch {
 		case grows:
-			what = fmt.Sprintf("with probability %.2g at most, and %s", rate, growing(n, rate, bloom.DefaultGrowth))
+			what = fmt.Sprintf("with probability %.2g at most, and %s", rate, growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: rate}))
 		case u.onFull.Value == "stop":
 			what = fmt.Sprintf("with probability %.2g at most, within -m", rate)
 		}
@@ -63,7 +63,7 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	case set.Switched() && grows && !u.notes.grows && set.Bytes() > uint64(u.memory):
 		u.notes.grows = true // the filter of an earlier run
 		u.app.say(u.cmd, "note: the filter takes more than -m %v after %s distinct lines; it %s",
-			&u.memory, lines, growing(n, set.Stats().AskedErrorRate, bloom.DefaultGrowth))
+			&u.memory, lines, growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: set.Stats().AskedErrorRate}))
 	case !set.Switched() && set.Err() != nil && !u.notes.grows:
 		u.notes.grows = true
 		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines, and no filter can take more (%v); the run stays exact and takes 9 to 14 bytes for each further distinct line",
@@ -81,22 +81,23 @@ func (u *uniqRun) noteFull(capacity, added uint64) {
 		humanize.Comma(int64(capacity)))
 }
 
-// growing says what a filter that was made for n lines takes for more of them, and
-// how to limit that.
-func growing(n uint64, rate, growth float64) string {
-	return fmt.Sprintf("grows by about %.0f bytes for each further distinct line, without a limit (--on-full stop, warn or rotate set one)", growthBytes(n, rate, growth))
+// growing says what a filter takes for more lines than its first layer has, and how to
+// limit that.
+func growing(rule sizing.Growth) string {
+	return fmt.Sprintf("grows by about %.0f bytes for each further distinct line, without a limit (--on-full stop, warn or rotate set one)", growthBytes(rule))
 }
 
 // growthBytes returns the memory that a Scalable takes for a key beyond its first n,
 // on average until it has ten times as many. The newest layer is taken for half full.
-func growthBytes(n uint64, rate, growth float64) float64 {
+func growthBytes(rule sizing.Growth) float64 {
 	var bytes, keys, newest float64
-	for i := 1; keys < 10*float64(n); i++ {
-		newest = max(newest, float64(n)) * growth
-		p, err := sizing.For(sizing.Blocked, uint64(newest), bloom.LayerRate(rate, i))
+	for i := 1; keys < 10*float64(rule.First); i++ {
+		capacity := rule.Capacity(i)
+		p, err := sizing.For(sizing.Blocked, capacity, rule.Rate(i))
 		if err != nil {
 			break // it ends there
 		}
+		newest = float64(capacity)
 		bytes, keys = bytes+float64(p.Bytes()), keys+newest
 	}
 	return bytes / max(keys-newest/2, 1)

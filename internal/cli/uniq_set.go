@@ -46,7 +46,7 @@ func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (blo
 type arrays struct{ of, parts uint64 }
 
 // rate returns the error rate of each, of that of the filter.
-func (a arrays) rate(of float64) float64 { return bloom.LayerRate(of/float64(a.of), 0) }
+func (a arrays) rate(of float64) float64 { return sizing.Growth{ErrorRate: of / float64(a.of)}.Rate(0) }
 
 // lines returns for how many of the filter's lines each is made.
 func (a arrays) lines(of uint64) uint64 { return (of + a.parts - 1) / a.parts }

@@ -38,6 +38,9 @@ func Line(h, n uint64) uint64 {
 // region j's words begin at j * RegionLines * LineWords.
 func (l Layout) Offset(h uint64) uint64 { return Line(h, l.RegionLines) * LineWords }
 
+// LaneSets returns the number of sets of lanes that keys choose from.
+func (l Layout) LaneSets() int { return len(laneSets[l.Lanes]) }
+
 // lanes returns the set of lanes that a key with lane bits g uses.
 func (l Layout) lanes(g uint64) uint8 {
 	t := laneSets[l.Lanes]

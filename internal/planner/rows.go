@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"seen/bloom"
 	"seen/internal/figure"
 	"seen/sizing"
 )
@@ -174,80 +173,77 @@ func (w Wish) fit(s sizing.Shape) (Wish, sizing.Params, error) {
 	return w, best, fmt.Errorf("%s are too little", figure.Bytes(w.Memory))
 }
 
-// growth computes the layers of a scalable filter, as bloom.Scalable makes them:
-// each of twice the capacity of the one before, layer i for the error rate
-// p * 6/(pi^2 (i+1)^2), so that all together stay below p.
-type growth struct {
-	first  uint64 // capacity of the first layer
-	rate   float64
-	layers []sizing.Params
-	err    error // why there are no more layers
+// layers are those of a scalable filter, as bloom.Scalable makes them.
+type layers struct {
+	rule sizing.Growth
+	made []sizing.Params
+	err  error // why there are no more layers
+}
+
+// grown returns the layers of a filter with a first capacity and an error rate.
+func grown(first uint64, rate float64) *layers {
+	return &layers{rule: sizing.Growth{First: first, Factor: sizing.DefaultGrowth, ErrorRate: rate}}
 }
 
 // firstShare is the share of the error rate that the first layer gets.
-const firstShare = 6 / (math.Pi * math.Pi)
-
-// nextCapacity returns the capacity of the layer after one, as bloom.Scalable has it.
-func nextCapacity(capacity uint64) uint64 {
-	return uint64(math.Ceil(float64(capacity) * bloom.DefaultGrowth))
-}
+var firstShare = sizing.Growth{ErrorRate: 1}.Rate(0)
 
 // upTo makes layers until n keys fit, and returns how many of them n keys use.
-func (g *growth) upTo(n uint64) int {
+func (l *layers) upTo(n uint64) int {
 	i := 0
-	for room, capacity := uint64(0), g.first; g.err == nil; i++ {
-		if i == len(g.layers) {
-			p, err := sizing.For(sizing.Blocked, capacity, g.rate*firstShare/float64((i+1)*(i+1)))
+	for room, capacity := uint64(0), l.rule.First; l.err == nil; i++ {
+		if i == len(l.made) {
+			p, err := sizing.For(sizing.Blocked, capacity, l.rule.Rate(i))
 			if err != nil {
-				g.err = fmt.Errorf("layer %d: %w", i+1, err)
+				l.err = fmt.Errorf("layer %d: %w", i+1, err)
 				break
 			}
-			g.layers = append(g.layers, p)
+			l.made = append(l.made, p)
 		}
 		if room += capacity; room >= n {
 			return i + 1
 		}
-		capacity = nextCapacity(capacity)
+		capacity = l.rule.Next(capacity)
 	}
-	return len(g.layers)
+	return len(l.made)
 }
 
 // errorRate returns the probability that an absent key is found in any layer, or
 // NaN for more keys than the filter can grow to.
-func (g *growth) errorRate(n uint64) float64 {
-	right, capacity := 0.0, g.first
-	used := g.upTo(n)
-	if g.err != nil {
+func (l *layers) errorRate(n uint64) float64 {
+	right, capacity := 0.0, l.rule.First
+	used := l.upTo(n)
+	if l.err != nil {
 		return math.NaN()
 	}
-	for i, p := range g.layers[:used] {
+	for i, p := range l.made[:used] {
 		in := min(n, capacity)
 		if i == used-1 {
 			in = n
 		}
 		right += math.Log1p(-p.ErrorRate(in))
 		n -= in
-		capacity = nextCapacity(capacity)
+		capacity = l.rule.Next(capacity)
 	}
 	return -math.Expm1(right)
 }
 
-func (g *growth) bytes(n uint64) uint64 {
+func (l *layers) bytes(n uint64) uint64 {
 	sum := uint64(0)
-	for _, p := range g.layers[:g.upTo(n)] {
+	for _, p := range l.made[:l.upTo(n)] {
 		sum += p.Bytes()
 	}
 	return sum
 }
 
 // row returns the plan of a filter that has grown to n keys.
-func (g *growth) row(n uint64) []Row {
-	used := g.upTo(n)
-	if g.err != nil {
-		return refused("%v", g.err)
+func (l *layers) row(n uint64) []Row {
+	used := l.upTo(n)
+	if l.err != nil {
+		return refused("%v", l.err)
 	}
-	r := Row{N: n, Layers: used, asked: g.rate, rate: g.errorRate, bytes: g.bytes}
-	for _, p := range g.layers[:used] {
+	r := Row{N: n, Layers: used, asked: l.rule.ErrorRate, rate: l.errorRate, bytes: l.bytes}
+	for _, p := range l.made[:used] {
 		r.M += p.M
 		r.K, r.Lines, r.Lanes = p.K, p.Lines, p.Lanes
 	}
@@ -268,18 +264,18 @@ func scalableRows(w Wish) []Row {
 	if rate == 0 {
 		rate = roundUp(blocked.Rate / firstShare)
 	}
-	rows := (&growth{first: n, rate: rate}).row(n)
+	rows := grown(n, rate).row(n)
 	for w.Rate == 0 && rate < 1 && rows[0].Error == "" && rows[0].bytes(n) > w.Memory {
 		rate = roundUp(rate * 1.01) // the rate that was rounded up may take another layout
-		rows = (&growth{first: n, rate: rate}).row(n)
+		rows = grown(n, rate).row(n)
 	}
 	if rate >= 1 {
 		return refused("%s are too little for %s keys and room to grow", figure.Bytes(w.Memory), figure.Comma(n))
 	}
 	if w.Memory == 0 && n != DefaultCapacity {
-		grown := (&growth{first: DefaultCapacity, rate: rate}).row(n)
-		grown[0].Variant = "from " + figure.Exact(DefaultCapacity)
-		rows = append(rows, grown...)
+		later := grown(DefaultCapacity, rate).row(n)
+		later[0].Variant = "from " + figure.Exact(DefaultCapacity)
+		rows = append(rows, later...)
 	}
 	return rows
 }

@@ -40,7 +40,7 @@ func TestPlannedGrowth(t *testing.T) {
 			}
 		}
 		st := f.Stats()
-		r := (&growth{first: uint64(c.first), rate: c.rate}).row(uint64(c.n))[0]
+		r := grown(uint64(c.first), c.rate).row(uint64(c.n))[0]
 		if r.Error != "" || r.Layers != st.Layers || r.M != st.Bits || r.bytes(r.N) != st.Bytes {
 			t.Errorf("%+v: planned %d layers of %d bits in %d bytes (%s), it has %d of %d in %d",
 				c, r.Layers, r.M, r.bytes(r.N), r.Error, st.Layers, st.Bits, st.Bytes)
@@ -54,7 +54,7 @@ func TestPlannedGrowth(t *testing.T) {
 
 // However far it grows, the planned rate stays under the asked one, and rises.
 func TestPlannedGrowthKeepsRate(t *testing.T) {
-	g := &growth{first: 1000, rate: 1e-3}
+	g := grown(1000, 1e-3)
 	last := 0.0
 	for n := uint64(1000); n < 1<<40; n += n/3 + 1 {
 		p := g.errorRate(n)
@@ -67,7 +67,7 @@ func TestPlannedGrowthKeepsRate(t *testing.T) {
 
 // Growth that the hash forbids ends; it is not planned with overfull layers.
 func TestPlannedGrowthEnds(t *testing.T) {
-	g := &growth{first: 1 << 20, rate: 1e-11}
+	g := grown(1<<20, 1e-11)
 	if p := g.errorRate(1 << 40); !math.IsNaN(p) {
 		t.Errorf("error rate %g where there are too few hash bits", p)
 	}

@@ -58,9 +58,6 @@ const (
 	maxGenerations     = 64
 	// maxSpan leaves room for arithmetic with generations.
 	maxSpan = 100 * 365 * 24 * time.Hour
-	// windowGrowth is the expansion of a generation in which more keys come than
-	// was expected.
-	windowGrowth = 2
 )
 
 // complete checks c and fills in what was left out.
@@ -79,7 +76,7 @@ func (c *BloomConfig) complete(layout Layout) error {
 	if c.Span == 0 {
 		return nil
 	}
-	c.Layout, c.Expansion = LayoutSeen, windowGrowth
+	c.Layout, c.Expansion = LayoutSeen, sizing.WindowGrowth
 	if c.Generations == 0 {
 		c.Generations = defaultGenerations
 	}

@@ -185,23 +185,18 @@ func (c *shape) validate() error {
 func (c BloomConfig) nextLayer(serial uint64, gen int64, after *layer) (layerConfig, error) {
 	n := shape{capacity: c.Capacity, rate: c.ErrorRate}
 	if c.Span != 0 {
-		n.capacity = (c.Capacity + uint64(c.Generations) - 2) / uint64(c.Generations-1)
-		n.rate /= float64(c.Generations)
+		n.capacity, n.rate = sizing.Generation(c.Capacity, c.ErrorRate, c.Generations)
 	}
 	if after != nil {
 		n.index = after.index + 1
 		if n.index >= maxLayers || c.Expansion == 0 {
 			return layerConfig{}, fmt.Errorf("%w: it has %d layers of at most %d", ErrFull, n.index, n.index)
 		}
-		n.capacity = math.MaxUint64
-		if after.capacity <= math.MaxUint64/uint64(c.Expansion) {
-			n.capacity = after.capacity * uint64(c.Expansion)
-		}
+		n.capacity = sizing.Growth{Factor: float64(c.Expansion)}.Next(after.capacity)
 	}
 	if c.Expansion != 0 {
-		// The rates of all layers sum up to the filter's, as those of bloom.Scalable.
-		i := float64(n.index) + 1
-		n.rate *= 6 / (math.Pi * math.Pi * i * i)
+		// The share is rounded before the rate, as in all versions of the store.
+		n.rate *= sizing.Growth{ErrorRate: 1}.Rate(n.index)
 	}
 	var err error
 	if n.params, err = layouts.of(n.capacity, n.rate); err != nil {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -360,10 +359,11 @@ func (p *howPage) grow() error {
 		return err
 	}
 	left := uint64(len(p.Words))
-	for capacity := float64(toyCapacity); layers < len(traces); layers++ {
-		l := toyLayer{Capacity: uint64(capacity), Added: min(left, uint64(capacity)), Found: traces[layers].Found && p.Ask != ""}
+	growth := sizing.Growth{First: toyCapacity, Factor: sizing.DefaultGrowth}
+	for ; layers < len(traces); layers++ {
+		capacity := growth.Capacity(layers)
+		l := toyLayer{Capacity: capacity, Added: min(left, capacity), Found: traces[layers].Found && p.Ask != ""}
 		left -= l.Added
-		capacity = math.Ceil(capacity * bloom.DefaultGrowth)
 		p.Layers = append(p.Layers, l)
 	}
 	return nil
