@@ -141,7 +141,13 @@ var arrows = []arrow{
 		"os":   "reading arguments does no I/O",
 		"time": "reading arguments needs no clock",
 	}},
-	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/crypto", "golang.org/x/sys"}, not: map[string]string{
+	// Who may do what, before a connection or a value comes into play.
+	{level: 2, pkg: "internal/server/acl", modules: []string{"golang.org/x/crypto"}, not: map[string]string{
+		"net":            "an address is a text here; sockets are the business of internal/server",
+		"internal/resp":  "rights are about commands and keys; protocols are the business of internal/server",
+		"internal/store": "rights are about names; values are the business of internal/server",
+	}},
+	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/sys"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
 	}},
 
@@ -168,6 +174,7 @@ var testOnly = []string{"internal/corpus", "internal/crashtest", "internal/filte
 // testModules may be imported by any test.
 var testModules = []string{
 	"github.com/anishathalye/porcupine", "github.com/chromedp/cdproto", "github.com/cockroachdb/pebble/v2/vfs", "github.com/chromedp/chromedp", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/redis/rueidis",
+	"golang.org/x/crypto/bcrypt",                                                            // slow passwords
 	"github.com/klauspost/compress", "github.com/pierrec/lz4/v4", "github.com/ulikunitz/xz", // what compressed sets are made with
 	"github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid",
 }

@@ -42,6 +42,7 @@
 //	internal/server    answers clients of Redis, and puts the HTTP side together
 //	internal/server/rest       the HTTP API: connections, keys of a body, JSON
 //	internal/server/dashboard  what the pages show of a server, and to whom
+//	internal/server/acl        decides who may run which command on which keys
 //	internal/server/args       reads the arguments of commands
 //	internal/cli       the subcommands
 //	docs/man           the manual pages, generated from the help texts

@@ -1,6 +1,9 @@
 package server
 
-import "seen/internal/server/args"
+import (
+	"seen/internal/server/acl"
+	"seen/internal/server/args"
+)
 
 var aclDryRunCommand = command{
 	name: "dryrun", arity: -4, flags: forAdmin, handle: aclDryRun, since: "7.0.0", complexity: "O(n), n keys",
@@ -8,7 +11,7 @@ var aclDryRunCommand = command{
 }
 
 func aclDryRun(c *call) {
-	u := c.server.acl.get(string(c.args[2]))
+	u := c.server.acl.Get(string(c.args[2]))
 	if u == nil {
 		c.out.Error("ERR User '" + string(c.args[2]) + "' not found")
 		return
@@ -23,10 +26,10 @@ func aclDryRun(c *call) {
 		c.out.Error("ERR wrong number of arguments for '" + cmd.full + "' command")
 		return
 	}
-	switch d, at := u.rights.Load().check(cmd, args); d {
-	case denyCommand:
+	switch d, at := u.Rights().Check(cmd.acl, args); d {
+	case acl.DeniedCommand:
 		c.out.BulkString("This user has no permissions to run the '" + cmd.full + "' command")
-	case denyKey:
+	case acl.DeniedKey:
 		c.out.BulkString("This user has no permissions to access the '" + string(args[at]) + "' key")
 	default:
 		c.out.OK()

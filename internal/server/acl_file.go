@@ -1,6 +1,10 @@
 package server
 
-import "slices"
+import (
+	"slices"
+
+	"seen/internal/server/acl"
+)
 
 var aclLoadCommand = command{name: "load", arity: 2, flags: forAdmin, handle: aclLoad, since: "6.0.0", complexity: "O(n), n users", summary: "Reads the users from the file."}
 
@@ -16,7 +20,7 @@ func aclLoad(c *call) {
 		return
 	}
 	// Its own user may be gone.
-	if c.server.acl.get(c.user.Load().name) != c.user.Load() {
+	if c.server.acl.Get(c.user.Load().Name) != c.user.Load() {
 		c.ending = true
 	}
 	c.out.OK()
@@ -27,12 +31,26 @@ func aclSave(c *call) {
 		c.out.Error(noACLFile)
 		return
 	}
-	if err := c.server.acl.save(); err != nil {
+	if err := c.server.acl.Save(); err != nil {
 		c.server.event(Failure, "the users could not be saved", "error", err.Error())
 		c.out.Error("ERR There was an error trying to save the ACLs. Please check the server logs for more information")
 		return
 	}
 	c.out.OK()
+}
+
+// CheckACL reports whether the default user, for clients that do not log in, needs no
+// password with an ACL file and a password for it ("" for none), or what is wrong with
+// the file.
+func CheckACL(file, password string) (open bool, err error) {
+	users, err := acl.ReadFile(&newTable().acl, file)
+	if err != nil {
+		return false, err
+	}
+	if r := users[acl.DefaultName]; r != nil {
+		return r.Open(), nil
+	}
+	return password == "", nil
 }
 
 // ReloadACL reads the users from the ACL file, if there is one, in the place of all
@@ -52,20 +70,20 @@ func (s *Server) ReloadACL() error {
 // it is nil, becomes that of the default user ("" for none), but not where the file
 // names that user.
 func (s *Server) PrepareUsers(password *string) (apply func(), err error) {
-	var found map[string]*rights
-	if s.acl.file != "" {
-		if found, err = readACL(s.table, s.acl.file); err != nil {
+	var found map[string]*acl.Rights
+	if s.acl.File != "" {
+		if found, err = acl.ReadFile(&s.table.acl, s.acl.File); err != nil {
 			return nil, err
 		}
 	}
 	return func() {
-		if password != nil && found[defaultUserName] == nil {
-			s.acl.setPassword(*password)
+		if password != nil && found[acl.DefaultName] == nil {
+			s.acl.SetPassword(*password)
 		}
 		if found == nil {
 			return
 		}
-		gone := s.acl.replace(found)
+		gone := s.acl.Replace(found)
 		for _, c := range s.clients.list() {
 			if slices.Contains(gone, c.user.Load()) {
 				c.drain()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -17,7 +18,7 @@ func aclLogs(c *call) {
 		c.wrongSubcommand()
 		return
 	case len(c.args) == 3 && args.Is(c.args[2], "RESET"):
-		c.server.acl.log.clear()
+		c.server.acl.Log.Clear()
 		c.out.OK()
 		return
 	case len(c.args) == 3:
@@ -27,27 +28,27 @@ func aclLogs(c *call) {
 			return
 		}
 	}
-	entries := c.server.acl.log.list(int(min(max(n, 0), maxACLLog)))
+	entries := c.server.acl.Log.List(int(min(max(n, 0), acl.MaxLog)))
 	now := c.server.config.Now()
 	c.out.Array(len(entries))
 	for _, e := range entries {
 		c.out.Map(10)
 		c.out.BulkString("count")
-		c.out.Int(e.count)
+		c.out.Int(e.Count)
 		for _, field := range []struct{ name, value string }{
-			{"reason", e.reason}, {"context", e.context}, {"object", e.object}, {"username", e.user},
+			{"reason", e.Reason}, {"context", e.Context}, {"object", e.Object}, {"username", e.User},
 		} {
 			c.out.BulkString(field.name)
 			c.out.BulkString(field.value)
 		}
 		c.out.BulkString("age-seconds")
-		c.out.Double(float64(now.Sub(e.first).Milliseconds()) / 1000)
+		c.out.Double(float64(now.Sub(e.First).Milliseconds()) / 1000)
 		c.out.BulkString("client-info")
-		c.out.BulkString(e.client)
+		c.out.BulkString(e.Client)
 		for _, field := range []struct {
 			name  string
 			value int64
-		}{{"entry-id", e.id}, {"timestamp-created", e.first.UnixMilli()}, {"timestamp-last-updated", e.last.UnixMilli()}} {
+		}{{"entry-id", e.ID}, {"timestamp-created", e.First.UnixMilli()}, {"timestamp-last-updated", e.Last.UnixMilli()}} {
 			c.out.BulkString(field.name)
 			c.out.Int(field.value)
 		}

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"seen/internal/server/acl"
 )
 
 var ruleTests = []struct {
@@ -55,30 +58,38 @@ var ruleTests = []struct {
 	{rules: "#ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb !ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb", want: "off resetchannels -@all"},
 	{rules: "sanitize-payload clearselectors", want: "off resetchannels -@all"},
 
-	{rules: "foo", problem: badRule},
-	{rules: "+", problem: unknownRule},
-	{rules: "+nosuch", problem: unknownRule},
-	{rules: "+@nosuch", problem: unknownRule},
-	{rules: "-@", problem: unknownRule},
-	{rules: "+client|nosuch", problem: unknownRule},
-	{rules: "+client|", problem: badRule},
-	{rules: "+client|id|x", problem: firstArgOfSub},
-	{rules: "+select|0", problem: badRule},
-	{rules: "(+ping ~x)", problem: badRule},
-	{rules: "skip-sanitize-payload", problem: badRule},
+	{rules: "foo", problem: "Syntax error"},
+	{rules: "+", problem: "Unknown command or category name in ACL"},
+	{rules: "+nosuch", problem: "Unknown command or category name in ACL"},
+	{rules: "+@nosuch", problem: "Unknown command or category name in ACL"},
+	{rules: "-@", problem: "Unknown command or category name in ACL"},
+	{rules: "+client|nosuch", problem: "Unknown command or category name in ACL"},
+	{rules: "+client|", problem: "Syntax error"},
+	{rules: "+client|id|x", problem: "Allowing first-arg of a subcommand is not supported"},
+	{rules: "+select|0", problem: "Syntax error"},
+	{rules: "(+ping ~x)", problem: "Syntax error"},
+	{rules: "skip-sanitize-payload", problem: "Syntax error"},
 	{rules: "~* ~a", problem: uselessPattern},
 	{rules: "allkeys %R~a", problem: uselessPattern},
 	{rules: "&* &a", problem: uselessChannel},
-	{rules: "%X~a", problem: badRule},
-	{rules: "%~a", problem: badRule},
-	{rules: "%R", problem: badRule},
-	{rules: "#abc", problem: badHash},
-	{rules: "#CA978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb", problem: badHash},
-	{rules: "#$2a$99$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy", problem: badHash},
-	{rules: "#$2a$04$short", problem: badHash},
-	{rules: "<a", problem: noSuchHash},
-	{rules: "!ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb", problem: noSuchHash},
+	{rules: "%X~a", problem: "Syntax error"},
+	{rules: "%~a", problem: "Syntax error"},
+	{rules: "%R", problem: "Syntax error"},
+	{rules: "#abc", problem: "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"},
+	{rules: "#CA978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb", problem: "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"},
+	{rules: "#$2a$99$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy", problem: "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"},
+	{rules: "#$2a$04$short", problem: "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"},
+	{rules: "<a", problem: "The password you are trying to remove from the user does not exist"},
+	{rules: "!ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb", problem: "The password you are trying to remove from the user does not exist"},
 }
+
+// What is said about patterns after one that matches everything.
+const (
+	uselessPattern = "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. " +
+		"Try 'resetkeys' to start with an empty list of patterns"
+	uselessChannel = "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any effect. " +
+		"Try 'resetchannels' to start with an empty list of channels"
+)
 
 func TestRules(t *testing.T) {
 	table := newTable()
@@ -90,7 +101,7 @@ func TestRules(t *testing.T) {
 		if test.problem != "" {
 			continue
 		}
-		if got := r.describe(); got != test.want {
+		if got := r.Describe(); got != test.want {
 			t.Errorf("%q\nis listed as %s\nwant %s", test.rules, got, test.want)
 		}
 		for list, want := range map[string]bool{test.may: true, test.mayNot: false} {
@@ -103,41 +114,39 @@ func TestRules(t *testing.T) {
 				if cmd == nil {
 					t.Fatalf("there is no command %q", line)
 				}
-				if d, _ := r.check(cmd, args); (d == denyNothing) != want {
-					t.Errorf("%q allows %q: %v", test.rules, line, d == denyNothing)
+				if d, _ := r.Check(cmd.acl, args); (d == acl.Allowed) != want {
+					t.Errorf("%q allows %q: %v", test.rules, line, d == acl.Allowed)
 				}
 			}
 		}
 	}
 }
 
-func rightsOf(t *table, rules []string) (*rights, string) {
-	r := newRights(t)
-	for _, rule := range rules {
-		if problem := r.apply(t, rule); problem != "" {
-			return nil, problem
-		}
+func rightsOf(t *table, rules []string) (*acl.Rights, string) {
+	users := acl.NewUsers(&t.acl, "", "", time.Now)
+	if _, problem := users.Change("u", rules); problem != "" {
+		return nil, problem
 	}
-	return r, ""
+	return users.Get("u").Rights(), ""
 }
 
 // sameRights reports whether two rights allow the same, as far as commands and
 // the keys of the tests go.
-func sameRights(t *table, a, b *rights) error {
+func sameRights(t *table, a, b *acl.Rights) error {
 	for _, cmd := range t.commands {
 		args := make([][]byte, max(cmd.arity, -cmd.arity, 3))
 		for _, key := range []string{"a", "a:1", "k", "*", ""} {
 			for i := range args {
 				args[i] = []byte(key)
 			}
-			d1, _ := a.check(cmd, args)
-			d2, _ := b.check(cmd, args)
+			d1, _ := a.Check(cmd.acl, args)
+			d2, _ := b.Check(cmd.acl, args)
 			if d1 != d2 {
 				return fmt.Errorf("%s %q: %d and %d", cmd.full, key, d1, d2)
 			}
 		}
 	}
-	if a.enabled != b.enabled || a.open != b.open || !slices.Equal(a.passwords, b.passwords) {
+	if a.Open() != b.Open() || !slices.Equal(a.Flags(), b.Flags()) || !slices.Equal(a.Passwords(), b.Passwords()) {
 		return fmt.Errorf("they differ in who may log in")
 	}
 	return nil
@@ -157,7 +166,7 @@ func FuzzACL(f *testing.F) {
 		if strings.Contains(text, "$2") {
 			return // bcrypt takes its time
 		}
-		users, err := parseACL(table, text)
+		users, err := acl.Parse(&table.acl, text)
 		if err != nil {
 			if users != nil {
 				t.Errorf("users and an error: %v", err)
@@ -165,13 +174,13 @@ func FuzzACL(f *testing.F) {
 			return
 		}
 		for name, r := range users {
-			line := "user " + name + " " + r.describe()
-			again, err := parseACL(table, line)
+			line := "user " + name + " " + r.Describe()
+			again, err := acl.Parse(&table.acl, line)
 			if err != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
-			if got := again[name].describe(); got != r.describe() {
-				t.Errorf("%q is read as %q", r.describe(), got)
+			if got := again[name].Describe(); got != r.Describe() {
+				t.Errorf("%q is read as %q", r.Describe(), got)
 			}
 			if err := sameRights(table, r, again[name]); err != nil {
 				t.Errorf("%q, read again: %v", line, err)
@@ -285,8 +294,8 @@ func TestOpenByFile(t *testing.T) {
 				t.Errorf("%q with password %q: open %v, %v", text, password, open, err)
 			}
 			s := start(t, func(c *Config) { c.ACLFile, c.Password = file, password })
-			if s.acl.open() != open {
-				t.Errorf("%q with password %q: the server is open: %v", text, password, s.acl.open())
+			if s.acl.Open() != open {
+				t.Errorf("%q with password %q: the server is open: %v", text, password, s.acl.Open())
 			}
 		}
 	}

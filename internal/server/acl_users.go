@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -44,45 +45,46 @@ var aclCommands = section("server", nil, []command{{
 	},
 }})
 
-func aclWhoAmI(c *call) { c.out.BulkString(c.user.Load().name) }
+func aclWhoAmI(c *call) { c.out.BulkString(c.user.Load().Name) }
 
 func aclList(c *call) {
-	users := c.server.acl.list()
+	users := c.server.acl.List()
 	c.out.Array(len(users))
 	for _, u := range users {
-		c.out.BulkString("user " + u.name + " " + u.rights.Load().describe())
+		c.out.BulkString("user " + u.Name + " " + u.Rights().Describe())
 	}
 }
 
 func aclUsers(c *call) {
-	users := c.server.acl.list()
+	users := c.server.acl.List()
 	c.out.Array(len(users))
 	for _, u := range users {
-		c.out.BulkString(u.name)
+		c.out.BulkString(u.Name)
 	}
 }
 
 func aclGetUser(c *call) {
-	u := c.server.acl.get(string(c.args[2]))
+	u := c.server.acl.Get(string(c.args[2]))
 	if u == nil {
 		c.out.Null()
 		return
 	}
-	r := u.rights.Load()
+	r := u.Rights()
 	c.out.Map(6)
 	c.out.BulkString("flags")
-	words := r.flagWords()
+	words := r.Flags()
 	c.out.Set(len(words))
 	for _, word := range words {
 		c.out.BulkString(word)
 	}
 	c.out.BulkString("passwords")
-	c.out.Array(len(r.passwords))
-	for _, p := range r.passwords {
-		c.out.BulkString(p.text)
+	passwords := r.Passwords()
+	c.out.Array(len(passwords))
+	for _, p := range passwords {
+		c.out.BulkString(p)
 	}
 	for _, field := range []struct{ name, value string }{
-		{"commands", strings.Join(r.rules, " ")}, {"keys", r.keysText()}, {"channels", r.channelsText()},
+		{"commands", r.Rules()}, {"keys", r.Keys()}, {"channels", r.Channels()},
 	} {
 		c.out.BulkString(field.name)
 		c.out.BulkString(field.value)
@@ -97,12 +99,12 @@ func aclSetUser(c *call) {
 		rules = append(rules, string(rule))
 	}
 	name := string(c.args[2])
-	if !plainPattern(name) {
-		c.out.Error("ERR Usernames can't contain spaces or null characters")
+	if problem := acl.NameProblem(name); problem != "" {
+		c.out.Error("ERR " + problem)
 		return
 	}
-	if rule, problem := c.server.acl.change(name, rules); problem != "" {
-		c.out.Error("ERR Error in ACL SETUSER modifier '" + concealed(rule) + "': " + problem)
+	if rule, problem := c.server.acl.Change(name, rules); problem != "" {
+		c.out.Error("ERR Error in ACL SETUSER modifier '" + acl.Conceal(rule) + "': " + problem)
 		return
 	}
 	c.out.OK()
@@ -111,13 +113,13 @@ func aclSetUser(c *call) {
 func aclDelUser(c *call) {
 	n := 0
 	for _, name := range c.args[2:] {
-		if string(name) == defaultUserName {
+		if string(name) == acl.DefaultName {
 			c.out.Error("ERR The 'default' user cannot be removed")
 			return
 		}
 	}
 	for _, name := range c.args[2:] {
-		u := c.server.acl.remove(string(name))
+		u := c.server.acl.Remove(string(name))
 		if u != nil {
 			c.kill(func(other *conn) bool { return other.user.Load() == u })
 			n++
@@ -129,19 +131,19 @@ func aclDelUser(c *call) {
 func aclCat(c *call) {
 	switch len(c.args) {
 	case 2:
-		c.out.Array(len(categoryNames))
-		for _, name := range categoryNames {
+		c.out.Array(len(acl.Categories))
+		for _, name := range acl.Categories {
 			c.out.BulkString(name)
 		}
 	case 3:
-		commands, ok := c.server.table.category(strings.ToLower(string(c.args[2])))
+		commands, ok := c.server.table.acl.Category(strings.ToLower(string(c.args[2])))
 		if !ok {
 			c.out.Error("ERR Unknown category '" + string(c.args[2]) + "'")
 			return
 		}
 		c.out.Array(len(commands))
 		for _, cmd := range commands {
-			c.out.BulkString(cmd.full)
+			c.out.BulkString(cmd.Name)
 		}
 	default:
 		c.wrongSubcommand()

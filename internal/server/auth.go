@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -22,10 +23,10 @@ var authCommand = command{
 const wrongPassword = "WRONGPASS invalid username-password pair or user is disabled."
 
 func auth(c *call) {
-	name, password := defaultUserName, c.args[1]
+	name, password := acl.DefaultName, c.args[1]
 	switch len(c.args) {
 	case 2:
-		if c.server.acl.nobody.rights.Load().open {
+		if c.server.acl.Default.Rights().NoPassword() {
 			c.out.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 			return
 		}
@@ -45,23 +46,23 @@ func auth(c *call) {
 // login makes the client the user of a name if the password is right, and returns
 // what is wrong, "" if nothing is.
 func (c *call) login(name string, password []byte) (problem string) {
-	acl, former := c.server.acl, c.user.Load()
-	u, err := acl.authenticate(c.life, name, password, c.peer.key, c.peer.far)
+	users, former := c.server.acl, c.user.Load()
+	u, err := users.Authenticate(c.life, name, password, c.peer.key, c.peer.far)
 	if err == nil {
 		c.user.Store(u)
 		// Who was deleted while the password was tried is not found among the
 		// connections that are ended for it.
-		if acl.get(name) != u {
+		if users.Get(name) != u {
 			c.user.Store(former)
-			err = errWrong
+			err = acl.ErrWrong
 		}
 	}
 	if err == nil {
 		c.authenticated.Store(true)
 		return ""
 	}
-	acl.log.add(refused{
-		reason: "auth", context: c.place(), object: strings.ToUpper(c.command.full), user: name, client: c.describe(),
+	users.Log.Add(acl.Refusal{
+		Reason: "auth", Context: c.place(), Object: strings.ToUpper(c.command.full), User: name, Client: c.describe(),
 	}, c.server.config.Now())
 	return loginProblem(err)
 }
@@ -69,9 +70,9 @@ func (c *call) login(name string, password []byte) (problem string) {
 // loginProblem is the error of a log-in as clients of Redis know it.
 func loginProblem(err error) string {
 	switch {
-	case errors.Is(err, errWrong):
+	case errors.Is(err, acl.ErrWrong):
 		return wrongPassword
-	case errors.Is(err, errFar):
+	case errors.Is(err, acl.ErrFar):
 		return denied
 	}
 	return "ERR " + err.Error()

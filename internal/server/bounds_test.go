@@ -83,12 +83,12 @@ func TestRefusalsAreShort(t *testing.T) {
 	c.want("+OK", "AUTH", "somebody", "any")
 	c.do("BF.ADD", strings.Repeat("k", 1<<20), "x")
 	c.do("AUTH", strings.Repeat("u", 1<<20), "x")
-	for _, e := range s.acl.log.list(10) {
-		if n := len(e.object) + len(e.user); n > 1000 {
+	for _, e := range s.acl.Log.List(10) {
+		if n := len(e.Object) + len(e.User); n > 1000 {
 			t.Errorf("an entry of %d bytes", n)
 		}
 	}
-	if n := len(s.acl.log.list(10)); n != 2 {
+	if n := len(s.acl.Log.List(10)); n != 2 {
 		t.Errorf("%d entries", n)
 	}
 }
@@ -143,14 +143,14 @@ func TestChangesOfUsersAreNotLost(t *testing.T) {
 	for _, kind := range []string{"a", "b", "c"} {
 		wg.Go(func() {
 			for i := range each {
-				if _, problem := s.acl.change("somebody", []string{"~" + kind + strconv.Itoa(i)}); problem != "" {
+				if _, problem := s.acl.Change("somebody", []string{"~" + kind + strconv.Itoa(i)}); problem != "" {
 					t.Error(problem)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if n := len(s.acl.get("somebody").rights.Load().patterns); n != 3*each {
+	if n := len(strings.Fields(s.acl.Get("somebody").Rights().Keys())); n != 3*each {
 		t.Errorf("%d of %d changes are there", n, 3*each)
 	}
 }
@@ -165,7 +165,7 @@ func TestDeletedWhileLoggingIn(t *testing.T) {
 	}
 	admin.want("+OK", "ACL", "SETUSER", "somebody", "on", "#"+string(slow), "+@all", "~*")
 	// The password is tried when a core is free.
-	release := occupy(s.acl.logins)
+	release := s.occupy()
 	c := s.dial(t)
 	c.want("+PONG", "PING")
 	c.send("AUTH", "somebody", "secret")

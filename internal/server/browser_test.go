@@ -351,7 +351,7 @@ func TestBrowserCompare(t *testing.T) {
 	p.at("/compare?a=a")
 	p.do(chromedp.SendKeys(chromedp.CSS(`input[name="b"]`), "b\n"), chromedp.WaitVisible(chromedp.CSS("#union")))
 	for id, command := range map[string]string{"#union": "BF.UNIONCARD", "#intersection": "BF.INTERCARD"} {
-		v, err := p.newLocalClient(p.acl.nobody).Ask([]byte(command), []byte("a"), []byte("b"))
+		v, err := p.newLocalClient(p.acl.Default).Ask([]byte(command), []byte("a"), []byte("b"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,10 +52,10 @@ func (c *call) killOptions(rest [][]byte) (wanted func(*conn) bool, problem stri
 		case args.Is(rest[0], "LADDR"):
 			tests = append(tests, func(other *conn) bool { return other.localAddress() == value })
 		case args.Is(rest[0], "USER"):
-			if c.server.acl.get(value) == nil {
+			if c.server.acl.Get(value) == nil {
 				return nil, "ERR No such user '" + value + "'"
 			}
-			tests = append(tests, func(other *conn) bool { return other.user.Load().name == value })
+			tests = append(tests, func(other *conn) bool { return other.user.Load().Name == value })
 		case args.Is(rest[0], "SKIPME") && args.Is(rest[1], "YES"):
 			skipMe = true
 		case args.Is(rest[0], "SKIPME") && args.Is(rest[1], "NO"):

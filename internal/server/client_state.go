@@ -107,7 +107,7 @@ func (c *conn) describe() string {
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d watch=0 "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		c.id, c.address(), c.localAddress(), a.name, int(now.Sub(c.began)/time.Second), int(c.idleFor(now)/time.Second), flags, a.queued,
-		a.input, a.inputSpace, waiting, a.input+a.inputSpace+waiting, command, c.user.Load().name, max(a.proto, 2), a.library, a.version)
+		a.input, a.inputSpace, waiting, a.input+a.inputSpace+waiting, command, c.user.Load().Name, max(a.proto, 2), a.library, a.version)
 }
 
 func (c *conn) outletAddr() net.Addr {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -20,11 +21,11 @@ var cmsMergeCommand = command{
 }
 
 // mergedKeys tells the keys of CMS.MERGE, as far as its words make sense.
-func mergedKeys(words [][]byte, key func(at int, a access)) {
-	key(1, reads|writes)
+func mergedKeys(words [][]byte, key func(at int, a acl.Access)) {
+	key(1, acl.Reads|acl.Writes)
 	if m, problem := parseCountMinMerge(words); problem == "" {
 		for i := range m.sources {
-			key(3+i, reads)
+			key(3+i, acl.Reads)
 		}
 	}
 }

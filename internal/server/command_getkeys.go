@@ -1,6 +1,9 @@
 package server
 
-import "seen/internal/server/args"
+import (
+	"seen/internal/server/acl"
+	"seen/internal/server/args"
+)
 
 var commandGetKeysCommand = command{
 	name: "getkeys", arity: -4, flags: describing, handle: commandGetKeys, since: "2.8.13", complexity: "O(n), n words",
@@ -41,7 +44,7 @@ func commandGetKeysAndFlags(c *call) {
 // foundKey is a key of a command by its position.
 type foundKey struct {
 	at     int
-	access access
+	access acl.Access
 }
 
 // keysOf finds the keys of a command that is given as arguments; it writes the error
@@ -56,7 +59,7 @@ func (c *call) keysOf(args [][]byte) (keys []foundKey) {
 		c.out.Error("ERR Invalid number of arguments specified for command")
 		return nil
 	}
-	cmd.eachKey(args, func(at int, a access) { keys = append(keys, foundKey{at, a}) })
+	cmd.eachKey(args, func(at int, a acl.Access) { keys = append(keys, foundKey{at, a}) })
 	if len(keys) == 0 {
 		c.out.Error("ERR The command has no key arguments")
 	}

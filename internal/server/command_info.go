@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -43,10 +44,10 @@ func commandList(c *call) {
 		wanted = func(cmd *command) bool { return cmd.flags&flagModule != 0 && module == "bf" }
 	case args.Is(rest[1], "ACLCAT"):
 		category := strings.ToLower(string(rest[2]))
-		wanted = func(cmd *command) bool { return cmd.in(category) }
+		wanted = func(cmd *command) bool { return cmd.acl.In(category) }
 	case args.Is(rest[1], "PATTERN"):
 		pattern := bytes.ToLower(rest[2])
-		wanted = func(cmd *command) bool { return globMatch(pattern, []byte(cmd.full)) }
+		wanted = func(cmd *command) bool { return acl.Match(pattern, []byte(cmd.full)) }
 	default:
 		c.out.Error(args.SyntaxError)
 		return
@@ -90,8 +91,8 @@ func (c *call) describeCommand(cmd *command) {
 	c.out.Int(int64(cmd.last))
 	c.out.Int(int64(cmd.step))
 	var categories []string
-	for _, name := range categoryNames {
-		if cmd.in(name) {
+	for _, name := range acl.Categories {
+		if cmd.acl.In(name) {
 			categories = append(categories, "@"+name)
 		}
 	}
@@ -116,7 +117,7 @@ func (c *call) keySpecs(cmd *command) {
 	case cmd.keys != nil && cmd.arity > 0:
 		// Each key has its place.
 		var keys []foundKey
-		cmd.keys(make([][]byte, cmd.arity), func(at int, a access) { keys = append(keys, foundKey{at, a}) })
+		cmd.keys(make([][]byte, cmd.arity), func(at int, a acl.Access) { keys = append(keys, foundKey{at, a}) })
 		c.out.Set(len(keys))
 		for _, key := range keys {
 			c.keySpec(key.access, key.at, 0, 1)
@@ -133,7 +134,7 @@ func (c *call) keySpecs(cmd *command) {
 
 // keySpec writes that keys stand from a word on, up to the one that is last after
 // it, or from the end if last is negative.
-func (c *call) keySpec(a access, first, last, step int) {
+func (c *call) keySpec(a acl.Access, first, last, step int) {
 	c.out.Map(3)
 	c.out.BulkString("flags")
 	c.statuses(accessFlags(a))
@@ -161,25 +162,25 @@ func (c *call) keySpec(a access, first, last, step int) {
 }
 
 // accessFlags are the words for what becomes of a key.
-func accessFlags(a access) []string {
+func accessFlags(a acl.Access) []string {
 	mode := "RW"
 	switch {
-	case a&writes == 0:
+	case a&acl.Writes == 0:
 		mode = "RO"
-	case a&(overwrites|inserts) != 0:
+	case a&(acl.Overwrites|acl.Inserts) != 0:
 		mode = "OW"
-	case a&deletes != 0 && a&reads == 0:
+	case a&acl.Deletes != 0 && a&acl.Reads == 0:
 		mode = "RM"
 	}
 	words := []string{mode}
-	if a&reads != 0 {
+	if a&acl.Reads != 0 {
 		words = append(words, "access")
 	}
 	switch {
-	case a&writes == 0:
-	case a&deletes != 0:
+	case a&acl.Writes == 0:
+	case a&acl.Deletes != 0:
 		words = append(words, "delete")
-	case a&inserts != 0:
+	case a&acl.Inserts != 0:
 		words = append(words, "insert")
 	default:
 		words = append(words, "update")

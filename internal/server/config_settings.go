@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/store"
 )
 
@@ -86,7 +87,7 @@ var settings = []setting{
 		name: "requirepass",
 		get:  func(s *Server) string { return "" }, // only its hash is kept
 		check: func(s *Server, value string) (func(), string) {
-			return func() { s.acl.setPassword(value) }, ""
+			return func() { s.acl.SetPassword(value) }, ""
 		},
 	},
 	wholeNumber("maxclients", 1, math.MaxUint32, func(s *Server) int64 { return s.maxClients.Load() }, (*Server).setMaxClients),
@@ -127,13 +128,13 @@ func parseMemory(text string) (bytes uint64, ok bool) {
 // settingsLike returns the names and values of the settings that match a pattern.
 func (s *Server) settingsLike(pattern string) (pairs [][2]string) {
 	for _, one := range settings {
-		if globMatch([]byte(pattern), []byte(one.name)) {
+		if acl.Match([]byte(pattern), []byte(one.name)) {
 			pairs = append(pairs, [2]string{one.name, one.get(s)})
 		}
 	}
 	filters := s.filters.Load()
 	for _, name := range filterSettingNames {
-		if globMatch([]byte(pattern), []byte(name)) {
+		if acl.Match([]byte(pattern), []byte(name)) {
 			value, _ := filters.get(name)
 			pairs = append(pairs, [2]string{name, value})
 		}

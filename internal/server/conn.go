@@ -10,6 +10,7 @@ import (
 
 	"seen/internal/fair"
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/store"
 )
 
@@ -46,8 +47,8 @@ type conn struct {
 	work *store.Work
 	busy atomic.Int64 // when the command began that runs and may take long, in Unix nanoseconds; 0: none; read by others
 
-	user          atomic.Pointer[user] // read by others
-	authenticated atomic.Bool          // likewise
+	user          atomic.Pointer[acl.User] // read by others
+	authenticated atomic.Bool              // likewise
 
 	parser resp.Parser
 	in     []byte // in[from:] is not parsed yet
@@ -88,7 +89,7 @@ func (s *Server) newConn(socket net.Conn) *conn {
 	c.began = s.config.Now()
 	c.active.Store(c.began.UnixNano())
 	c.served.Store(c.began.UnixNano())
-	c.user.Store(s.acl.nobody)
+	c.user.Store(s.acl.Default)
 	return c
 }
 

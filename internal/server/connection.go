@@ -65,7 +65,7 @@ func quit(c *call) {
 
 func reset(c *call) {
 	c.discard()
-	c.user.Store(c.server.acl.nobody)
+	c.user.Store(c.server.acl.Default)
 	c.authenticated.Store(false)
 	c.out.Proto = 2
 	c.mute = muteNothing

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -145,13 +146,13 @@ func (c *conn) refusal(p parsed) string {
 	case c.tx.open && cmd.flags&flagNoMulti != 0:
 		return "ERR Command not allowed inside a transaction"
 	}
-	switch d, _ := c.user.Load().rights.Load().check(cmd, p.args); d {
-	case denyCommand:
+	switch d, _ := c.user.Load().Rights().Check(cmd.acl, p.args); d {
+	case acl.DeniedCommand:
 		if c.tx.running {
 			return rightsChanged + "no permission to execute the command or subcommand"
 		}
 		return "NOPERM this user has no permissions to run the '" + cmd.full + "' command"
-	case denyKey:
+	case acl.DeniedKey:
 		if c.tx.running {
 			return rightsChanged + "no permission to touch the specified keys"
 		}
@@ -183,12 +184,12 @@ func (c *conn) reject(p parsed, reason string) {
 // noteDenied writes to the log of refusals what the user may not do.
 func (c *conn) noteDenied(p parsed) {
 	u := c.user.Load()
-	d, at := u.rights.Load().check(p.command, p.args)
-	r := refused{reason: "command", context: c.place(), object: p.command.full, user: u.name, client: c.describe()}
-	if d == denyKey {
-		r.reason, r.object = "key", string(p.args[at])
+	d, at := u.Rights().Check(p.command.acl, p.args)
+	r := acl.Refusal{Reason: "command", Context: c.place(), Object: p.command.full, User: u.Name, Client: c.describe()}
+	if d == acl.DeniedKey {
+		r.Reason, r.Object = "key", string(p.args[at])
 	}
-	c.server.acl.log.add(r, c.server.config.Now())
+	c.server.acl.Log.Add(r, c.server.config.Now())
 }
 
 // place says where a command stands.
@@ -201,5 +202,5 @@ func (c *conn) place() string {
 
 // stranger reports whether the client has to log in before anything else.
 func (c *conn) stranger() bool {
-	return !c.authenticated.Load() && (c.peer.far || !c.server.acl.open())
+	return !c.authenticated.Load() && (c.peer.far || !c.server.acl.Open())
 }

@@ -18,7 +18,7 @@ func (c *conn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 }
 
 // Known reports whether the client has logged in, or need not.
-func (c *conn) Known() bool { return c.authenticated.Load() || c.server.acl.open() }
+func (c *conn) Known() bool { return c.authenticated.Load() || c.server.acl.Open() }
 
 // Evict ends the connection, whose place is needed.
 func (c *conn) Evict() {

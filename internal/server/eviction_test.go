@@ -347,10 +347,10 @@ func TestLongCommandsAreNotIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.run(t, "ACL", "SETUSER", "app", "on", "#"+string(hash), "+@all")
-	release := occupy(s.acl.logins)
+	release := s.occupy()
 	c := s.dial(t)
 	c.send("AUTH", "app", "right") // takes until a core is free
-	eventually(t, "the arrival of the password", func() bool { return s.acl.logins.queued() == 1 })
+	s.awaitLogin(t)
 	s.clock.advance(time.Hour)
 	s.sweep(s.clock.Now())
 	release()

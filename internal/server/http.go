@@ -22,7 +22,7 @@ type HTTPConfig struct {
 // NewHTTPServer returns a server for HTTP. Of web, it uses the ErrorLog and sets all else.
 func (s *Server) NewHTTPServer(c HTTPConfig, web *http.Server) *rest.Server {
 	return rest.NewServer(web, s.HTTP(c), rest.Limits{
-		Most: s.config.Limits.HTTP, Each: s.config.Limits.each(s.config.Limits.HTTP), Open: s.acl.open, Now: s.config.Now,
+		Most: s.config.Limits.HTTP, Each: s.config.Limits.each(s.config.Limits.HTTP), Open: s.acl.Open, Now: s.config.Now,
 		Rejected: func() { s.clients.rejected.Add(1) }, Evicted: func() { s.clients.evicted.Add(1) },
 	})
 }

@@ -3,24 +3,24 @@ package server
 import (
 	"errors"
 	"net/http"
-	"slices"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/dashboard"
 	"seen/internal/server/rest"
 )
 
 // enter returns the user of a request with a name and a password. An error is a
 // *rest.LoginError, or that of the request's context.
-func (s *Server) enter(r *http.Request, from peer, name, password string) (*user, error) {
-	u, err := s.acl.authenticate(r.Context(), name, []byte(password), from.key, from.far)
-	var tooMany *tooManyFailures
+func (s *Server) enter(r *http.Request, from peer, name, password string) (*acl.User, error) {
+	u, err := s.acl.Authenticate(r.Context(), name, []byte(password), from.key, from.far)
+	var tooMany *acl.TooManyFailures
 	switch {
 	case errors.As(err, &tooMany):
-		return nil, &rest.LoginError{Status: http.StatusTooManyRequests, Wait: tooMany.seconds(), Text: err.Error()}
-	case errors.Is(err, errFar):
+		return nil, &rest.LoginError{Status: http.StatusTooManyRequests, Wait: tooMany.Seconds(), Text: err.Error()}
+	case errors.Is(err, acl.ErrFar):
 		return nil, errFarHTTP
-	case errors.Is(err, errWrong):
+	case errors.Is(err, acl.ErrWrong):
 		return nil, errPassword
 	}
 	return u, err
@@ -28,15 +28,15 @@ func (s *Server) enter(r *http.Request, from peer, name, password string) (*user
 
 // anybody returns the default user for a request without a name and a password, nil if
 // there must be one.
-func (s *Server) anybody(r *http.Request, from peer) (*user, error) {
+func (s *Server) anybody(r *http.Request, from peer) (*acl.User, error) {
 	switch {
-	case !s.acl.open():
+	case !s.acl.Open():
 		return nil, nil
 	case from.far:
 		s.noteFar(r.RemoteAddr)
 		return nil, errFarHTTP
 	}
-	return s.acl.nobody, nil
+	return s.acl.Default, nil
 }
 
 // The reasons why a request is not let in.
@@ -51,7 +51,7 @@ var (
 // does. What it runs is stopped when the request ends.
 func (s *Server) speaker(r *http.Request, name, password string, given bool) (rest.Speaker, error) {
 	from := s.placeOfRequest(r)
-	var u *user
+	var u *acl.User
 	var err error
 	if given {
 		u, err = s.enter(r, from, name, password)
@@ -74,7 +74,7 @@ func (p pageUsers) Enter(r *http.Request, name, password string) (dashboard.User
 	if err != nil {
 		return nil, err
 	}
-	return &pageUser{server: p.Server, user: u, far: from.far, passwords: u.rights.Load().passwords}, nil
+	return &pageUser{server: p.Server, user: u, session: p.acl.Session(u, from.far)}, nil
 }
 
 // Anybody returns the default user if it needs no password.
@@ -83,35 +83,29 @@ func (p pageUsers) Anybody(r *http.Request) (dashboard.User, error) {
 	if u == nil || err != nil {
 		return nil, err
 	}
-	return &pageUser{server: p.Server, user: u, open: true}, nil
+	return &pageUser{server: p.Server, user: u}, nil
 }
 
 // A pageUser is a user who looks at pages.
 type pageUser struct {
-	server    *Server
-	user      *user
-	open      bool // came in without a password
-	far       bool // came in from another machine
-	passwords []passwordHash
+	server  *Server
+	user    *acl.User
+	session *acl.Session // nil: came in without a password
 }
 
 // Name returns the name.
-func (p *pageUser) Name() string { return p.user.name }
+func (p *pageUser) Name() string { return p.user.Name }
 
 // Valid reports whether the user still is what it was when it came in.
 func (p *pageUser) Valid() bool {
-	if p.open {
-		return p.server.acl.open()
+	if p.session == nil {
+		return p.server.acl.Open()
 	}
-	r := p.user.rights.Load()
-	return p.server.acl.get(p.user.name) == p.user && r.enabled && slices.Equal(r.passwords, p.passwords) && !(p.far && r.open)
+	return p.session.Valid()
 }
 
 // MayAll reports whether the user may run every command, on every value.
-func (p *pageUser) MayAll() bool {
-	r := p.user.rights.Load()
-	return r.all && r.allKeys
-}
+func (p *pageUser) MayAll() bool { return p.user.Rights().All() }
 
 // May reports whether the user may run a command.
 func (p *pageUser) May(words ...string) bool {
@@ -119,8 +113,8 @@ func (p *pageUser) May(words ...string) bool {
 	for i, w := range words {
 		args[i] = []byte(w)
 	}
-	d, _ := p.user.rights.Load().check(p.server.table.find(args), args)
-	return d == denyNothing
+	d, _ := p.user.Rights().Check(p.server.table.find(args).acl, args)
+	return d == acl.Allowed
 }
 
 // Ask runs a command and returns its reply once it is durable.

@@ -1,14 +1,17 @@
 package server
 
-import "seen/internal/server/args"
+import (
+	"seen/internal/server/acl"
+	"seen/internal/server/args"
+)
 
 var delCommand = command{
-	name: "del", arity: -2, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: writes | deletes, handle: del,
+	name: "del", arity: -2, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: acl.Writes | acl.Deletes, handle: del,
 	since: "1.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: args.Of("key [key ...]"),
 }
 
 var unlinkCommand = command{
-	name: "unlink", arity: -2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: writes | deletes, handle: del,
+	name: "unlink", arity: -2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: acl.Writes | acl.Deletes, handle: del,
 	since: "4.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: args.Of("key [key ...]"),
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -16,7 +17,7 @@ var dumpCommands = section("generic", nil, []command{
 	},
 	{
 		name: "restore", arity: -4, flags: flagWrite | flagDenyOOM | flagHeavy, categories: []string{"keyspace", "dangerous"}, first: 1, last: 1, step: 1,
-		access: writes | overwrites, handle: restore,
+		access: acl.Writes | acl.Overwrites, handle: restore,
 		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Makes the value that DUMP has given away.",
 		arguments: args.Of("key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"),
 	},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -18,7 +19,7 @@ var expiryCommands = section("generic", nil, []command{
 	asking("expiretime", "7.0.0", "Tells when a value is deleted, in seconds since 1970.", time.Second, false),
 	asking("pexpiretime", "7.0.0", "Tells when a value is deleted, in milliseconds since 1970.", time.Millisecond, false),
 	{
-		name: "persist", arity: 2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: writes, handle: persist,
+		name: "persist", arity: 2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: acl.Writes, handle: persist,
 		since: "2.2.0", complexity: "O(1)", summary: "Has a value stay until it is deleted.", arguments: args.Of("key"),
 	},
 })
@@ -27,7 +28,7 @@ var expiryCommands = section("generic", nil, []command{
 // since 1970.
 func expiring(name, since, syntax, summary string, unit time.Duration, fromNow bool) command {
 	return command{
-		name: name, arity: -3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: writes,
+		name: name, arity: -3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: acl.Writes,
 		since: since, complexity: "O(1)", summary: summary, arguments: args.Of(syntax),
 		handle: func(c *call) { expire(c, unit, fromNow) },
 	}

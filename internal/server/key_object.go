@@ -1,6 +1,7 @@
 package server
 
 import (
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -9,15 +10,15 @@ var objectCommand = command{
 	name: "object", arity: -2, flags: flagAlone, since: "2.2.3", complexity: "Depends on the subcommand", summary: "What Redis tells about the inside of values.",
 	subs: []command{
 		{
-			name: "encoding", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectEncoding,
+			name: "encoding", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectEncoding,
 			since: "2.2.3", complexity: "O(1)", summary: "Answers raw, as for the values of modules.", arguments: args.Of("key"),
 		},
 		{
-			name: "freq", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectFreq,
+			name: "freq", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectFreq,
 			since: "4.0.0", complexity: "O(1)", summary: "Is refused: the use of keys is not counted.", arguments: args.Of("key"),
 		},
 		{
-			name: "refcount", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: looks, handle: objectRefCount,
+			name: "refcount", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectRefCount,
 			since: "2.2.3", complexity: "O(1)", summary: "Answers 1: values are not shared.", arguments: args.Of("key"),
 		},
 		help("6.2.0"),

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -19,14 +20,14 @@ var renameNXCommand = command{
 
 const noSuchKey = "ERR no such key"
 
-func keysOfRename(_ [][]byte, key func(at int, a access)) {
-	key(1, reads|writes|deletes)
-	key(2, writes|overwrites)
+func keysOfRename(_ [][]byte, key func(at int, a acl.Access)) {
+	key(1, acl.Reads|acl.Writes|acl.Deletes)
+	key(2, acl.Writes|acl.Overwrites)
 }
 
-func keysOfRenameNX(_ [][]byte, key func(at int, a access)) {
-	key(1, reads|writes|deletes)
-	key(2, writes|inserts)
+func keysOfRenameNX(_ [][]byte, key func(at int, a acl.Access)) {
+	key(1, acl.Reads|acl.Writes|acl.Deletes)
+	key(2, acl.Writes|acl.Inserts)
 }
 
 func rename(c *call) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -35,7 +36,7 @@ func keys(c *call) {
 	for name, v := range c.store().Names() {
 		matches, err := all, c.work.Rest(16)
 		if !all && err == nil {
-			matches, err = globMatchFor(c.work, pattern, []byte(name))
+			matches, err = acl.MatchFor(c.work.Step, pattern, []byte(name))
 		}
 		if err != nil {
 			c.out.Error(storeError(err))
@@ -94,7 +95,7 @@ func scan(c *call) {
 	next := c.store().Scan(cursor, int(count), func(name string, v store.Value) {
 		matches := kind == "" || strings.EqualFold(kind, v.Type())
 		if matches && pattern != nil && stopped == nil {
-			matches, stopped = globMatchFor(c.work, pattern, []byte(name))
+			matches, stopped = acl.MatchFor(c.work.Step, pattern, []byte(name))
 		}
 		if matches {
 			found = append(found, name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 )
 
 // A localClient runs commands with the rights of a user for a request that did not come
@@ -13,7 +14,7 @@ type localClient struct{ conn *conn }
 
 // newLocalClient returns a client with the rights of a user that speaks version 3 of the
 // protocol.
-func (s *Server) newLocalClient(u *user) *localClient {
+func (s *Server) newLocalClient(u *acl.User) *localClient {
 	c := &conn{server: s, life: s.cutting, budget: s.buffers.Holder(nil, nil)}
 	c.authenticated.Store(true)
 	c.work = s.store.NewWork(c.life)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -27,9 +26,6 @@ const denied = "DENIED This server can be used without a password, so it serves 
 	"To let in others, give the default user a password (--password-file, --acl-file or CONFIG SET requirepass), " +
 	"ask clients for certificates (--tls-client-ca), or allow it (--insecure)"
 
-// errFar is the error for a log-in from another machine as a user without a password.
-var errFar = errors.New(denied)
-
 // place returns where a client is; state is that of its TLS, nil for none.
 func (s *Server) place(key string, local bool, state *tls.ConnectionState) peer {
 	return peer{key: key, far: !local && !s.config.Insecure && (state == nil || len(state.VerifiedChains) == 0)}
@@ -51,7 +47,7 @@ func (s *Server) placeOfRequest(r *http.Request) peer {
 }
 
 // denied reports whether the client is turned away because no password is needed.
-func (c *conn) denied() bool { return c.peer.far && !c.authenticated.Load() && c.server.acl.open() }
+func (c *conn) denied() bool { return c.peer.far && !c.authenticated.Load() && c.server.acl.Open() }
 
 // noteFar writes to the log that a client was turned away, at most once a minute.
 func (s *Server) noteFar(address string) {
@@ -64,7 +60,7 @@ func (s *Server) noteFar(address string) {
 
 // usersChanged looks whether the server has become open to everybody, or is so no more.
 func (s *Server) usersChanged() {
-	open := s.acl.open()
+	open := s.acl.Open()
 	if s.wasOpen.Swap(open) == open || s.config.Insecure {
 		return
 	}

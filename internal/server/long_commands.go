@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"seen/internal/server/acl"
 	"seen/internal/store"
 )
 
@@ -55,7 +56,7 @@ func (p parsed) reads() (names [][]byte) {
 	if p.command.flags&flagWrite != 0 {
 		return nil
 	}
-	p.command.eachKey(p.args, func(at int, _ access) { names = append(names, p.args[at]) })
+	p.command.eachKey(p.args, func(at int, _ acl.Access) { names = append(names, p.args[at]) })
 	return names
 }
 
@@ -67,9 +68,9 @@ func changedBy(commands []parsed) map[string]bool {
 			continue
 		}
 		known := false
-		p.command.eachKey(p.args, func(at int, a access) {
+		p.command.eachKey(p.args, func(at int, a acl.Access) {
 			known = true
-			if a&writes != 0 {
+			if a&acl.Writes != 0 {
 				names[string(p.args[at])] = true
 			}
 		})

@@ -2,6 +2,7 @@ package server
 
 import (
 	"seen/internal/resp"
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -9,7 +10,7 @@ var memoryCommand = command{
 	name: "memory", arity: -2, flags: flagAlone, since: "4.0.0", complexity: "Depends on the subcommand", summary: "Commands about memory.",
 	subs: []command{
 		{
-			name: "usage", arity: -3, flags: flagReadonly, first: 2, last: 2, step: 1, access: looks, handle: memoryUsage,
+			name: "usage", arity: -3, flags: flagReadonly, first: 2, last: 2, step: 1, access: acl.Looks, handle: memoryUsage,
 			since: "4.0.0", complexity: "O(1)", summary: "Tells how many bytes a value takes.", arguments: args.Of("key [SAMPLES count]"),
 		},
 		help("4.0.0"),

@@ -252,7 +252,7 @@ func TestVisitorCompares(t *testing.T) {
 	}
 	// By the same calculation as the commands, and "seen compare" of the files.
 	for command, e := range map[string]sizing.Estimate{"BF.UNIONCARD": c.Union, "BF.INTERCARD": c.Intersection} {
-		got, err := s.newLocalClient(s.acl.nobody).Ask([]byte(command), []byte("a"), []byte("b"))
+		got, err := s.newLocalClient(s.acl.Default).Ask([]byte(command), []byte("a"), []byte("b"))
 		if err != nil || got.Int != int64(math.Round(e.Value)) {
 			t.Errorf("%s says %v, %v, the page %v", command, got, err, e)
 		}

@@ -23,7 +23,7 @@ func (s *testServer) run(t testing.TB, words ...string) {
 	for i, w := range words {
 		args[i] = []byte(w)
 	}
-	v, err := s.newLocalClient(s.acl.nobody).Ask(args...)
+	v, err := s.newLocalClient(s.acl.Default).Ask(args...)
 	if err != nil || strings.HasPrefix(v.String(), "ERR") {
 		t.Fatalf("%q: %v %v", words, v, err)
 	}

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"seen/internal/fair"
+	"seen/internal/server/acl"
 	"seen/internal/server/dashboard"
 	"seen/internal/store"
 )
@@ -26,7 +28,7 @@ type Server struct {
 	began   time.Time
 	runID   string
 
-	acl       *acl
+	acl       *acl.Users
 	errors    errorStats
 	slowLog   slowLog
 	dashboard *dashboard.Dashboard
@@ -68,7 +70,8 @@ func New(c Config) (*Server, error) {
 		listeners: map[net.Listener]bool{},
 		stopping:  make(chan struct{}),
 	}
-	s.acl = newACL(s.table, c.Password, c.ACLFile, c.Now)
+	s.acl = acl.NewUsers(&s.table.acl, c.Password, c.ACLFile, c.Now)
+	s.acl.TryAtOnce(max(2, runtime.GOMAXPROCS(0)))
 	s.slowLog.init()
 	s.maxClients.Store(int64(c.Limits.Clients))
 	s.idleLimit.Store(int64(max(c.Limits.Idle, 0)))
@@ -88,8 +91,8 @@ func New(c Config) (*Server, error) {
 	if err := s.preset(c.Settings); err != nil {
 		return nil, err
 	}
-	s.wasOpen.Store(s.acl.open())
-	s.acl.changed = s.usersChanged
+	s.wasOpen.Store(s.acl.Open())
+	s.acl.Changed = s.usersChanged
 	s.running.Go(s.watch)
 	return s, nil
 }
@@ -148,7 +151,7 @@ func (s *Server) event(level Level, message string, pairs ...any) {
 // unless the configuration says that the server may be insecure. Later every connection
 // is looked at: see exposure.go.
 func (s *Server) Serve(l net.Listener) error {
-	if a := l.Addr(); !fair.Local(a) && s.acl.open() && !s.config.Insecure {
+	if a := l.Addr(); !fair.Local(a) && s.acl.Open() && !s.config.Insecure {
 		_ = l.Close() // it was never used
 		return fmt.Errorf("other machines can reach %s, and the default user needs no password; set one, ask for certificates of clients, "+
 			"listen on 127.0.0.1, or allow it as insecure", a)

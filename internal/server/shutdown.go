@@ -28,7 +28,7 @@ func shutdown(c *call) {
 		c.out.Error("ERR Errors trying to SHUTDOWN. Check logs.")
 		return
 	}
-	c.server.event(Info, "shutting down at the wish of a client", "client", c.address(), "user", c.user.Load().name)
+	c.server.event(Info, "shutting down at the wish of a client", "client", c.address(), "user", c.user.Load().Name)
 	// There is no reply; the end of the connection is one.
 	c.replies--
 	c.ending = true

@@ -2,8 +2,10 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -40,20 +42,6 @@ var flagNames = []string{
 	"skip_slowlog", "fast", "no_auth", "may_replicate", "no_async_loading", "no_multi", "movablekeys", "allow_busy",
 }
 
-// access says what a command does with the value of a key.
-type access uint8
-
-const (
-	reads access = 1 << iota
-	writes
-	looks // sees whether it is there and what it is: any pattern allows that
-
-	// What writing does, for COMMAND INFO; else it changes the value.
-	deletes
-	overwrites // whatever is there
-	inserts    // where nothing is there
-)
-
 // A command is a row of the table. What is not set has no meaning for it.
 type command struct {
 	name       string // lower-case, of a subcommand without that of its command
@@ -65,10 +53,10 @@ type command struct {
 	first, last, step int
 	// access is what becomes of the keys; 0: a command that writes reads and writes
 	// them, another reads them.
-	access access
+	access acl.Access
 	// keys, if set, finds the keys and what becomes of each, where the positions are
 	// not the whole truth.
-	keys   func(args [][]byte, key func(at int, a access))
+	keys   func(args [][]byte, key func(at int, a acl.Access))
 	handle func(*call)
 	// secret, if not 0, is the first word that may be a password, or before one: it and
 	// those behind it are not kept in the slow log.
@@ -84,7 +72,7 @@ type command struct {
 
 	full   string // the name with that of its command: client|id
 	parent *command
-	index  int // in the table
+	acl    *acl.Command // what rights know of it
 	names  map[string]*command
 	stats  *commandStats
 }
@@ -103,7 +91,8 @@ func (cmd *command) takes(n int) bool {
 // table holds all commands.
 type table struct {
 	byName   map[string]*command
-	commands []*command // all with their subcommands, by index
+	commands []*command // all with their subcommands
+	acl      acl.Commands
 	top      []*command // without subcommands, in the order of their families
 }
 
@@ -132,8 +121,7 @@ func newTable() *table {
 }
 
 func (t *table) add(cmd, parent *command) {
-	cmd.parent, cmd.index, cmd.full, cmd.stats = parent, len(t.commands), cmd.name, new(commandStats)
-	cmd.classify()
+	cmd.parent, cmd.full, cmd.stats = parent, cmd.name, new(commandStats)
 	t.commands = append(t.commands, cmd)
 	if parent == nil {
 		t.byName[cmd.name] = cmd
@@ -142,6 +130,12 @@ func (t *table) add(cmd, parent *command) {
 		cmd.full = parent.name + "|" + cmd.name
 		parent.names[cmd.name] = cmd
 	}
+	cmd.acl = &acl.Command{Name: cmd.full, Categories: cmd.allCategories(), Free: cmd.flags&flagNoAuth != 0, Keys: cmd.eachKey}
+	if parent == nil {
+		t.acl.Add(cmd.acl, nil, "")
+	} else {
+		t.acl.Add(cmd.acl, parent.acl, cmd.name)
+	}
 	if len(cmd.subs) > 0 {
 		cmd.names = map[string]*command{}
 	}
@@ -149,6 +143,59 @@ func (t *table) add(cmd, parent *command) {
 		sub := cmd.subs[i]
 		t.add(&sub, cmd)
 	}
+}
+
+// allCategories returns the categories of a command, with those that follow from its
+// flags.
+func (cmd *command) allCategories() []string {
+	list := slices.Clone(cmd.categories)
+	for _, c := range []struct {
+		name string
+		in   bool
+	}{
+		{"write", cmd.flags&flagWrite != 0},
+		{"read", cmd.flags&flagReadonly != 0},
+		{"admin", cmd.flags&flagAdmin != 0},
+		{"dangerous", cmd.flags&flagAdmin != 0},
+		{"pubsub", cmd.flags&flagPubSub != 0},
+		{"fast", cmd.flags&flagFast != 0},
+		{"blocking", cmd.flags&flagBlocking != 0},
+		{"slow", cmd.flags&flagFast == 0},
+	} {
+		if c.in && !slices.Contains(list, c.name) {
+			list = append(list, c.name)
+		}
+	}
+	return list
+}
+
+// eachKey calls key with the position of every key and with what becomes of it.
+func (cmd *command) eachKey(args [][]byte, key func(at int, a acl.Access)) {
+	if cmd.keys != nil {
+		cmd.keys(args, key)
+		return
+	}
+	if cmd.first == 0 {
+		return
+	}
+	a, last := cmd.accessOfKeys(), cmd.last
+	if last < 0 {
+		last += len(args)
+	}
+	for at := cmd.first; at <= last && at < len(args); at += max(cmd.step, 1) {
+		key(at, a)
+	}
+}
+
+// accessOfKeys returns what becomes of keys that the command finds by positions.
+func (cmd *command) accessOfKeys() acl.Access {
+	switch {
+	case cmd.access != 0:
+		return cmd.access
+	case cmd.flags&flagWrite != 0:
+		return acl.Reads | acl.Writes
+	}
+	return acl.Reads
 }
 
 // longestName is longer than the name of any command.
@@ -246,9 +293,9 @@ func family(categories []string, commands []command) []command {
 
 // firstIsChanged tells the keys of a command that changes the first with the help
 // of the others.
-func firstIsChanged(args [][]byte, key func(at int, a access)) {
-	key(1, reads|writes)
+func firstIsChanged(args [][]byte, key func(at int, a acl.Access)) {
+	key(1, acl.Reads|acl.Writes)
 	for at := 2; at < len(args); at++ {
-		key(at, reads)
+		key(at, acl.Reads)
 	}
 }

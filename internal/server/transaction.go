@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 
+	"seen/internal/server/acl"
 	"seen/internal/server/args"
 )
 
@@ -74,7 +75,7 @@ var transactionCommands = section("transaction", []string{"transaction"}, []comm
 		since: "2.0.0", complexity: "O(n), n commands", summary: "Forgets the commands of a transaction.",
 	},
 	{
-		name: "watch", arity: -2, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy, first: 1, last: -1, step: 1, access: looks, handle: watch,
+		name: "watch", arity: -2, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy, first: 1, last: -1, step: 1, access: acl.Looks, handle: watch,
 		since: "2.2.0", complexity: "O(n), n keys", summary: "Lets the next EXEC run only if the keys have not changed until then.",
 		arguments: args.Of("key [key ...]"),
 	},

@@ -1,4 +1,4 @@
-package server
+package acl
 
 import (
 	"crypto/sha256"

@@ -1,12 +1,13 @@
-package server
+package acl
 
 import (
 	"slices"
 	"strings"
 )
 
-// What Redis says about rules.
+// What Redis says about rules and names.
 const (
+	badName        = "Usernames can't contain spaces or null characters"
 	badRule        = "Syntax error"
 	unknownRule    = "Unknown command or category name in ACL"
 	uselessPattern = "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. " +
@@ -21,7 +22,7 @@ const (
 // apply changes the rights as one rule says, and returns what is wrong with it, ""
 // if nothing is. Selectors and rules on the first argument of a command are not
 // supported, and wrong.
-func (r *rights) apply(t *table, rule string) (problem string) {
+func (r *Rights) apply(cs *Commands, rule string) (problem string) {
 	switch strings.ToLower(rule) {
 	case "":
 		return badRule
@@ -48,30 +49,30 @@ func (r *rights) apply(t *table, rule string) (problem string) {
 	case "clearselectors":
 		// There are none.
 	case "reset":
-		*r = *newRights(t)
+		*r = *newRights(cs)
 	default:
-		return r.applyPrefixed(t, rule)
+		return r.applyPrefixed(cs, rule)
 	}
 	return ""
 }
 
-func (r *rights) applyPrefixed(t *table, rule string) (problem string) {
+func (r *Rights) applyPrefixed(cs *Commands, rule string) (problem string) {
 	text := rule[1:]
 	switch rule[0] {
 	case '>', '<', '#', '!':
 		return r.applyPassword(rule[0], text)
 	case '~':
-		return r.addPattern(reads|writes, text)
+		return r.addPattern(Reads|Writes, text)
 	case '%':
 		kind, glob, ok := strings.Cut(text, "~")
-		a, known := map[string]access{"R": reads, "W": writes, "RW": reads | writes, "WR": reads | writes}[strings.ToUpper(kind)]
+		a, known := map[string]Access{"R": Reads, "W": Writes, "RW": Reads | Writes, "WR": Reads | Writes}[strings.ToUpper(kind)]
 		if !ok || !known {
 			return badRule
 		}
 		return r.addPattern(a, glob)
 	case '&':
 		switch {
-		case !plainPattern(text):
+		case !plain(text):
 			return badRule
 		case r.allChannels:
 			return uselessChannel
@@ -82,25 +83,33 @@ func (r *rights) applyPrefixed(t *table, rule string) (problem string) {
 		}
 	case '+', '-':
 		if category, ok := strings.CutPrefix(text, "@"); ok {
-			return r.applyCategory(t, rule[0] == '+', strings.ToLower(category))
+			return r.applyCategory(cs, rule[0] == '+', strings.ToLower(category))
 		}
-		return r.applyCommand(t, rule[0] == '+', strings.ToLower(text))
+		return r.applyCommand(cs, rule[0] == '+', strings.ToLower(text))
 	default:
 		return badRule
 	}
 	return ""
 }
 
-// plainPattern reports whether a pattern can stand in the line of a file.
-func plainPattern(text string) bool { return !strings.ContainsAny(text, " \x00\t\n\v\f\r") }
+// NameProblem returns what is wrong with the name of a user, "" if nothing is.
+func NameProblem(name string) string {
+	if !plain(name) {
+		return badName
+	}
+	return ""
+}
 
-func (r *rights) addPattern(a access, glob string) (problem string) {
+// plain reports whether a name or a pattern can be a word in a line of a file.
+func plain(text string) bool { return !strings.ContainsAny(text, " \x00\t\n\v\f\r") }
+
+func (r *Rights) addPattern(a Access, glob string) (problem string) {
 	switch {
-	case !plainPattern(glob):
+	case !plain(glob):
 		return badRule
 	case r.allKeys:
 		return uselessPattern
-	case glob == "*" && a == reads|writes:
+	case glob == "*" && a == Reads|Writes:
 		r.allKeys, r.patterns = true, nil
 		return ""
 	}
@@ -114,7 +123,7 @@ func (r *rights) addPattern(a access, glob string) (problem string) {
 	return ""
 }
 
-func (r *rights) applyPassword(kind byte, text string) (problem string) {
+func (r *Rights) applyPassword(kind byte, text string) (problem string) {
 	var p passwordHash
 	if kind == '>' || kind == '<' {
 		p = hashPassword(text)
@@ -136,7 +145,7 @@ func (r *rights) applyPassword(kind byte, text string) (problem string) {
 	return ""
 }
 
-func (r *rights) setAll(in bool) {
+func (r *Rights) setAll(in bool) {
 	clear(r.allowed)
 	if in {
 		for i := range r.allowed {
@@ -154,12 +163,12 @@ func sign(in bool) string {
 	return "-"
 }
 
-func (r *rights) applyCategory(t *table, in bool, name string) (problem string) {
+func (r *Rights) applyCategory(cs *Commands, in bool, name string) (problem string) {
 	if name == "all" {
 		r.setAll(in)
 		return ""
 	}
-	commands, ok := t.category(name)
+	commands, ok := cs.Category(name)
 	if !ok {
 		return unknownRule
 	}
@@ -170,9 +179,9 @@ func (r *rights) applyCategory(t *table, in bool, name string) (problem string) 
 	return ""
 }
 
-func (r *rights) applyCommand(t *table, in bool, name string) (problem string) {
+func (r *Rights) applyCommand(cs *Commands, in bool, name string) (problem string) {
 	name, sub, hasSub := strings.Cut(name, "|")
-	cmd := t.byName[name]
+	cmd := cs.byName[name]
 	if cmd == nil {
 		return unknownRule
 	}
@@ -180,22 +189,22 @@ func (r *rights) applyCommand(t *table, in bool, name string) (problem string) {
 		switch {
 		case strings.Contains(sub, "|"):
 			return firstArgOfSub
-		case sub == "" || cmd.names == nil:
+		case sub == "" || cmd.Subs == nil:
 			return badRule
-		case cmd.names[sub] == nil:
+		case cmd.Subs[sub] == nil:
 			return unknownRule
 		}
-		cmd = cmd.names[sub]
+		cmd = cmd.Subs[sub]
 	}
 	r.put(cmd, in)
-	r.addRule(in, cmd.full)
+	r.addRule(in, cmd.Name)
 	return ""
 }
 
 // put allows a command with its subcommands, or forbids it.
-func (r *rights) put(cmd *command, in bool) {
+func (r *Rights) put(cmd *Command, in bool) {
 	r.allowed.put(cmd.index, in)
-	for _, sub := range cmd.names {
+	for _, sub := range cmd.Subs {
 		r.allowed.put(sub.index, in)
 	}
 	if !in {
@@ -204,7 +213,7 @@ func (r *rights) put(cmd *command, in bool) {
 }
 
 // addRule notes a rule in the place of those that it makes meaningless.
-func (r *rights) addRule(in bool, what string) {
+func (r *Rights) addRule(in bool, what string) {
 	r.rules = slices.DeleteFunc(r.rules, func(old string) bool {
 		return old[1:] == what || strings.HasPrefix(old[1:], what+"|")
 	})

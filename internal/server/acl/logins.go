@@ -1,4 +1,4 @@
-package server
+package acl
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -54,7 +53,7 @@ type digest [sha256.Size]byte
 
 // verified is a user whose password was right, and where from.
 type verified struct {
-	user      *user
+	user      *User
 	addresses []string // the latest at the end
 }
 
@@ -76,11 +75,11 @@ type wrong struct {
 // trial is the trying of one password.
 type trial struct {
 	trialID
-	try     func() *user // the user if the password is right
+	try     func() *User // the user if the password is right
 	callers int          // who wait for it
 	suspect bool
 	done    chan struct{}
-	user    *user // valid once done is closed
+	user    *User // valid once done is closed
 	err     error
 }
 
@@ -91,7 +90,7 @@ type trialID struct {
 
 func newLogins(now func() time.Time) *logins {
 	l := &logins{
-		now: now, cores: max(2, runtime.GOMAXPROCS(0)),
+		now:      now,
 		verified: map[digest]*verified{}, sources: map[string]*source{}, trials: map[trialID]*trial{},
 	}
 	_, _ = rand.Read(l.key[:]) // never fails
@@ -116,25 +115,28 @@ func (l *logins) forget(work uint64) {
 	clear(l.verified)
 }
 
-// errWrong is the error for credentials that are wrong.
-var errWrong = errors.New("wrong password")
+// ErrWrong is the error for credentials that are wrong.
+var ErrWrong = errors.New("wrong password")
 
-// tooManyFailures is the error for an address that has failed too often.
-type tooManyFailures struct {
+// ErrFar is the error for a user without a password on another machine.
+var ErrFar = errors.New("a user without a password is for clients on the machine of the server")
+
+// TooManyFailures is the error for an address that has failed too often.
+type TooManyFailures struct {
 	from string
 	wait time.Duration
 }
 
-// seconds returns how long the address has to wait, rounded up.
-func (e *tooManyFailures) seconds() int { return int(math.Ceil(e.wait.Seconds())) }
+// Seconds returns how long the address has to wait, rounded up.
+func (e *TooManyFailures) Seconds() int { return int(math.Ceil(e.wait.Seconds())) }
 
-func (e *tooManyFailures) Error() string {
-	return fmt.Sprintf("too many failed log-ins from %s; try again in %d s", e.from, e.seconds())
+func (e *TooManyFailures) Error() string {
+	return fmt.Sprintf("too many failed log-ins from %s; try again in %d s", e.from, e.Seconds())
 }
 
 // decide returns the user with these credentials, or why there is none; try finds it
 // out. It returns early with the error of ctx.
-func (l *logins) decide(ctx context.Context, d digest, from string, try func() *user) (*user, error) {
+func (l *logins) decide(ctx context.Context, d digest, from string, try func() *User) (*User, error) {
 	l.mu.Lock()
 	if u, err := l.known(d, from); u != nil || err != nil {
 		l.mu.Unlock()
@@ -183,7 +185,7 @@ func (l *logins) abandon(t *trial, why error) {
 // address that has failed too often learns only about credentials that it has used
 // with success; so an address that several clients share does not shut out those of
 // them who know their passwords, and others cannot guess here. mu is held.
-func (l *logins) known(d digest, from string) (*user, error) {
+func (l *logins) known(d digest, from string) (*User, error) {
 	s := l.source(from)
 	v := l.verified[d]
 	if v != nil && (s.failures < maxFailures || slices.Contains(v.addresses, from)) {
@@ -195,14 +197,14 @@ func (l *logins) known(d digest, from string) (*user, error) {
 		// not count against others of its address.
 		if i := slices.IndexFunc(s.wrong, func(w wrong) bool { return w.digest == d }); i >= 0 {
 			if s.wrong[i].again++; s.wrong[i].again >= maxFailures {
-				return nil, &tooManyFailures{from, forgiveness}
+				return nil, &TooManyFailures{from, forgiveness}
 			}
-			return nil, errWrong
+			return nil, ErrWrong
 		}
 	}
 	if s.failures >= maxFailures {
 		wait := time.Duration((s.failures - maxFailures + 1) * float64(forgiveness))
-		return nil, &tooManyFailures{from, wait}
+		return nil, &TooManyFailures{from, wait}
 	}
 	return nil, nil
 }
@@ -253,7 +255,7 @@ func (l *logins) keep(from string, s *source) {
 
 // note remembers how credentials turned out that were tried when the users were of
 // an age. mu is held.
-func (l *logins) note(d digest, from string, age uint64, u *user) (*user, error) {
+func (l *logins) note(d digest, from string, age uint64, u *User) (*User, error) {
 	if u == nil {
 		s := l.source(from)
 		s.failures++
@@ -267,7 +269,7 @@ func (l *logins) note(d digest, from string, age uint64, u *user) (*user, error)
 			s.wrong = append(s.wrong, wrong{digest: d})
 		}
 		l.keep(from, s)
-		return nil, errWrong
+		return nil, ErrWrong
 	}
 	if age != l.age {
 		return u, nil // it was right; whether it still is, the next log-in finds out
@@ -340,35 +342,35 @@ func (l *logins) run(t *trial, age uint64) {
 }
 
 // finish tells those who wait for a trial how it has ended. mu is held.
-func (l *logins) finish(t *trial, u *user, err error) {
+func (l *logins) finish(t *trial, u *User, err error) {
 	delete(l.trials, t.trialID)
 	t.user, t.err = u, err
 	close(t.done)
 }
 
-// authenticate returns the user of a name if the password is right, or why not:
-// errWrong, errFar or *tooManyFailures. far says that the client is on another
+// Authenticate returns the user of a name if the password is right, or why not:
+// ErrWrong, ErrFar or *TooManyFailures. far says that the client is on another
 // machine, where a user without a password is of no use.
-func (a *acl) authenticate(ctx context.Context, name string, password []byte, from string, far bool) (*user, error) {
-	if u := a.get(name); u != nil {
-		if r := u.rights.Load(); r.enabled && r.open {
+func (a *Users) Authenticate(ctx context.Context, name string, password []byte, from string, far bool) (*User, error) {
+	if u := a.Get(name); u != nil {
+		if r := u.Rights(); r.enabled && r.open {
 			if far {
-				return nil, errFar
+				return nil, ErrFar
 			}
 			return u, nil
 		}
 	}
-	return a.logins.decide(ctx, a.logins.digest(name, password), from, func() *user { return a.try(name, password) })
+	return a.logins.decide(ctx, a.logins.digest(name, password), from, func() *User { return a.try(name, password) })
 }
 
 // try returns the user of a name if it has the password. The time it takes to find
 // out that it has not is the same for all names, also for those that nobody has.
-func (a *acl) try(name string, password []byte) *user {
+func (a *Users) try(name string, password []byte) *User {
 	sum := hashPassword(string(password)).text
 	for {
-		u, r := a.get(name), &rights{}
+		u, r := a.Get(name), &Rights{}
 		if u != nil {
-			r = u.rights.Load()
+			r = u.Rights()
 		}
 		done := uint64(0)
 		ok := slices.ContainsFunc(r.passwords, func(p passwordHash) bool {
@@ -376,7 +378,7 @@ func (a *acl) try(name string, password []byte) *user {
 			return p.matches(password, sum)
 		})
 		switch {
-		case u != nil && u.rights.Load() != r:
+		case u != nil && u.Rights() != r:
 			continue // changed meanwhile
 		case ok && r.enabled:
 			return u
@@ -387,4 +389,35 @@ func (a *acl) try(name string, password []byte) *user {
 		waste(work-min(work, done), password)
 		return nil
 	}
+}
+
+// TryAtOnce sets how many slow passwords are tried at the same time. While it is 0 they
+// wait.
+func (a *Users) TryAtOnce(n int) {
+	l := a.logins
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cores = n
+	l.next()
+}
+
+// A Session is a log-in that outlasts a connection.
+type Session struct {
+	User *User
+
+	users     *Users
+	far       bool
+	passwords []passwordHash
+}
+
+// Session returns a session of a user who has just logged in. far is that of
+// Authenticate.
+func (a *Users) Session(u *User, far bool) *Session {
+	return &Session{User: u, users: a, far: far, passwords: u.Rights().passwords}
+}
+
+// Valid reports whether the user is still there, may log in, and has the same passwords.
+func (s *Session) Valid() bool {
+	r := s.User.Rights()
+	return s.users.Get(s.User.Name) == s.User && r.enabled && slices.Equal(r.passwords, s.passwords) && !(s.far && r.open)
 }

@@ -1,19 +1,16 @@
-package server
+package acl
 
-import "seen/internal/store"
-
-// maxPattern bounds what a client can have us do for each byte of a name.
-
-// globMatch reports whether s matches a pattern of Redis: * any bytes, ? one byte,
+// Match reports whether s matches a pattern of Redis: * any bytes, ? one byte,
 // [abc], [a-z] and [^a] one byte of a set, \ the next byte itself. It takes at most
 // len(pattern) * len(s) steps.
-func globMatch(pattern, s []byte) bool {
-	matches, _ := globMatchFor(nil, pattern, s) // what is always wanted is not stopped
+func Match(pattern, s []byte) bool {
+	matches, _ := MatchFor(func(int) error { return nil }, pattern, s) // it is never stopped
 	return matches
 }
 
-// globMatchFor is globMatch as a part of some work.
-func globMatchFor(w *store.Work, pattern, s []byte) (bool, error) {
+// MatchFor is Match as a part of some work: it tells step about the steps that it
+// takes, and stops when that returns an error.
+func MatchFor(step func(n int) error, pattern, s []byte) (bool, error) {
 	p, at := 0, 0
 	star, resume := -1, 0 // the last * and where it is to be tried next
 	for at < len(s) {
@@ -23,7 +20,7 @@ func globMatchFor(w *store.Work, pattern, s []byte) (bool, error) {
 				p++
 				continue
 			}
-			if next, ok := globByte(pattern, p, s[at]); ok {
+			if next, ok := matchByte(pattern, p, s[at]); ok {
 				p, at = next, at+1
 				continue
 			}
@@ -31,7 +28,7 @@ func globMatchFor(w *store.Work, pattern, s []byte) (bool, error) {
 		if star < 0 {
 			return false, nil
 		}
-		if err := w.Step(1 + at - resume); err != nil {
+		if err := step(1 + at - resume); err != nil {
 			return false, err
 		}
 		resume++
@@ -43,10 +40,10 @@ func globMatchFor(w *store.Work, pattern, s []byte) (bool, error) {
 	return p == len(pattern), nil
 }
 
-// globByte reports whether c matches what stands at p in the pattern, which is no *,
+// matchByte reports whether c matches what is at p in the pattern, which is not *,
 // and returns the position behind it. A set that is not closed ends with the
 // pattern.
-func globByte(pattern []byte, p int, c byte) (next int, ok bool) {
+func matchByte(pattern []byte, p int, c byte) (next int, ok bool) {
 	switch pattern[p] {
 	case '?':
 		return p + 1, true
