@@ -53,7 +53,14 @@ func TestKilledServerThatDoesNotWait(t *testing.T) {
 			_, err := m.Work(s.Addr, rand.New(rand.NewPCG(3, 0)))
 			done <- err
 		}()
-		time.Sleep(100 * time.Millisecond)
+		before, _ := m.Acknowledged()
+		for keys := before; keys < before+100; keys, _ = m.Acknowledged() {
+			select {
+			case err := <-done:
+				t.Fatalf("the client ended at %d keys: %v", keys, err)
+			case <-time.After(time.Millisecond):
+			}
+		}
 		s.Kill()
 		if err := <-done; err != nil {
 			t.Fatal(err)

@@ -5,10 +5,14 @@ package daemon
 import (
 	"fmt"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"seen/internal/crashtest"
 	"seen/internal/resp"
 )
 
@@ -56,7 +60,7 @@ func TestDrainIsADeadline(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(500 * time.Millisecond) // to begin; earlier is well too
+				awaitBytes(t, s, len(slices.Concat(sent...)))
 				began := time.Now()
 				s.Signal(syscall.SIGTERM)
 				// Where the machine is so busy that closing takes longer, it says so.
@@ -72,6 +76,21 @@ func TestDrainIsADeadline(t *testing.T) {
 				again.Expect("[:1, :0]", "BF.MEXISTS", "kept", "whole", "half")
 				again.Stop()
 			})
+		}
+	}
+}
+
+// awaitBytes waits until the server has read as many bytes, so that it runs the
+// commands in them or is about to.
+func awaitBytes(t *testing.T, s *crashtest.Server, least int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		_, text, _ := strings.Cut(s.Must("INFO", "stats").Text, "total_net_input_bytes:")
+		text, _, _ = strings.Cut(text, "\r")
+		if n, err := strconv.Atoi(text); err != nil || time.Now().After(deadline) {
+			t.Fatalf("the server has read %d bytes, %v", n, err)
+		} else if n >= least {
+			return
 		}
 	}
 }
