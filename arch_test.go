@@ -110,7 +110,7 @@ var arrows = []arrow{
 
 	// A filter far away: addresses, batches under way. Commands hand it what they want
 	// asked, so it never needs to know one.
-	{level: 5, pkg: "internal/remote", modules: []string{"github.com/redis/rueidis"}, not: map[string]string{
+	{level: 5, pkg: "internal/remote", modules: []string{"github.com/dustin/go-humanize", "github.com/redis/rueidis"}, not: map[string]string{
 		"flag":      "options are the business of the command",
 		"bloomfile": "a filter far away is not a file",
 	}},

@@ -36,6 +36,12 @@ type core struct {
 	changing lock // one change of the record by this client at a time
 }
 
+// Hash returns the key hash.
+func (c *core) Hash() bloom.Hash { return c.hash }
+
+// Name returns the name.
+func (c *core) Name() string { return c.name }
+
 // snapshot is the record as this client knows it. It is never changed.
 type snapshot struct {
 	raw    string

@@ -202,12 +202,6 @@ func (c *core) create(ctx context.Context, p parameters, now func(context.Contex
 	return err == nil, nil
 }
 
-// Hash returns the key hash of the filter.
-func (f *Filter) Hash() bloom.Hash { return f.hash }
-
-// Name returns the name of the filter.
-func (f *Filter) Name() string { return f.name }
-
 // hashes returns the hashes of keys.
 func (c *core) hashes(keys [][]byte) []uint64 {
 	hs := make([]uint64, len(keys))
@@ -252,9 +246,7 @@ func (f *Filter) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 // Clear removes all keys, by making new slices and deleting the old ones, and mends
 // a filter that has lost slices. Keys that are added by others at the same time are
 // removed too, or not.
-func (f *Filter) Clear(ctx context.Context) error { return f.clear(ctx) }
-
-func (c *core) clear(ctx context.Context) error {
+func (c *core) Clear(ctx context.Context) error {
 	return c.change(ctx, func(r *record) error {
 		first, err := r.shapeOf(0)
 		if err != nil {
@@ -279,7 +271,7 @@ func Clear(ctx context.Context, client rueidis.Client, name string) error {
 	if err := (Config{}).check(name); err != nil {
 		return err
 	}
-	return (&core{client: client, name: name}).clear(ctx)
+	return (&core{client: client, name: name}).Clear(ctx)
 }
 
 // Drop deletes the filter or window of the given name, whatever its parameters and
@@ -289,14 +281,12 @@ func Drop(ctx context.Context, client rueidis.Client, name string) error {
 	if err := (Config{}).check(name); err != nil {
 		return err
 	}
-	return (&core{client: client, name: name}).drop(ctx)
+	return (&core{client: client, name: name}).Drop(ctx)
 }
 
 // Drop deletes the filter. Calls by others that come later are errors,
 // [ErrNotFound], until somebody creates it anew.
-func (f *Filter) Drop(ctx context.Context) error { return f.drop(ctx) }
-
-func (c *core) drop(ctx context.Context) error {
+func (c *core) Drop(ctx context.Context) error {
 	err := c.change(ctx, func(r *record) error {
 		r.Dropped = true
 		return nil

@@ -49,15 +49,14 @@ const sampledSlices = 64
 // Stats describes the filter. It reads the headers of all slices, so that a missing
 // one is found, [ErrMissingSlice], and counts the ones of up to 64 slices of each
 // layer, which costs the engine about a millisecond for a slice of 16 MiB.
-func (f *Filter) Stats(ctx context.Context) (Stats, error) {
-	s, err := f.refresh(ctx)
+//
+// Of a window it is about all generations that are still there. A key that was refreshed
+// is in several, and counted in each.
+func (c *core) Stats(ctx context.Context) (Stats, error) {
+	s, err := c.refresh(ctx)
 	if err != nil {
 		return Stats{}, err
 	}
-	return f.stats(ctx, s)
-}
-
-func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 	p := s.record.parameters
 	t := Stats{Layers: len(s.layers), Capacity: p.Capacity, ErrorRateAsked: p.ErrorRate}
 	var series [][]sizing.Layer // those of the filter, or of each generation of a window
@@ -125,16 +124,7 @@ func (c *core) stats(ctx context.Context, s *snapshot) (Stats, error) {
 // 16 slices of each layer. With a probability of 0.998 the true one is at least surely.
 // asked is the error rate that the filter was made for. ErrorRate takes one round trip for
 // each layer, where [Filter.Stats] reads something of all slices.
-func (f *Filter) ErrorRate(ctx context.Context) (now, surely, asked float64, err error) {
-	return f.errorRate(ctx)
-}
-
-// ErrorRate is [Filter.ErrorRate] of all generations together.
-func (w *Window) ErrorRate(ctx context.Context) (now, surely, asked float64, err error) {
-	return w.errorRate(ctx)
-}
-
-func (c *core) errorRate(ctx context.Context) (now, surely, asked float64, err error) {
+func (c *core) ErrorRate(ctx context.Context) (now, surely, asked float64, err error) {
 	s, err := c.refresh(ctx)
 	if err != nil {
 		return 0, 0, 0, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -25,18 +26,24 @@ type Trace struct {
 // first. The error rate of a layer follows from the number of keys in the slice. It takes
 // two round trips, and reads what it tells of one layer at one moment.
 func (f *Filter) Trace(ctx context.Context, h uint64) ([]Trace, error) {
-	s, err := f.refresh(ctx)
+	return f.trace(ctx, h, 0)
+}
+
+// trace is Trace of the layers behind the given order.
+func (c *core) trace(ctx context.Context, h, after uint64) ([]Trace, error) {
+	s, err := c.refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var commands rueidis.Commands
-	var slices []string
-	for _, l := range s.layers {
-		slices = append(slices, l.prefix+strconv.FormatUint(uint64(l.sliceOf(h)), 10))
+	var names []string
+	layers := slices.DeleteFunc(slices.Clone(s.layers), func(l *layer) bool { return l.order <= after })
+	for _, l := range layers {
+		names = append(names, l.prefix+strconv.FormatUint(uint64(l.sliceOf(h)), 10))
 		line := h
-		key := slices[len(slices)-1]
+		key := names[len(names)-1]
 		get := func(from, to uint64) {
-			commands = append(commands, f.client.B().Getrange().Key(key).Start(int64(from)).End(int64(to)).Build())
+			commands = append(commands, c.client.B().Getrange().Key(key).Start(int64(from)).End(int64(to)).Build())
 		}
 		get(0, headerRead-1)
 		for j := range l.Lines {
@@ -45,10 +52,10 @@ func (f *Filter) Trace(ctx context.Context, h uint64) ([]Trace, error) {
 			line = kernel.Next(line)
 		}
 	}
-	results := f.client.DoMulti(ctx, commands...)
+	results := c.client.DoMulti(ctx, commands...)
 	var all []Trace
-	for i, l := range s.layers {
-		t, err := l.trace(slices[i], h, results[:1+l.Lines])
+	for i, l := range layers {
+		t, err := l.trace(names[i], h, results[:1+l.Lines])
 		if err != nil {
 			return nil, err
 		}

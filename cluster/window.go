@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"seen/bloom"
 )
 
 // WindowConfig says what a [Window] remembers and for how long. Capacity is the
@@ -192,11 +190,8 @@ func (w *Window) look(ctx context.Context) (uint64, error) {
 	return uint64(forgotten)<<layerBits | (1<<layerBits - 1), nil
 }
 
-// Hash returns the key hash of the window.
-func (w *Window) Hash() bloom.Hash { return w.hash }
-
-// Name returns the name of the window.
-func (w *Window) Name() string { return w.name }
+// Span returns how long a key is remembered.
+func (w *Window) Span() time.Duration { return w.current.Load().record.Span }
 
 // Add adds keys and reports of each whether it was certainly not there, as
 // [Filter.Add] does. A key that is remembered is recorded again, unless NoRefresh is
@@ -220,18 +215,11 @@ func (w *Window) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 	return w.has(ctx, hs, w.look)
 }
 
-// Clear forgets everything, as [Filter.Clear] does.
-func (w *Window) Clear(ctx context.Context) error { return w.clear(ctx) }
-
-// Drop deletes the window, as [Filter.Drop] does.
-func (w *Window) Drop(ctx context.Context) error { return w.drop(ctx) }
-
-// Stats describes the window, as [Filter.Stats] does, over all generations that are
-// still there. A key that was refreshed is in several, and counted in each.
-func (w *Window) Stats(ctx context.Context) (Stats, error) {
-	s, err := w.refresh(ctx)
+// Trace is [Filter.Trace] of all generations that are still remembered.
+func (w *Window) Trace(ctx context.Context, h uint64) ([]Trace, error) {
+	forgotten, err := w.look(ctx)
 	if err != nil {
-		return Stats{}, err
+		return nil, err
 	}
-	return w.stats(ctx, s)
+	return w.trace(ctx, h, forgotten)
 }

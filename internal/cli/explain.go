@@ -110,9 +110,9 @@ func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	defer fleet.close()
-	return a.explainAll(e, fleet.hash(), args, func(key []byte, h uint64) (*explanation, error) {
-		ctx, cancel := context.WithTimeout(a.ctx, fleet.timeout)
+	defer fleet.Close()
+	return a.explainAll(e, fleet.Hash(), args, func(key []byte, h uint64) (*explanation, error) {
+		ctx, cancel := context.WithTimeout(a.ctx, fleet.Timeout)
 		defer cancel()
 		x, err := fleet.explainKey(ctx, key, h)
 		if err != nil {
@@ -221,14 +221,14 @@ func explainKey(f *bloomfile.File, key []byte, h uint64) (*explanation, error) {
 
 // explainKey says why the filter in Redis or in a server gives its answer.
 func (f *fleet) explainKey(ctx context.Context, key []byte, h uint64) (*explanation, error) {
-	if f.server != nil {
-		found, err := f.server.Has(ctx, key)
+	if f.Server != nil {
+		found, err := f.Server.Has(ctx, key)
 		if err != nil {
 			return nil, err
 		}
 		return &explanation{Seen: found[0], Arrays: []explainedArray{}}, nil
 	}
-	all, err := f.filter.Trace(ctx, h)
+	all, err := f.Fleet.Trace(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (f *fleet) explainKey(ctx context.Context, key []byte, h uint64) (*explanat
 	for _, t := range all {
 		traces = append(traces, t.Trace)
 	}
-	x := newExplanation(f.filter.Hash(), h, traces, false)
+	x := newExplanation(f.Fleet.Hash(), h, traces, false)
 	for i, t := range all {
 		x.Arrays[i].Slice = t.Slice
 		x.Seen = x.Seen || t.Found

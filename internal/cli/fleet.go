@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -33,9 +30,6 @@ type fleetFlags struct {
 	needRedis    []string   // flags without a meaning of their own
 	forLogin     []string   // flags that also have one for a SET that is redis://HOST/NAME
 }
-
-// serverPort is the port of "seen serve".
-const serverPort = "6380"
 
 // passwordVariable is where redis-cli takes the password from as well.
 const passwordVariable = "REDISCLI_AUTH"
@@ -145,18 +139,14 @@ func (f *fleetFlags) check(cmd *cobra.Command, sets ...string) error {
 // address returns where the filter is, with the name and the login from wherever
 // they were given.
 func (f *fleetFlags) address(a *app) (remote.Address, error) {
-	text, flag := f.redis, "--redis"
+	text, flag, parse := f.redis, "--redis", remote.ParseAddress
 	if f.server != "" {
-		text, flag = f.server, "--server"
-		if !remote.IsAddress(text) {
-			text = "redis://" + withServerPort(text)
-		}
+		text, flag, parse = f.server, "--server", remote.ParseServerAddress
 	}
-	at, err := remote.ParseAddress(text)
+	at, err := parse(text)
 	if err != nil {
 		return at, usagef("%s: %w", flag, err)
 	}
-	at.Single = f.server != ""
 	switch {
 	case f.redis != "" && f.server != "":
 		return at, usagef("--redis and --server exclude each other")
@@ -170,20 +160,6 @@ func (f *fleetFlags) address(a *app) (remote.Address, error) {
 		return at, usagef("--name is missing: the name of the filter")
 	}
 	return at, f.login(a, &at)
-}
-
-// withServerPort gives HOST[:PORT][/NAME] the port where "seen serve" is unless
-// somebody moves it.
-func withServerPort(text string) string {
-	end := strings.IndexAny(text, "/?")
-	if end < 0 {
-		end = len(text)
-	}
-	host, rest := text[:end], text[end:]
-	if _, _, err := net.SplitHostPort(host); err != nil {
-		host = net.JoinHostPort(strings.Trim(host, "[]"), serverPort)
-	}
-	return host + rest
 }
 
 func (f *fleetFlags) login(a *app, at *remote.Address) error {
@@ -215,15 +191,15 @@ func (e *Env) variable(name string) string {
 }
 
 // toAdd opens the filter for a command that adds: it is created with -n, and must
-// exist without.
-func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity flagvalue.Count, rate flagvalue.Rate) (*fleet, error) {
-	c := cluster.Config{Wait: cluster.Wait{Replicas: f.wait}}
+// exist without. w says for how long keys are remembered.
+func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity flagvalue.Count, rate flagvalue.Rate, w fleetWindow) (*fleet, error) {
+	c := cluster.WindowConfig{Config: cluster.Config{Wait: cluster.Wait{Replicas: f.wait}}, Span: w.span, NoRefresh: w.noRefresh}
 	flags := cmd.Flags()
 	switch {
-	case !flags.Changed("capacity") && (flags.Changed("error-rate") || flags.Changed("slice")):
-		return nil, usagef("with --redis and --server, -p and --slice are for a filter that is created; give -n too")
+	case !flags.Changed("capacity") && (flags.Changed("error-rate") || flags.Changed("slice") || w.span != 0):
+		return nil, usagef("with --redis and --server, -p, --slice and --window are for a filter that is created; give -n too")
 	case !flags.Changed("capacity"):
-		return f.open(a, c, true)
+		return f.open(a, c)
 	case capacity == 0:
 		return nil, usagef("-n 0: a filter needs room for at least one key")
 	}
@@ -231,26 +207,29 @@ func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity flagvalue.Count,
 	if rate == 0 {
 		c.ErrorRate = defaultRate
 	}
-	return f.open(a, c, false)
+	return f.open(a, c)
+}
+
+// fleetWindow says for how long a filter that is created remembers keys; the zero value
+// is for ever.
+type fleetWindow struct {
+	span      time.Duration
+	noRefresh bool
 }
 
 // toAsk opens the filter, which must exist.
-func (f *fleetFlags) toAsk(a *app) (*fleet, error) { return f.open(a, cluster.Config{}, true) }
+func (f *fleetFlags) toAsk(a *app) (*fleet, error) { return f.open(a, cluster.WindowConfig{}) }
 
 // fleet is an open filter on other machines.
 type fleet struct {
-	label   string // what messages call it
-	filter  *cluster.Filter
-	server  *cluster.ServerFilter // in place of filter
-	flags   *fleetFlags
-	timeout time.Duration // of a call
-	close   func()
+	*remote.Filter
+	flags *fleetFlags
 }
 
-func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error) {
+func (f *fleetFlags) open(a *app, c cluster.WindowConfig) (*fleet, error) {
 	var err error
-	if exists {
-		// A new secret would fit no filter.
+	if c.Capacity == 0 {
+		// The filter must exist, and a new secret would not fit it.
 		if _, err = f.hashing.load(); err != nil {
 			return nil, err
 		}
@@ -261,23 +240,15 @@ func (f *fleetFlags) open(a *app, c cluster.Config, exists bool) (*fleet, error)
 	if err := f.checkServer(c); err != nil {
 		return nil, err
 	}
-	at, client, err := f.dial(a)
+	at, err := f.address(a)
 	if err != nil {
 		return nil, err
 	}
-	o := &fleet{label: at.String(), timeout: f.limit(), flags: f, close: client.Close}
-	ctx, cancel := context.WithTimeout(a.ctx, o.timeout)
-	defer cancel()
-	if f.server != "" {
-		o.server, err = cluster.OpenServer(ctx, client, at.Name, cluster.ServerConfig{Capacity: c.Capacity, ErrorRate: c.ErrorRate})
-	} else {
-		o.filter, err = cluster.Open(ctx, client, at.Name, c)
-	}
+	filter, err := remote.Open(a.ctx, at, remote.Config{WindowConfig: c, Timeout: f.limit()})
 	if err != nil {
-		client.Close()
 		return nil, f.explain(err)
 	}
-	return o, nil
+	return &fleet{filter, f}, nil
 }
 
 // dial connects to where the filter is.
@@ -294,51 +265,15 @@ func (f *fleetFlags) dial(a *app) (remote.Address, remote.Client, error) {
 func (f *fleetFlags) limit() time.Duration { return time.Duration(f.timeout) }
 
 // checkServer refuses flags that are the business of a server.
-func (f *fleetFlags) checkServer(c cluster.Config) error {
+func (f *fleetFlags) checkServer(c cluster.WindowConfig) error {
 	switch {
 	case f.server == "":
 	case c.Hash != bloom.Hash{}:
 		return usagef("--seed and --secret do not go with --server, which hashes by itself")
+	case c.Span != 0:
+		return usagef("--window does not go with --server, whose filters forget nothing; use --redis")
 	case c.Wait.Replicas != 0 || c.SliceBytes != 0:
 		return usagef("--wait and --slice do not go with --server")
 	}
 	return nil
-}
-
-// hash returns what tells the keys of a run apart: the filter's hash, or where the
-// server hashes by itself one that nobody else knows.
-func (f *fleet) hash() bloom.Hash {
-	if f.filter == nil {
-		return bloom.RandomHash()
-	}
-	return f.filter.Hash()
-}
-
-// asksKeys reports whether batches must hold the keys.
-func (f *fleet) asksKeys() bool { return f.server != nil }
-
-// ask asks about a batch, and with adds adds it.
-func (f *fleet) ask(adds bool) func(ctx context.Context, q remote.Batch) ([]bool, []int, error) {
-	return func(ctx context.Context, q remote.Batch) ([]bool, []int, error) {
-		ctx, cancel := context.WithTimeout(ctx, f.timeout)
-		defer cancel()
-		answers, err := f.call(ctx, q, adds)
-		var undecided *cluster.UndecidedError
-		if errors.As(err, &undecided) {
-			return answers, undecided.Keys, undecided
-		}
-		return answers, nil, err
-	}
-}
-
-func (f *fleet) call(ctx context.Context, q remote.Batch, adds bool) ([]bool, error) {
-	switch {
-	case f.server != nil && adds:
-		return f.server.Add(ctx, q.Keys...)
-	case f.server != nil:
-		return f.server.Has(ctx, q.Keys...)
-	case adds:
-		return f.filter.AddHashes(ctx, q.Hashes)
-	}
-	return f.filter.HasHashes(ctx, q.Hashes)
 }

@@ -30,13 +30,13 @@ func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity flagvalue.C
 		return r, err
 	}
 	a.sayOfKeysWithCR(cmd, records, &config)
-	fleet, err := f.toAdd(a, cmd, capacity, rate)
+	fleet, err := f.toAdd(a, cmd, capacity, rate, fleetWindow{})
 	if err != nil {
 		return r, err
 	}
-	defer fleet.close()
-	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: records, in: in, config: config, adds: true}
-	r.Set = fleet.label
+	defer fleet.Close()
+	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: records, in: in, config: config, Run: remote.Run{Adds: true}}
+	r.Set = fleet.Label
 	err = run.run(func(b *stream.Block, v *remote.Verdicts) error {
 		if !b.Header {
 			r.WithoutKey += uint64(len(b.Missing))
@@ -44,7 +44,7 @@ func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity flagvalue.C
 		}
 		return nil
 	})
-	r.Keys, r.Bytes = run.lines-r.WithoutKey-run.undecided.n, run.bytes
+	r.Keys, r.Bytes = run.Lines-r.WithoutKey-run.Undecided.Lines.N, run.Bytes
 	if err == nil {
 		r.past = fleet.past(a.ctx)
 	}

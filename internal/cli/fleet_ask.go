@@ -33,7 +33,7 @@ func (a *app) filterFleet(cmd *cobra.Command, f *filterFlags, files []string) er
 	if err != nil {
 		return err
 	}
-	defer fleet.close()
+	defer fleet.Close()
 	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: &f.records, in: in, config: config}
 	out := stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: f.buffered, Counters: config.Counters})
 	header := false
@@ -71,7 +71,7 @@ func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error
 	if err != nil {
 		return err
 	}
-	defer fleet.close()
+	defer fleet.Close()
 	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
 		in, config, err := r.open(a, nil)
 		if err != nil {

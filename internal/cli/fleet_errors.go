@@ -105,13 +105,17 @@ func (f *fleetFlags) rights() string {
 
 // parameterAdvice says how to use a filter that has other parameters.
 func (f *fleetFlags) parameterAdvice(e *cluster.ParameterError) string {
-	switch {
-	case e.Parameter == "Hash":
+	created := "-n, -p and --slice"
+	switch e.Parameter {
+	case "Hash":
 		return "give its own --seed or --secret, or choose another name"
-	case f.server != "":
-		return "leave out -n and -p to use it as it is, or choose another name"
+	case "Kind", "Span", "Generations", "NoRefresh":
+		created = "-n, -p, --slice, --window and --no-refresh"
 	}
-	return "leave out -n, -p and --slice to use it as it is, or choose another name"
+	if f.server != "" {
+		created = "-n and -p"
+	}
+	return "leave out " + created + " to use it as it is, or choose another name"
 }
 
 // reasons tells in one line why records are undecided, given the errors of the calls.

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
 	"seen/cluster"
+	"seen/internal/cli/flagvalue"
 )
 
 // fleetInfo is what info reports of a filter in Redis; its JSON names are an
@@ -29,15 +31,16 @@ type fleetInfo struct {
 	AtCapacity  float64  `json:"error_rate_at_capacity"`
 	Asked       float64  `json:"asked_error_rate"`
 	Hash        string   `json:"hash"`
+	Window      float64  `json:"window_seconds,omitempty"` // for how long keys are remembered; 0: for ever
 	publicHash  bool
 }
 
 func newFleetInfo(f *fleet, st cluster.Stats) fleetInfo {
 	return fleetInfo{
-		Set: f.label, Filter: "cluster", Capacity: st.Capacity, Layers: st.Layers, LayersHold: st.LayerCapacity,
+		Set: f.Label, Filter: "cluster", Capacity: st.Capacity, Layers: st.Layers, LayersHold: st.LayerCapacity,
 		Slices: st.Slices, Bytes: st.Bytes, Written: st.Written, Cardinality: known(st.Cardinality), StdErr: st.Cardinality.StdErr,
 		Fill: st.FillRatio, Sampled: st.Sampled, ErrorRate: st.ErrorRate, AtCapacity: st.ErrorRateAtCapacity, Asked: st.ErrorRateAsked,
-		Hash: f.filter.Hash().String(), publicHash: !f.filter.Hash().Algorithm.HasSecret(),
+		Hash: f.Fleet.Hash().String(), Window: f.Window.Seconds(), publicHash: !f.Fleet.Hash().Algorithm.HasSecret(),
 	}
 }
 
@@ -48,11 +51,11 @@ func (a *app) inspectFleet(flags *infoFlags, at fleetFlags, another bool) error 
 	if err != nil {
 		return err
 	}
-	defer f.close()
-	ctx, cancel := context.WithTimeout(a.ctx, f.timeout)
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(a.ctx, f.Timeout)
 	defer cancel()
-	if f.server != nil {
-		i, err := f.server.Info(ctx)
+	if f.Server != nil {
+		i, err := f.Server.Info(ctx)
 		if err != nil {
 			return at.explain(err)
 		}
@@ -61,7 +64,7 @@ func (a *app) inspectFleet(flags *infoFlags, at fleetFlags, another bool) error 
 		}
 		return f.past(ctx)
 	}
-	st, err := f.filter.Stats(ctx)
+	st, err := f.Fleet.Stats(ctx)
 	if err != nil {
 		return at.explain(err)
 	}
@@ -87,7 +90,11 @@ func (r fleetInfo) print(a *app, another bool) error {
 	if r.Layers > 1 {
 		layers = fmt.Sprintf(", in %d layers for %s together", r.Layers, humanize.Comma(int64(r.LayersHold)))
 	}
-	t.row("  type", "cluster, %s slices, %s%s", humanize.Comma(int64(r.Slices)), humanize.IBytes(r.Bytes), layers)
+	kind := "cluster"
+	if r.Window != 0 {
+		kind += ", window of " + flagvalue.FormatDuration(time.Duration(r.Window*float64(time.Second)))
+	}
+	t.row("  type", "%s, %s slices, %s%s", kind, humanize.Comma(int64(r.Slices)), humanize.IBytes(r.Bytes), layers)
 	keys := "not known: the filter is too full"
 	if r.Cardinality != nil {
 		keys = fmt.Sprintf("%s, standard error %s", humanize.Comma(int64(*r.Cardinality)), humanize.Comma(int64(r.StdErr)))
@@ -116,7 +123,7 @@ type serverInfo struct {
 }
 
 func newServerInfo(f *fleet, i cluster.ServerInfo) serverInfo {
-	return serverInfo{Set: f.label, Filter: "server", Layers: i.Layers, LayersHold: i.Capacity, Fixed: i.Fixed, Bytes: i.Bytes, Added: i.Added}
+	return serverInfo{Set: f.Label, Filter: "server", Layers: i.Layers, LayersHold: i.Capacity, Fixed: i.Fixed, Bytes: i.Bytes, Added: i.Added}
 }
 
 func (r serverInfo) print(a *app, asJSON bool) error {

@@ -33,13 +33,13 @@ func (u *fleetUniq) report() error {
 	if u.stats.Value == "" {
 		return nil
 	}
-	c, t := u.run.config.Counters, u.run.pipe.Totals()
+	c, t := u.run.config.Counters, u.run.Totals()
 	seconds := time.Since(u.run.started).Seconds()
 	r := fleetReport{
-		Lines: u.run.lines, Kept: c.Kept.Load(), Dropped: c.Dropped.Load(), New: u.isNew, Undecided: u.run.undecided.n,
-		Missing: c.Missing.Load(), Bytes: u.run.bytes,
-		Filter: u.run.fleet.label, Asked: t.Keys, Calls: t.Calls, CallSeconds: meanCall(t).Seconds(),
-		Seconds: seconds, LinesPerSecond: float64(u.run.lines) / seconds, BytesPerSecond: float64(u.run.bytes) / seconds,
+		Lines: u.run.Lines, Kept: c.Kept.Load(), Dropped: c.Dropped.Load(), New: u.isNew, Undecided: u.run.Undecided.Lines.N,
+		Missing: c.Missing.Load(), Bytes: u.run.Bytes,
+		Filter: u.run.fleet.Label, Asked: t.Keys, Calls: t.Calls, CallSeconds: t.PerCall().Seconds(),
+		Seconds: seconds, LinesPerSecond: float64(u.run.Lines) / seconds, BytesPerSecond: float64(u.run.Bytes) / seconds,
 	}
 	if u.stats.Value == "json" {
 		return printLine(u.run.app.env.Stderr, r)
@@ -55,7 +55,7 @@ func (u *fleetUniq) report() error {
 		w.row("without key", humanize.Comma(int64(r.Missing)))
 	}
 	w.row("filter", "%s, %s new keys", r.Filter, humanize.Comma(int64(r.New)))
-	w.row("network", "%s keys asked about in %s, %s on average", humanize.Comma(int64(r.Asked)), english.Plural(int(r.Calls), "call", ""), shortTime(meanCall(t)))
+	w.row("network", "%s keys asked about in %s, %s on average", humanize.Comma(int64(r.Asked)), english.Plural(int(r.Calls), "call", ""), shortTime(t.PerCall()))
 	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, humanize.Comma(int64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
 	return w.flush()
 }

@@ -19,10 +19,11 @@ import (
 func TestFleetBrokenConnection(t *testing.T) {
 	var stderr bytes.Buffer
 	a := &app{env: Env{Stderr: &stderr}, ctx: t.Context()}
-	r := fleetRun{app: a, fleet: &fleet{flags: new(fleetFlags)}, cmd: &cobra.Command{Use: "uniq"}, adds: true, prints: true}
+	r := fleetRun{app: a, fleet: &fleet{flags: new(fleetFlags)}, cmd: &cobra.Command{Use: "uniq"}, prints: true}
 	v := remote.Verdicts{Yes: []bool{false}, Undecided: []int{0}, Errs: []error{fmt.Errorf("no answer: %w", syscall.EPIPE), errors.New("timeout")}}
-	err := r.deliver(&stream.Block{File: "urls"}, &v, func(*stream.Block, *remote.Verdicts) error { return nil })
-	if code := a.finish(r.cmd, r.explain(err)); code != ExitError {
+	r.Adds = true
+	r.Undecided.Add(&stream.Block{File: "urls"}, &v)
+	if code := a.finish(r.cmd, r.explain(nil)); code != ExitError {
 		t.Errorf("exit code %d, want %d", code, ExitError)
 	}
 	for _, want := range []string{"stopped: line", "of urls is undecided", "no answer: broken pipe; timeout"} {

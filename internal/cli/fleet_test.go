@@ -263,6 +263,45 @@ func TestFleetEndsWhileItWaits(t *testing.T) {
 	}
 }
 
+// A window in Redis forgets a line after its span, also within one run, which remembers
+// what it has asked for only a part of that.
+func TestFleetWindow(t *testing.T) {
+	redis := "redis://" + lab.Server(t).Addr() + "/" + t.Name()
+	p := startFleet(t, "uniq", "--line-buffered", "--redis", redis, "-n", "1000", "--window", "1s", "--no-refresh")
+	for range 3 {
+		printed := make(chan error, 1)
+		go func() {
+			line, err := p.out.ReadString('\n')
+			if err == nil && line != "a\n" {
+				err = fmt.Errorf("printed %q", line)
+			}
+			printed <- err
+		}()
+		deadline := time.After(time.Minute)
+		for again := true; again; {
+			// What is remembered is not printed, however often it comes.
+			io.WriteString(p.in, "a\n")
+			select {
+			case err := <-printed:
+				if err != nil {
+					t.Fatalf("%v: %s", err, &p.err)
+				}
+				again = false
+			case <-time.After(20 * time.Millisecond):
+			case <-deadline:
+				t.Fatal("the line is not forgotten")
+			}
+		}
+	}
+	p.in.Close()
+	if rest := p.lines(t); len(rest) > 1 {
+		t.Errorf("printed %q at once", rest)
+	}
+	if code := p.exit(t); code != ExitOK {
+		t.Errorf("exit code %d: %s", code, &p.err)
+	}
+}
+
 // A filter that its maker has bounded ends the run with the code for limits.
 func TestFleetFull(t *testing.T) {
 	at, client := dial(t, lab.Server(t).Addr())

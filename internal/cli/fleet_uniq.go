@@ -11,7 +11,7 @@ import (
 )
 
 // notWithFleet are the flags of uniq that are about a filter in memory.
-var notWithFleet = []string{"memory", "exact", "state", "checkpoint", "window", "no-refresh", "time-key", "nth", "on-full", "output"}
+var notWithFleet = []string{"memory", "exact", "state", "checkpoint", "time-key", "nth", "on-full", "output"}
 
 // checkFleet refuses flags that --redis and --server leave no meaning.
 func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
@@ -31,14 +31,17 @@ func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
 			return usagef("-o does not go with --redis and --server: it appears at the end, and lines that the filter has recorded by then would be lost with a run that fails; use > FILE")
 		case "nth":
 			why = ": a shared filter knows whether a line came before, not how often; use -d for lines that did, or count on one machine, without it"
-		case "window", "no-refresh", "time-key":
-			why = ": a shared filter of the command forgets nothing; use a filter for each period, as with --name crawl-$(date +%F), or remember on one machine, without it"
+		case "time-key":
+			why = ": a shared --window goes by the clock of the engine"
 		case "memory", "exact", "on-full":
 			why = ": the filter is not in the memory of this machine; -n and -p say how large it is when it is created"
 		case "state", "checkpoint":
 			why = ": the filter is the state, and keeps what every run adds"
 		}
 		return usagef("--%s does not go with --redis and --server%s", name, why)
+	}
+	if u.window.Lines != 0 {
+		return usagef("--window %v does not go with --redis and --server: a shared filter does not know how many lines the others have read; give a time, such as 7d", &u.window)
 	}
 	return nil
 }
@@ -60,14 +63,14 @@ func (a *app) uniqFleet(cmd *cobra.Command, flags *uniqFlags, files []string) er
 	if err != nil {
 		return err
 	}
-	fleet, err := flags.fleet.toAdd(a, cmd, flags.capacity, flags.rate)
+	fleet, err := flags.fleet.toAdd(a, cmd, flags.capacity, flags.rate, fleetWindow{flags.window.Time, flags.noRefresh})
 	if err != nil {
 		return err
 	}
-	defer fleet.close()
+	defer fleet.Close()
 	u := &fleetUniq{uniqFlags: flags, run: fleetRun{
 		app: a, cmd: cmd, fleet: fleet, records: &flags.records, in: in, config: streamed,
-		adds: true, prints: true, keep: flags.undecided.Value == "keep",
+		prints: true, Run: remote.Run{Adds: true, Keep: flags.undecided.Value == "keep"},
 	}}
 	u.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{Counters: streamed.Counters})
 	return u.end(u.run.run(u.deliver))
@@ -151,7 +154,7 @@ func (u *fleetUniq) end(err error) error {
 		}
 		// Not the error itself: a closed pipe alone would be no failure.
 		return &exitError{ExitError, fmt.Errorf("%s: up to %s new lines are recorded in %s and were not printed",
-			why, humanize.Comma(int64(u.lost)), u.run.fleet.label)}
+			why, humanize.Comma(int64(u.lost)), u.run.fleet.Label)}
 	}
 	if reportErr := u.report(); err == nil {
 		err = reportErr

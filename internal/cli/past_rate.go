@@ -44,24 +44,24 @@ func orPast(err error, check func() error) error {
 
 // past is past for a filter on other machines. It does not ask for more than a sample.
 func (f *fleet) past(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
-	if f.server != nil {
-		i, err := f.server.Info(ctx)
+	if f.Server != nil {
+		i, err := f.Server.Info(ctx)
 		if err != nil {
 			return f.flags.explain(err)
 		}
 		if len(pastCapacity(i.Added, i.Capacity)) == 0 {
 			return nil
 		}
-		return &exitError{ExitLimit, fmt.Errorf("%s is past its capacity: %s keys are in layers for %s; make a larger one", f.label, comma(i.Added), comma(i.Capacity))}
+		return &exitError{ExitLimit, fmt.Errorf("%s is past its capacity: %s keys are in layers for %s; make a larger one", f.Label, comma(i.Added), comma(i.Capacity))}
 	}
-	now, surely, asked, err := f.filter.ErrorRate(ctx)
+	now, surely, asked, err := f.Fleet.ErrorRate(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the error rate of %s is not known: %w", f.label, f.flags.explain(err))
+		return fmt.Errorf("the error rate of %s is not known: %w", f.Label, f.flags.explain(err))
 	case !sizing.PastRate(surely, asked):
 		return nil
 	}
-	return pastError(f.label, now, asked, 0, 0)
+	return pastError(f.Label, now, asked, 0, 0)
 }

@@ -83,7 +83,7 @@ unless --secret is given.`,
 	f.IntVar(&u.nth, "nth", 1, "print only the `N`th occurrence; 2: each repeated line once")
 	f.BoolVar(&u.mark, "mark", false, `print every line, with "new\t" or "old\t" before it`)
 	f.BoolVar(&u.buffered, "line-buffered", false, "write every line as soon as it is known")
-	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, else up to a seventh later")
+	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, else up to a seventh later; with --redis a time, and -n")
 	f.BoolVar(&u.noRefresh, "no-refresh", false, "with --window: count from the first sight, not from the last")
 	f.StringVar(&u.timeKey, "time-key", "", "with --window: take the time from the line, `SPEC` as for -k")
 	f.StringVarP(&u.state, "state", "s", "", "remember across runs in `FILE`")

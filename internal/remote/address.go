@@ -40,9 +40,9 @@ type Address struct {
 	Sentinel string
 	// DB is the number of the database.
 	DB int
-	// Single says that the first host is to be talked to as it is, whether or not it
-	// belongs to a cluster. It is no part of the text.
-	Single bool
+	// Server says that the first host is one server that has the BF commands: it is
+	// talked to as it is, also if it belongs to a cluster. It is not part of the text.
+	Server bool
 	// TLS says that connections are encrypted.
 	TLS bool
 	// CA, Cert and Key are names of PEM files; "" for none.
@@ -186,7 +186,7 @@ func (a Address) Option() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
 		InitAddress: a.Hosts, Username: a.User, Password: a.Password, SelectDB: a.DB,
 		ClientName: "seen", DisableCache: true,
-		Sentinel: rueidis.SentinelOption{MasterSet: a.Sentinel}, ForceSingleClient: a.Single,
+		Sentinel: rueidis.SentinelOption{MasterSet: a.Sentinel}, ForceSingleClient: a.Server,
 	}
 	if !a.TLS {
 		return o, nil

@@ -33,6 +33,9 @@ type PipeConfig struct {
 	// Deliver is called with each block in input order. Blocks of which no
 	// record was asked about because of an earlier error are left out.
 	Deliver func(b *stream.Block, v *Verdicts) error
+	// Window is how long the filter remembers a key, 0 if it forgets none. A key is then
+	// asked about again when a small part of that has passed.
+	Window time.Duration
 	// BatchKeys is the most keys in a batch; 0 is DefaultBatchKeys. Fewer are
 	// sent where a block of the stream has no more.
 	BatchKeys int
@@ -46,6 +49,10 @@ const (
 	DefaultBatchKeys = 2048
 	DefaultCalls     = 16
 )
+
+// windowShare is the part of a window's span, as a divisor, for which a Pipe remembers
+// that it has asked about a key.
+const windowShare = 64
 
 // Verdicts are the answers for one block.
 type Verdicts struct {
@@ -137,7 +144,7 @@ func NewPipe(ctx context.Context, c PipeConfig) *Pipe {
 		failed: make(chan struct{}),
 	}
 	if c.Adds {
-		p.recent = newRecent()
+		p.recent = newRecent(c.Window / windowShare)
 	}
 	go p.deliver()
 	return p
@@ -177,6 +184,9 @@ func (p *Pipe) send(ctx context.Context, w *pending) error {
 	b := &w.block
 	if b.Header {
 		return p.err(ctx)
+	}
+	if p.recent != nil {
+		p.recent.age(time.Now())
 	}
 	c := w.next(p.config.BatchKeys)
 	for lo, hi := range b.Keyed() {

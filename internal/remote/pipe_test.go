@@ -316,3 +316,26 @@ func TestFailed(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 }
+
+// A key of a window is asked about again when a part of its span has passed, and not
+// before; one whose answer has not come is not asked about twice.
+func TestRecentAges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const span = 64 * time.Second
+		r := newRecent(span)
+		r.age(time.Now())
+		r.add(1)
+		answered := r.sent()
+		time.AfterFunc(2*span, answered)
+		time.Sleep(span / 4)
+		if r.age(time.Now()); !r.has(1) {
+			t.Error("forgotten after a quarter of the span")
+		}
+		time.Sleep(span)
+		began := time.Now()
+		r.age(began)
+		if waited := time.Since(began); waited != span*3/4 || r.has(1) {
+			t.Errorf("waited %v for the answer, and it is remembered: %v", waited, r.has(1))
+		}
+	})
+}

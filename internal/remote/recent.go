@@ -1,6 +1,9 @@
 package remote
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // recentKeys is how many keys a Pipe remembers at least, once it has seen as many.
 // Twice as many take some 20 MB.
@@ -11,7 +14,9 @@ const recentKeys = 1 << 18
 // the old one, and what was the old one is forgotten.
 type recent struct {
 	young, old *generation
-	limit      int // keys of a generation, but for a batch
+	limit      int           // keys of a generation, but for a batch
+	span       time.Duration // after which a key is forgotten in any case; 0: never
+	began      time.Time     // the young one
 }
 
 type generation struct {
@@ -19,8 +24,8 @@ type generation struct {
 	calls  sync.WaitGroup // that ask about hashes
 }
 
-func newRecent() *recent {
-	return &recent{young: newGeneration(), old: newGeneration(), limit: recentKeys}
+func newRecent(span time.Duration) *recent {
+	return &recent{young: newGeneration(), old: newGeneration(), limit: recentKeys, span: span}
 }
 
 func newGeneration() *generation {
@@ -46,9 +51,27 @@ func (r *recent) sent() (answered func()) {
 	g := r.young
 	g.calls.Add(1)
 	if len(g.hashes) >= r.limit {
-		r.old.calls.Wait()
-		clear(r.old.hashes)
-		r.young, r.old = r.old, g
+		r.turn()
 	}
 	return g.calls.Done
+}
+
+// turn forgets the old generation and begins another.
+func (r *recent) turn() {
+	r.old.calls.Wait()
+	clear(r.old.hashes)
+	r.young, r.old = r.old, r.young
+}
+
+// age forgets the keys of a generation that began a span ago, and those before. It is
+// called between two calls, before the keys of the next are looked up.
+func (r *recent) age(now time.Time) {
+	if r.span == 0 || now.Sub(r.began) < r.span/2 {
+		return
+	}
+	if now.Sub(r.began) >= r.span {
+		r.turn() // of the young one too
+	}
+	r.turn()
+	r.began = now
 }
