@@ -180,7 +180,8 @@ func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
 		return nil, errConvert(f, s.Name)
 	}
 	if key, given := s.Params["rdb"]; given {
-		return nil, fmt.Errorf("%s: %w: an RDB file is written with --to %s", s.Name, ErrSpec, Spec{Name: "rdb"}.with("key", key))
+		err := fmt.Errorf("%s: %w: an RDB file is a format of its own", s.Name, ErrSpec)
+		return nil, &SpecError{Err: err, Try: []string{Spec{Name: "rdb"}.with("key", key).String()}, Target: true}
 	}
 	return g, nil
 }
@@ -195,8 +196,8 @@ func (s Spec) bitsAndProbes(most uint64, needed bool) (m, k uint64, err error) {
 		return 0, 0, err
 	}
 	if m == 0 && (needed || k != 0) || k == 0 && (needed || m != 0) {
-		return 0, 0, fmt.Errorf("%s: %w: give the number of bits and that of probes, which content cannot tell, as --format %s",
-			s.Name, ErrSpec, s.with("m", "BITS").with("k", "PROBES"))
+		err := fmt.Errorf("%s: %w: content tells neither the number of bits nor that of probes", s.Name, ErrSpec)
+		return 0, 0, &SpecError{Err: err, Try: []string{s.with("m", "BITS").with("k", "PROBES").String()}}
 	}
 	return m, k, nil
 }

@@ -14,10 +14,6 @@ import (
 	"seen/sizing"
 )
 
-// ErrReadOnly is matched by errors about a change of a filter that refers to the
-// bytes it was parsed from.
-var ErrReadOnly = errors.New("the filter lies in bytes that are only read")
-
 // bitOrder says where bit i of an array stands: it is bit j mod 8 of byte j/8, where
 // j is i XOR the order.
 type bitOrder uint64

@@ -53,6 +53,16 @@ func (v *vector) wish(t testing.TB) (w wish) {
 	return w
 }
 
+// tried returns the text of an error and the specifications that it names.
+func tried(err error) string {
+	text := err.Error()
+	var e *SpecError
+	if errors.As(err, &e) {
+		text += "; " + strings.Join(e.Try, " or ")
+	}
+	return text
+}
+
 // smallRedis is a filter of RedisBloom that is full and does not grow.
 func smallRedis(t testing.TB, form string) Foreign {
 	t.Helper()

@@ -9,30 +9,6 @@ import (
 	"strings"
 
 	"seen/bloom"
-	"seen/internal/rdb"
-	"seen/internal/redisbloom"
-)
-
-// Errors of [Open], [Create] and [Rewrap] that callers tell apart with errors.Is.
-var (
-	// ErrUnknown says that bytes are of no format that content can tell.
-	ErrUnknown = errors.New("not a filter of any format that can be recognised by its content")
-	// ErrAmbiguous says that bytes fit several formats equally well.
-	ErrAmbiguous = errors.New("the content fits several formats")
-	// ErrBadData says that bytes are not what their format demands.
-	ErrBadData = rdb.ErrBadData
-	// ErrFull says that a filter which does not grow has reached its capacity.
-	ErrFull = redisbloom.ErrFull
-	// ErrRefused says what bytes are, and why they cannot be opened.
-	ErrRefused = errors.New("known, but not a format that can be opened")
-	// ErrSpec says that a format has no such name or parameter, that a value is not
-	// one of the parameter's, or that a parameter is missing.
-	ErrSpec = errors.New("bad format")
-	// ErrNotConvertible says that the bits of a filter mean other keys in the other
-	// format, so that only the keys can make the new filter.
-	ErrNotConvertible = errors.New("cannot be converted without the keys")
-	// ErrNoCreate says that a format can be asked, but not be built.
-	ErrNoCreate = errors.New("the format cannot be built")
 )
 
 // Reader is what can be asked: the filters of this package, and those of package
@@ -331,16 +307,16 @@ func recognise(b []byte) (Spec, error) {
 	all := Detect(b)
 	switch {
 	case len(all) == 0:
-		return Spec{}, fmt.Errorf("%w; give --format NAME, see \"seen formats\"", ErrUnknown)
+		return Spec{}, ErrUnknown
 	case len(all) > 1 && all[1].Confidence == all[0].Confidence:
 		var names []string
 		for _, c := range all {
 			if c.Confidence == all[0].Confidence && c.Refused == "" {
-				names = append(names, "--format "+c.Spec.String())
+				names = append(names, c.Spec.String())
 			}
 		}
 		if len(names) > 1 {
-			return Spec{}, fmt.Errorf("%w: give %s", ErrAmbiguous, strings.Join(names, " or "))
+			return Spec{}, &SpecError{Err: errors.New("the content fits several formats"), Try: names}
 		}
 	}
 	for _, c := range all {
@@ -348,10 +324,10 @@ func recognise(b []byte) (Spec, error) {
 			return c.Spec, nil
 		}
 		if c.Confidence == all[0].Confidence && len(all) == 1 || c.Confidence > Possible {
-			return Spec{}, fmt.Errorf("%s: %w: %s", c.System, ErrRefused, c.Refused)
+			return Spec{}, &RefusedError{c.System, c.Refused}
 		}
 	}
-	return Spec{}, fmt.Errorf("%s: %w: %s", all[0].System, ErrRefused, all[0].Refused)
+	return Spec{}, &RefusedError{all[0].System, all[0].Refused}
 }
 
 // Open returns the filter whose bytes are b: it refers to them and is valid as long as
@@ -397,7 +373,7 @@ func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	}
 	switch {
 	case f.create == nil:
-		return nil, fmt.Errorf("%s: %w: %s", f.name, ErrNoCreate, f.caps.noWrite)
+		return nil, fmt.Errorf("%s: the format cannot be built: %s", f.name, f.caps.noWrite)
 	case capacity == 0:
 		return nil, errors.New("capacity 0; give the number of keys, 1 or more")
 	case !(errorRate > 0 && errorRate < 1):
@@ -463,7 +439,7 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	if target.create == nil {
 		return nil, fmt.Errorf("%w: %s; and %s cannot be built: %s", ErrNotConvertible, reason, target.name, target.caps.noWrite)
 	}
-	return nil, fmt.Errorf("%w: %s; build it from the keys: seen build --format %s -o OUT KEYS", ErrNotConvertible, reason, to)
+	return nil, &SpecError{Err: fmt.Errorf("%w: %s", ErrNotConvertible, reason), Try: []string{to.String()}, Target: true}
 }
 
 // Alone returns a filter that lies in a larger file without that: what writes it, and
@@ -502,8 +478,8 @@ func (f *format) agrees(to Spec, described string) error {
 	for _, p := range f.params {
 		want, given := to.Params[p.name]
 		if have, said := is.Params[p.name]; given && said && !p.forWrite && !p.place && have != want {
-			return fmt.Errorf("%w: the filter is %s, and %s=%s maps a key to different bits; build it from the keys: seen build --format %s -o OUT KEYS",
-				ErrNotConvertible, described, p.name, want, to)
+			err := fmt.Errorf("%w: the filter is %s, and %s=%s maps a key to different bits", ErrNotConvertible, described, p.name, want)
+			return &SpecError{Err: err, Try: []string{to.String()}, Target: true}
 		}
 	}
 	return nil

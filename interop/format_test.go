@@ -200,8 +200,8 @@ func TestOpenRefuses(t *testing.T) {
 		is   error
 		want string
 	}{
-		{"nothing", nil, Spec{}, ErrUnknown, "give --format NAME"},
-		{"a text", []byte("one\ntwo\n"), Spec{}, ErrUnknown, "seen formats"},
+		{"nothing", nil, Spec{}, ErrUnknown, "recognised by its content"},
+		{"a text", []byte("one\ntwo\n"), Spec{}, ErrUnknown, "recognised by its content"},
 		{"no such format", nil, Spec{Name: "x"}, ErrSpec, "known are"},
 		{"no key", file, Spec{}, ErrSpec, "rdb needs key, which content cannot tell"},
 		{"a wrong key", file, Spec{Name: "rdb", Params: map[string]string{"key": "plain"}}, ErrSpec, `under key "plain"; there are 3: "bf:empty", "bf:grown", "bf:main"`},
@@ -289,7 +289,7 @@ func TestRewrapRedisBloom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, err := Rewrap(f, Spec{Name: "rdb"}); w != nil || !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), "--to rdb:key=KEY") {
+	if w, err := Rewrap(f, Spec{Name: "rdb"}); w != nil || !errors.Is(err, ErrSpec) || !strings.Contains(tried(err), "; rdb:key=KEY") {
 		t.Error(w, err)
 	}
 }

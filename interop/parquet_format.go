@@ -57,7 +57,8 @@ func detectParquet(b []byte) (Confidence, Spec, bool) {
 
 func needParquetType(s Spec) error {
 	if s.Params["type"] == "" {
-		return fmt.Errorf("parquet: %w: a filter alone does not say what its keys are; give --format parquet:type=%s", ErrSpec, strings.Join(parquetTypes, "|"))
+		err := fmt.Errorf("parquet: %w: a filter alone does not say what its keys are", ErrSpec)
+		return &SpecError{Err: err, Try: []string{"parquet:type=" + strings.Join(parquetTypes, "|")}}
 	}
 	return nil
 }

@@ -17,14 +17,14 @@ var rdbFormat = format{
 	name:   "rdb",
 	system: "RDB file of Redis, the filters of RedisBloom in it",
 	params: []param{
-		{name: "key", meaning: "the key of Redis that the filter is under, of those that \"seen info\" lists", required: true, place: true},
+		{name: "key", meaning: "the key of Redis that the filter is under", required: true, place: true},
 		{name: "db", meaning: "the number of the database, where the key is in several", place: true},
 	},
 	caps: capability{
 		probe:    true,
 		merge:    true,
 		verified: "a file that Redis 7.4 saved, with the answers of RedisBloom; files with strings that Redis loaded",
-		noWrite:  "an RDB file is the whole of a server's data; build the filter, and seen convert --to rdb:key=KEY writes a file with nothing else in it",
+		noWrite:  "an RDB file is the whole of a server's data; build a filter of RedisBloom or a string, and write that as rdb:key=KEY, a file with nothing else in it",
 	},
 	clone:  cloneOf[*redisFile],
 	sign:   `"REDIS" and four digits, and records that can all be read`,
@@ -159,12 +159,13 @@ func (f *rdbFilters) choose(s Spec) (Foreign, error) {
 				break
 			}
 		}
-		return nil, fmt.Errorf("rdb: %w: there is no filter of RedisBloom under key %q; there are %d: %s; of a string name what wrote it, as in --format redisson:rdb=KEY,m=BITS,k=PROBES",
+		err := fmt.Errorf("rdb: %w: there is no filter of RedisBloom under key %q; there are %d: %s; for a string, name what wrote it",
 			ErrSpec, key, len(f.entries), strings.Join(names, ", "))
+		return nil, &SpecError{Err: err, Try: []string{"redisson:rdb=KEY,m=BITS,k=PROBES"}}
 	case byNumber:
 		return nil, rdb.Bad("key %q is %d times in database %s", key, len(found), db)
 	}
-	return nil, fmt.Errorf("rdb: %w: key %q is in several databases; give --format %s", ErrSpec, key, s.with("db", "N"))
+	return nil, errSeveralDatabases(s, key)
 }
 
 // Has reports whether any of the filters may hold key.

@@ -87,6 +87,11 @@ func stringKeys(s Spec, name string) (keys []string, full uint64, err error) {
 	return keys, bytesOf(1 << blocks.bits), nil
 }
 
+func errSeveralDatabases(s Spec, key string) error {
+	err := fmt.Errorf("%s: %w: key %q is in several databases", s.Name, ErrSpec, key)
+	return &SpecError{Err: err, Try: []string{s.with("db", "N").String()}}
+}
+
 // rdbValue is what an RDB file has under a key.
 type rdbValue struct {
 	db   uint64
@@ -150,7 +155,7 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 		case len(all) == 0:
 			return nil, false, nil
 		case len(all) > 1:
-			return nil, false, fmt.Errorf("%s: %w: key %q is in several databases; give --format %s", s.Name, ErrSpec, key, s.with("db", "N"))
+			return nil, false, errSeveralDatabases(s, key)
 		case all[0].kind != rdb.KindString:
 			return nil, false, fmt.Errorf("%s: %w: key %q holds a value of kind %d, no string", s.Name, ErrSpec, key, all[0].kind)
 		}

@@ -29,7 +29,8 @@ type rdbFile struct {
 func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 	key, given := s.Params["key"]
 	if !given {
-		return nil, fmt.Errorf("rdb: %w: give the key that the filter is to have, as --to rdb:key=KEY", ErrSpec)
+		err := fmt.Errorf("rdb: %w: the key that the filter is to have is missing", ErrSpec)
+		return nil, &SpecError{Err: err, Try: []string{"rdb:key=KEY"}, Target: true}
 	}
 	db, err := s.number("db", 0, math.MaxInt32)
 	if err != nil {

@@ -69,7 +69,8 @@ func TestRefused(t *testing.T) {
 			continue
 		}
 		f, err := Open(c.b, Spec{})
-		if f != nil || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), all[0].System) {
+		var refused *RefusedError
+		if f != nil || !errors.As(err, &refused) || refused.System != all[0].System || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), all[0].System) {
 			t.Errorf("%s: %v, %v", c.name, f, err)
 		}
 		if _, err := ParseSpec(c.name); !errors.Is(err, ErrSpec) {

@@ -5,17 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"seen/internal/frame"
 )
-
-// ErrResembles says that content is not a filter that can be opened, but looks like one
-// that was cut short or wrapped in something else.
-var ErrResembles = errors.New("it looks like a filter that cannot be opened")
 
 const (
 	// longestKey is the longest line of hexadecimal digits or base64 that is taken for
@@ -35,12 +30,11 @@ const (
 
 // Resembles returns nil for content that may be read as a text, such as a list of keys.
 // For content that [Detect] does not recognise, and that looks like a filter that was cut
-// short or wrapped in something else, it returns an error that wraps [ErrResembles] and
-// says what to do. It looks at text: the JSON of a filter, hexadecimal digits and base64.
+// short or wrapped in something else, it returns an error that says what to do. It looks at text: the JSON of a filter, hexadecimal digits and base64.
 // Lines of JSON are a text unless the first is a filter.
 func Resembles(b []byte) error {
 	if what := resembles(b, 0); what != "" {
-		return fmt.Errorf("%w: %s", ErrResembles, what)
+		return fmt.Errorf("it looks like a filter that cannot be opened: %s", what)
 	}
 	return nil
 }

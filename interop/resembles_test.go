@@ -8,7 +8,6 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -115,7 +114,7 @@ func TestResembles(t *testing.T) {
 		{"one number that is too long", strings.Repeat("7", 129), "one line of 129"},
 	} {
 		err := Resembles([]byte(c.text))
-		if !errors.Is(err, ErrResembles) || !strings.Contains(err.Error(), c.want) {
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
@@ -146,7 +145,7 @@ func FuzzResembles(f *testing.F) {
 		if n := filtertest.HeapAllocs() - before; n > 1<<20+200*uint64(len(b)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(b))
 		}
-		if err != nil && !errors.Is(err, ErrResembles) {
+		if err != nil && !strings.HasPrefix(err.Error(), "it looks like a filter") {
 			t.Fatal(err)
 		}
 		NeedsRest(b)

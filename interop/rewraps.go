@@ -1,8 +1,5 @@
 package interop
 
-// OwnBits says why a filter of seen itself cannot be written as another system's.
-const OwnBits = "a filter stores bits and not keys, and no other system maps a key to the bits that seen does"
-
 // Rewraps returns what [Rewrap] can write f as, besides the file that f was opened from:
 // other forms of the same system's, and other formats that map a key to the same bits. In
 // an RDB file the filter has the given key. There may be none: a filter stores bits and

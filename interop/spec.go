@@ -162,8 +162,8 @@ func (f *format) complete(s Spec, guess, forWrite bool) (Spec, error) {
 			s = s.with(p.name, p.values[0])
 		case guess:
 		default:
-			return Spec{}, fmt.Errorf("%w: %s needs %s, which content cannot tell: %s; give --format %s",
-				ErrSpec, f.name, p.name, p.meaning, Spec{Name: f.name}.with(p.name, p.allowed()))
+			err := fmt.Errorf("%w: %s needs %s, which content cannot tell: %s", ErrSpec, f.name, p.name, p.meaning)
+			return Spec{}, &SpecError{Err: err, Try: []string{Spec{Name: f.name}.with(p.name, p.allowed()).String()}}
 		}
 	}
 	return s, nil

@@ -224,7 +224,7 @@ func (a *app) say(cmd *cobra.Command, format string, args ...any) {
 
 // sayError prints an error, with the command that is the way out if there is one.
 func (a *app) sayError(cmd *cobra.Command, err error) {
-	a.say(cmd, "%v", err)
+	a.say(cmd, "%v%s", err, formatHint(err))
 	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
 		fmt.Fprintln(a.env.Stderr, "\"seen verify --rebuild\" accepts it as it is; see \"seen verify --help\".")
 	}

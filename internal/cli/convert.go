@@ -60,7 +60,7 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	case err != nil:
 		return err
 	case kind == setfile.KindOwn:
-		return fmt.Errorf("%s cannot be converted: "+interop.OwnBits+"; build it from the keys: seen build --format %s -o OUT KEYS", in, c.to.spec)
+		return fmt.Errorf("%s cannot be converted: a filter stores bits and not keys, and no other system maps a key to the bits that seen does; build it from the keys: seen build --format %s -o OUT KEYS", in, c.to.spec)
 	case kind == setfile.KindText:
 		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
 	}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -173,6 +175,23 @@ func sameKeys(sets []*lookupSet, given bool) error {
 		}
 	}
 	return nil
+}
+
+// formatHint says which options would avoid an error of package interop.
+func formatHint(err error) string {
+	var e *interop.SpecError
+	switch {
+	case !errors.As(err, &e):
+		if errors.Is(err, interop.ErrUnknown) {
+			return "; give --format NAME, see \"seen formats\""
+		}
+		return ""
+	case errors.Is(e, interop.ErrNotConvertible):
+		return fmt.Sprintf("; build it from the keys: seen build --format %s -o OUT KEYS", strings.Join(e.Try, " or "))
+	case e.Target:
+		return "; give --to " + strings.Join(e.Try, " or --to ")
+	}
+	return "; give --format " + strings.Join(e.Try, " or --format ")
 }
 
 // unknownFormat adds the way out to the error of a file that is not a filter of ours.

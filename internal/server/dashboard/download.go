@@ -47,7 +47,7 @@ func formats(value store.Value, name string) (all []web.Format, why string) {
 		} else {
 			why = "A seen file cannot hold growing layers or windows. "
 		}
-		return all, why + notOthers + interop.OwnBits + "."
+		return all, why + notOthers + "a filter stores bits and not keys, and no other system maps a key to the bits that seen does."
 	case *store.Cuckoo:
 		return all, notOthers + "no other system has this kind of filter with the same hash."
 	}
