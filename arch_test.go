@@ -149,6 +149,7 @@ var arrows = []arrow{
 	}},
 	{level: 6, pkg: "internal/server", modules: []string{"github.com/prometheus/client_golang", "golang.org/x/sys"}, not: map[string]string{
 		"os/signal": "signals are the business of the command",
+		"interop":   "filters of other systems are values of the store; what a page offers of them is the business of internal/server/dashboard",
 	}},
 
 	{level: 2, pkg: "internal/cli/flagvalue", modules: []string{"github.com/dustin/go-humanize"}},
