@@ -227,17 +227,10 @@ func rateAt(p sizing.Params, n float64) float64 {
 
 // part describes the array in a file. The bytes are those of the array, which must
 // be kept alive for them.
-func (a *array) part(kind frame.Kind) (frame.Part, []byte) {
-	return a.partHeader(kind), frame.Bytes(a.all())
-}
-
-// partHeader is part without the bytes.
-func (a *array) partHeader(kind frame.Kind) frame.Part {
-	return frame.Part{
-		Kind: kind, Lines: uint8(a.params.Lines), Lanes: uint8(a.params.Lanes),
-		CounterBits: uint8(a.params.CounterBits), K: uint32(a.params.K), M: a.params.M,
-		Added: a.added, Capacity: a.capacity, ErrorRate: a.rate, Length: uint64(len(a.words)) * 8,
-	}
+func (a *array) part() (frame.Part, []byte) {
+	p := frame.ArrayPart(a.params, a.capacity, a.rate)
+	p.Added = a.added
+	return p, frame.Bytes(a.all())
 }
 
 // probeStep advances the classic probe sequence: position i of a key is the high

@@ -243,7 +243,7 @@ func (f *Cascade) encode() (*frame.Header, [][]byte, error) {
 	h.Fields[1] = f.added
 	var bodies [][]byte
 	for _, l := range f.levels {
-		p, body := l.part(frame.KindClassic)
+		p, body := l.part()
 		h.Parts = append(h.Parts, p)
 		bodies = append(bodies, body)
 	}

@@ -93,7 +93,7 @@ func (f *Classic) Clone() *Classic { return asClassic(f.clone(), f.hash, f.keyID
 func (f *Classic) Stats() Stats { return f.stats("classic") }
 
 func (f *Classic) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray(frame.TypeFilter, frame.KindClassic)
+	return f.encodeArray()
 }
 
 // AppendBinary appends the filter in the format of docs/FORMAT.md to b.

@@ -64,11 +64,17 @@ func (l *lookup) header(t frame.Type, capacity uint64, rate float64) *frame.Head
 // tagField is the field of the header in which filters of all types keep their tag.
 const tagField = 15
 
-func (a *array) encodeArray(t frame.Type, k frame.Kind) (*frame.Header, [][]byte, error) {
-	h := a.header(t, a.capacity, a.rate)
-	p, body := a.part(k)
-	h.Parts = []frame.Part{p}
-	return h, [][]byte{body}, nil
+// arrayHeader is the header of a filter that is one array.
+func (a *array) arrayHeader() *frame.Header {
+	h := frame.ArrayHeader(a.params, a.capacity, a.rate)
+	h.SetHash(a.hash, a.keyID)
+	h.Fields[tagField] = a.tag
+	h.Parts[0].Added = a.added
+	return h
+}
+
+func (a *array) encodeArray() (*frame.Header, [][]byte, error) {
+	return a.arrayHeader(), [][]byte{frame.Bytes(a.all())}, nil
 }
 
 // Decode returns the filter that b holds, of whatever type. It checks all of b:
@@ -199,25 +205,14 @@ func (l *loader) noFields(from int) error {
 	return nil
 }
 
-var kindOf = map[sizing.Shape]frame.Kind{
-	sizing.Classic:     frame.KindClassic,
-	sizing.Blocked:     frame.KindBlocked,
-	sizing.Partitioned: frame.KindPartitioned,
-	sizing.Counting:    frame.KindCounters,
-}
-
 // array returns part i as an array of the given shape, not yet bound.
 func (l *loader) array(i int, shape sizing.Shape) (array, error) {
 	p := &l.h.Parts[i]
-	if p.Kind != kindOf[shape] {
-		return array{}, l.bad("part %d holds %v instead of %v", i, p.Kind, kindOf[shape])
+	params, ok := p.Params()
+	if !ok || params.Shape != shape {
+		return array{}, l.bad("part %d holds %v instead of the bits or counters of a %v array", i, p.Kind, shape)
 	}
-	a := array{
-		params: sizing.Params{
-			Shape: shape, M: p.M, K: int(p.K), Lines: int(p.Lines), Lanes: int(p.Lanes), CounterBits: int(p.CounterBits),
-		},
-		capacity: p.Capacity, rate: p.ErrorRate, added: p.Added,
-	}
+	a := array{params: params, capacity: p.Capacity, rate: p.ErrorRate, added: p.Added}
 	if err := a.params.Validate(); err != nil {
 		return a, l.bad("part %d: %v", i, err)
 	}

@@ -220,7 +220,7 @@ func (f *Counting) Stats() Stats {
 }
 
 func (f *Counting) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray(frame.TypeCounting, frame.KindCounters)
+	return f.encodeArray()
 }
 
 // AppendBinary appends the filter in the format of docs/FORMAT.md to b.

@@ -229,7 +229,7 @@ func (f *Filter) Clone() *Filter { return asFilter(f.clone(), f.hash, f.keyID) }
 func (f *Filter) Stats() Stats { return f.stats("blocked") }
 
 func (f *Filter) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray(frame.TypeBlocked, frame.KindBlocked)
+	return f.encodeArray()
 }
 
 // AppendBinary appends the filter in the format of docs/FORMAT.md to b.

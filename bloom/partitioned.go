@@ -91,7 +91,7 @@ func (f *Partitioned) Clone() *Partitioned { return asPartitioned(f.clone(), f.h
 func (f *Partitioned) Stats() Stats { return f.stats("partitioned") }
 
 func (f *Partitioned) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray(frame.TypePartitioned, frame.KindPartitioned)
+	return f.encodeArray()
 }
 
 // AppendBinary appends the filter in the format of docs/FORMAT.md to b.

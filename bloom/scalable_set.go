@@ -168,7 +168,7 @@ func (s *Scalable) encode() (*frame.Header, [][]byte, error) {
 
 // part describes the layer in a file.
 func (l *layer) describe() (frame.Part, []byte) {
-	p, body := l.array.part(frame.KindBlocked)
+	p, body := l.array.part()
 	p.Fields[0] = uint64(l.index)
 	return p, body
 }

@@ -46,8 +46,7 @@ func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 func (s *Shared) WriteSnapshot(w io.Writer) (int64, error) {
 	var h *frame.Header
 	s.still(func(f *Filter) {
-		h = f.header(frame.TypeBlocked, f.capacity, f.rate)
-		h.Parts = []frame.Part{f.partHeader(frame.KindBlocked)}
+		h = f.arrayHeader()
 	})
 	buffer := make([]uint64, frame.ChunkSize/8)
 	n, err := frame.WritePieces(w, h, func(_ int, off, n uint64) []byte {

@@ -237,7 +237,7 @@ func (h *Header) validate() *CorruptError {
 	if !isRate(h.ErrorRate) {
 		return corrupt(atErrorRate, "error rate %v is not between 0 and 1", h.ErrorRate)
 	}
-	if k, ok := onlyKind[h.Type]; ok {
+	if k := h.Type.onlyKind(); k != 0 {
 		if len(h.Parts) != 1 {
 			return corrupt(atParts, "%d parts in a %v filter, which has one", len(h.Parts), h.Type)
 		}
@@ -295,14 +295,6 @@ func (h *Header) SetHash(hash keyhash.Hash, keyID uint64) {
 	if hash.Algorithm == keyhash.NH {
 		h.HashSecret = hash.Secret
 	}
-}
-
-// onlyKind lists the types that are one array.
-var onlyKind = map[Type]Kind{
-	TypeFilter:      KindClassic,
-	TypeBlocked:     KindBlocked,
-	TypePartitioned: KindPartitioned,
-	TypeCounting:    KindCounters,
 }
 
 func isRate(p float64) bool { return p >= 0 && p <= 1 }

@@ -133,14 +133,9 @@ func (c layerConfig) header(hash bloom.Hash) *frame.Header { return c.headerOf(h
 
 // headerOf is header for a secret of which the id is known.
 func (c layerConfig) headerOf(keyID uint64) *frame.Header {
-	return &frame.Header{
-		Type: frame.TypeBlocked, HashAlgorithm: uint8(keyhash.SipHash), HashKeyID: keyID,
-		Capacity: c.capacity, ErrorRate: c.rate,
-		Parts: []frame.Part{{
-			Kind: frame.KindBlocked, Lines: uint8(c.params.Lines), Lanes: uint8(c.params.Lanes), K: uint32(c.params.K),
-			M: c.params.M, Capacity: c.capacity, ErrorRate: c.rate, Length: c.params.Bytes(),
-		}},
-	}
+	h := frame.ArrayHeader(c.params, c.capacity, c.rate)
+	h.SetHash(keyhash.Hash{Algorithm: keyhash.SipHash}, keyID)
+	return h
 }
 
 func (c layerConfig) append(b []byte) []byte {
