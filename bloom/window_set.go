@@ -167,8 +167,12 @@ func (w *Window) Generations() []Generation {
 
 // startOf returns the time at which a generation begins, or the nearest that an
 // int64 holds in nanoseconds.
-func (w *Window) startOf(number int64) time.Time {
-	return time.Unix(0, max(math.MinInt64/w.step, min(number, math.MaxInt64/w.step))*w.step)
+func (w *Window) startOf(number int64) time.Time { return time.Unix(0, w.edge(number)) }
+
+// edge returns where a generation begins, in nanoseconds of Unix time or calls of Add, or
+// the nearest that an int64 holds.
+func (w *Window) edge(number int64) int64 {
+	return max(math.MinInt64/w.step, min(number, math.MaxInt64/w.step)) * w.step
 }
 
 const (

@@ -271,43 +271,6 @@ func (f *File) release() error {
 	return errors.Join(errs...)
 }
 
-// Info is what a file's header says.
-type Info struct {
-	Type      string  // such as "blocked"
-	Size      int64   // of the file in bytes
-	Parts     int     // number of arrays
-	Capacity  uint64  // distinct keys it was made for; 0 with explicit parameters
-	ErrorRate float64 // rate it was made for; 0 likewise
-	Added     uint64  // calls to Add that returned true, in all arrays
-	Hash      bloom.Hash
-	KeyID     uint64 // which secret the keys are hashed with; 0 for XXH3
-	Writable  bool
-}
-
-// Info describes the file. It reads nothing but the header, unlike Stats.
-// Info.Hash is without its secret unless that was given to Open.
-func (f *File) Info() Info {
-	h := f.header
-	i := Info{
-		Type: h.Type.String(), Size: int64(f.layout.Total), Parts: len(h.Parts),
-		Capacity: h.Capacity, ErrorRate: h.ErrorRate,
-		Hash: bloom.Hash{Algorithm: bloom.Algorithm(h.HashAlgorithm), Seed: h.HashSeed, Secret: h.HashSecret}, KeyID: h.HashKeyID, Writable: f.writer != nil,
-	}
-	if f.view != nil {
-		i.Hash = f.view.Hash()
-	}
-	for _, p := range h.Parts {
-		i.Added += p.Added
-	}
-	if c, ok := f.view.(counter); ok {
-		i.Added = c.Added()
-	}
-	return i
-}
-
-// counter is what filters that are one array have.
-type counter interface{ Added() uint64 }
-
 // bitmap is a set of chunk numbers that goroutines may grow together.
 type bitmap []atomic.Uint64
 

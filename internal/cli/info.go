@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
 	"seen/bloomfile"
-	"seen/internal/frame"
 	"seen/internal/remote"
 	"seen/internal/setfile"
 	"seen/sizing"
@@ -153,11 +151,8 @@ func inspect(name string, verify bool) (*infoReport, error) {
 		return nil, err
 	}
 	defer f.Close() // it is only read
-	h, err := readHeader(name)
-	if err != nil {
-		return nil, err
-	}
-	r := newInfoReport(name, f.Info(), h)
+	i := f.Info()
+	r := newInfoReport(name, i)
 	if !verify {
 		r.Checksums = "not verified"
 		return r, nil
@@ -167,43 +162,17 @@ func inspect(name string, verify bool) (*infoReport, error) {
 		return r, nil
 	}
 	r.Checksums = "ok"
-	if h.Type.Sketch() {
-		return r, nil // a sketch
+	if i.Sketch {
+		return r, nil
 	}
 	st, err := f.Stats()
 	if err != nil {
 		return nil, err
 	}
 	r.setState = stateOf(st)
-	r.OrFewer = mayShareKeys(h)
+	r.OrFewer = i.Overlap
 	r.Warnings, r.past = warningsOf(st), past(name, st)
 	return r, nil
-}
-
-// readHeader reads the header of a filter file.
-func readHeader(name string) (*frame.Header, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it is only read
-	b := make([]byte, frame.PageSize)
-	if _, err := io.ReadFull(f, b); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	n, err := frame.HeaderLength(b)
-	if err == nil && n > len(b) {
-		b = append(b, make([]byte, n-len(b))...)
-		_, err = io.ReadFull(f, b[frame.PageSize:])
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	h, err := frame.ParseHeader(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return h, nil
 }
 
 // setState is what there is to say about the state of a filter, in info and merge;

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/cli/flagvalue"
-	"seen/internal/frame"
-	"seen/sizing"
+	"seen/internal/setfile"
 )
 
 // infoReport is what info reports of one file; its JSON names are an interface to
@@ -43,13 +43,14 @@ type hashReport struct {
 	Algorithm string `json:"algorithm"`
 	Seed      string `json:"seed,omitempty"`
 	KeyID     string `json:"key_id,omitempty"`
+	text      string
 }
 
 // windowReport says what a window remembers.
 type windowReport struct {
 	Span        string `json:"span,omitempty"`
 	SpanKeys    uint64 `json:"span_keys,omitempty"`
-	Generations uint64 `json:"generations"`
+	Generations int    `json:"generations"`
 	Refresh     bool   `json:"refresh"`
 }
 
@@ -59,9 +60,9 @@ type layerReport struct {
 	From       string  `json:"from,omitempty"`
 	To         string  `json:"to,omitempty"`
 	Live       *bool   `json:"live,omitempty"`
-	Layer      uint64  `json:"layer"`
+	Layer      int     `json:"layer"`
 	M          uint64  `json:"m"`
-	K          uint32  `json:"k"`
+	K          int     `json:"k"`
 	Bytes      uint64  `json:"bytes"`
 	Capacity   uint64  `json:"capacity"`
 	Added      uint64  `json:"added"`
@@ -69,75 +70,52 @@ type layerReport struct {
 	Rate       float64 `json:"error_rate"`
 }
 
-// sketchUnits is what a part of a sketch has m of, unless these are counters.
-var sketchUnits = map[frame.Kind]string{
-	frame.KindFingerprints: "fingerprints of 64 bits",
-	frame.KindRegisters:    "registers",
-	frame.KindBytes:        "buckets",
-}
-
 // newInfoReport takes what the header tells.
-func newInfoReport(name string, i bloomfile.Info, h *frame.Header) *infoReport {
+func newInfoReport(name string, i bloomfile.Info) *infoReport {
 	r := &infoReport{
-		Set: name, FileBytes: i.Size, Format: frame.Version, Hash: hashOf(i),
-		setState: setState{Type: i.Type, Capacity: i.Capacity, Added: i.Added, Asked: i.ErrorRate},
+		Set: name, FileBytes: i.Size, Format: i.Format, Hash: hashOf(i),
+		setState: setState{
+			Type: i.Type, M: i.Cells, K: i.Last.K, Lines: i.Last.Lines, Lanes: i.Last.Lanes, CounterBits: i.Last.CounterBits,
+			Bytes: i.Bytes, Capacity: i.Capacity, Added: i.Added, Asked: i.ErrorRate,
+		},
 	}
-	layered := h.Type == frame.TypeScalable || h.Type == frame.TypeAdaptive || h.Type == frame.TypeWindow
-	if layered {
+	switch i.Type {
+	case "window", "scalable", "adaptive":
 		r.Capacity = 0
-	}
-	for _, p := range h.Parts {
-		if layered {
-			r.Capacity += p.Capacity
-		} else if h.Type == frame.TypeCascade {
-			r.Capacity = p.Capacity // of the last
+		for _, a := range i.Arrays {
+			r.Capacity += a.Capacity
 		}
-		r.M += p.M
-		r.K = int(p.K)
-		r.Lines, r.Lanes, r.CounterBits = int(p.Lines), int(p.Lanes), int(p.CounterBits)
-		r.Bytes += p.Length
+	case "cascade":
+		r.Capacity = i.Arrays[len(i.Arrays)-1].Capacity
 	}
 	r.Warnings = pastCapacity(r.Added, r.Capacity)
-	if h.Type.Sketch() {
-		r.uncounted, r.unit = true, sketchUnits[h.Parts[0].Kind]
+	if i.Sketch {
+		r.uncounted, r.unit = true, i.Unit
 	}
-	switch h.Type {
-	case frame.TypeWindow:
-		r.Window = windowOf(h)
-		r.Layers = generations(h, time.Now())
-	case frame.TypeScalable, frame.TypeCascade, frame.TypeAdaptive:
-		for n, p := range h.Parts {
-			if p.Kind == frame.KindFingerprints {
-				r.Exact = true
-				r.Collisions = new(float64)
-				*r.Collisions = digits(math.Ldexp(float64(p.Added)*float64(p.Added), -65))
-				continue
-			}
-			l := layerOf(p)
-			if h.Type == frame.TypeCascade {
-				l.Layer = uint64(n)
-			}
-			r.Layers = append(r.Layers, l)
+	if i.Exact {
+		collisions := digits(math.Ldexp(float64(i.Added)*float64(i.Added), -65))
+		r.Exact, r.Collisions = true, &collisions
+	}
+	switch i.Type {
+	case "window":
+		r.Window = windowOf(i.Window)
+		r.Layers = generations(i.Arrays, i.Window)
+	case "scalable", "cascade", "adaptive":
+		for _, a := range i.Arrays {
+			r.Layers = append(r.Layers, layerOf(a))
 		}
 	}
 	return r
 }
 
 func hashOf(i bloomfile.Info) hashReport {
+	h := hashReport{Algorithm: i.Hash.Algorithm.String(), text: setfile.HashText(i)}
 	if i.Hash.Algorithm.HasSecret() {
-		return hashReport{Algorithm: i.Hash.Algorithm.String(), KeyID: fmt.Sprintf("%016x", i.KeyID)}
+		h.KeyID = fmt.Sprintf("%016x", i.KeyID)
+	} else {
+		h.Seed = fmt.Sprint(i.Hash.Seed)
 	}
-	return hashReport{Algorithm: i.Hash.Algorithm.String(), Seed: fmt.Sprint(i.Hash.Seed)}
-}
-
-func (h hashReport) String() string {
-	switch {
-	case h.Algorithm == bloom.NH.String():
-		return fmt.Sprintf("%s, random key %s", h.Algorithm, h.KeyID)
-	case h.KeyID != "":
-		return fmt.Sprintf("%s, keyed with the secret %s", h.Algorithm, h.KeyID)
-	}
-	return fmt.Sprintf("%s, seed %s", h.Algorithm, h.Seed)
+	return h
 }
 
 // publicHash is what info says of a hash without a secret.
@@ -148,42 +126,17 @@ func publicHash(is bool) string {
 	return "; public: strangers can compute keys that the filter takes for seen (--secret prevents it)"
 }
 
-// layerOf describes a part that is an array of bits. Its fill and rate are those
-// expected of the number of keys in it.
-func layerOf(p frame.Part) layerReport {
-	params := paramsOf(p)
+// layerOf describes an array. Its fill and rate are those expected of the number of keys
+// in it.
+func layerOf(a bloom.Array) layerReport {
 	return layerReport{
-		Layer: p.Fields[0], M: p.M, K: p.K, Bytes: p.Length, Capacity: p.Capacity, Added: p.Added,
-		Fill: digits(params.FillRatio(p.Added)), Rate: digits(params.ErrorRate(p.Added)),
+		Layer: a.Layer, M: a.Params.M, K: a.Params.K, Bytes: a.Params.Bytes(), Capacity: a.Capacity, Added: a.Added,
+		Fill: digits(a.Params.FillRatio(a.Added)), Rate: digits(a.Params.ErrorRate(a.Added)),
 	}
 }
 
-// paramsOf returns the layout of a part that is an array of bits or counters.
-func paramsOf(p frame.Part) sizing.Params {
-	shape := map[frame.Kind]sizing.Shape{
-		frame.KindClassic: sizing.Classic, frame.KindBlocked: sizing.Blocked,
-		frame.KindPartitioned: sizing.Partitioned, frame.KindCounters: sizing.Counting,
-	}[p.Kind]
-	return sizing.Params{
-		Shape: shape, M: p.M, K: int(p.K), Lines: int(p.Lines), Lanes: int(p.Lanes), CounterBits: int(p.CounterBits),
-	}
-}
-
-// Flags of a window in its header.
-const (
-	windowByKeys    = 1 << 0
-	windowNoRefresh = 1 << 1
-	windowNoClock   = 1 << 2
-)
-
-func windowOf(h *frame.Header) *windowReport {
-	w := &windowReport{Generations: h.Fields[3], Refresh: h.Fields[2]&windowNoRefresh == 0}
-	if h.Fields[2]&windowByKeys != 0 {
-		w.SpanKeys = h.Fields[0]
-	} else {
-		w.Span = flagvalue.FormatDuration(time.Duration(h.Fields[0]))
-	}
-	return w
+func windowOf(c *bloom.WindowConfig) *windowReport {
+	return &windowReport{Span: flagvalue.FormatDuration(c.Span), SpanKeys: c.SpanKeys, Generations: c.Generations, Refresh: !c.NoRefresh}
 }
 
 func (w *windowReport) String() string {
@@ -199,46 +152,21 @@ func (w *windowReport) String() string {
 }
 
 // generations describes the arrays of a window, newest first, and which of them
-// it still asks at a time.
-func generations(h *frame.Header, now time.Time) []layerReport {
-	step, newest := int64(h.Fields[1]), int64(h.Fields[4])
-	byKeys := h.Fields[2]&windowByKeys != 0
-	if !byKeys && h.Fields[2]&windowNoClock == 0 {
-		newest = max(newest, int64(math.Floor(float64(now.UnixNano())/float64(step))))
-	}
+// it still asks.
+func generations(arrays []bloom.Array, c *bloom.WindowConfig) []layerReport {
 	var layers []layerReport
-	for i := len(h.Parts) - 1; i >= 0; i-- {
-		l := layerOf(h.Parts[i])
-		number := int64(h.Parts[i].Fields[1])
-		live := number > newest-int64(h.Fields[3])
-		l.Generation, l.Live = &number, &live
-		if byKeys {
-			l.From, l.To = fmt.Sprint(number*step), fmt.Sprint((number+1)*step)
+	for _, a := range slices.Backward(arrays) {
+		l := layerOf(a)
+		l.Generation, l.Live = &a.Generation, &a.Live
+		if c.SpanKeys > 0 {
+			l.From, l.To = fmt.Sprint(a.From), fmt.Sprint(a.To)
 		} else {
-			l.From = time.Unix(0, number*step).UTC().Format(time.RFC3339)
-			l.To = time.Unix(0, (number+1)*step).UTC().Format(time.RFC3339)
+			l.From = time.Unix(0, a.From).UTC().Format(time.RFC3339)
+			l.To = time.Unix(0, a.To).UTC().Format(time.RFC3339)
 		}
 		layers = append(layers, l)
 	}
 	return layers
-}
-
-// mayShareKeys reports whether a key may lie in several of the parts, and is known
-// to be counted in each: in the generations of a window that refreshes, and in
-// layers that a union has put side by side.
-func mayShareKeys(h *frame.Header) bool {
-	if h.Type == frame.TypeWindow && h.Fields[2]&windowNoRefresh == 0 && len(h.Parts) > 1 {
-		return true
-	}
-	if h.Type == frame.TypeCascade {
-		return false
-	}
-	for i := 1; i < len(h.Parts); i++ {
-		if h.Parts[i].Fields == h.Parts[i-1].Fields {
-			return true
-		}
-	}
-	return false
 }
 
 // print writes the report for people, after an empty line if it is not the first.
@@ -256,7 +184,7 @@ func (r *infoReport) print(w io.Writer, another bool) error {
 		t.row("  window", "%s", r.Window)
 	}
 	r.setState.rows(t, "  ")
-	t.row("  hash", "%s%s", r.Hash, publicHash(r.Hash.KeyID == ""))
+	t.row("  hash", "%s%s", r.Hash.text, publicHash(r.Hash.KeyID == ""))
 	checksums := "checksums " + r.Checksums
 	if r.Problem != "" {
 		checksums = "DAMAGED: " + r.Problem

@@ -1,0 +1,77 @@
+package bloomfile
+
+import (
+	"seen/bloom"
+	"seen/internal/frame"
+	"seen/sizing"
+)
+
+// Info is what a file's header says.
+type Info struct {
+	Type      string  // such as "blocked"
+	Format    int     // version of the file format
+	Size      int64   // of the file in bytes
+	Capacity  uint64  // distinct keys it was made for; 0 with explicit parameters
+	ErrorRate float64 // rate it was made for; 0 likewise
+	Added     uint64  // calls to Add that returned true, in all parts; sketches do not count them
+	Hash      bloom.Hash
+	KeyID     uint64 // which secret the keys are hashed with; 0 for XXH3
+	Writable  bool
+	Sketch    bool // of package sketch: it counts keys, and is not a filter
+
+	Parts int           // number of arrays
+	Bytes uint64        // of all parts
+	Cells uint64        // bits, counters, slots or registers of all parts; Unit says which
+	Unit  string        // of Cells, such as "bits" or "registers"
+	Last  sizing.Params // layout of the last part, as far as its kind has one
+	Exact bool          // the hashes of all keys are there
+
+	// What a filter consists of; zero for sketches.
+	bloom.Description
+	Window *bloom.WindowConfig // of a window
+}
+
+// units is what the cells of a part are.
+var units = map[frame.Kind]string{
+	frame.KindClassic: "bits", frame.KindBlocked: "bits", frame.KindPartitioned: "bits", frame.KindCounters: "counters",
+	frame.KindFuse: "slots", frame.KindFingerprints: "fingerprints of 64 bits", frame.KindRegisters: "registers",
+	frame.KindBytes: "buckets", frame.KindBuckets: "slots",
+}
+
+// Info describes the file. It reads nothing but the header, unlike Stats.
+// Info.Hash is without its secret unless that was given to Open.
+func (f *File) Info() Info {
+	h := f.header
+	i := Info{
+		Type: h.Type.String(), Format: frame.Version, Size: int64(f.layout.Total), Parts: len(h.Parts),
+		Capacity: h.Capacity, ErrorRate: h.ErrorRate,
+		Hash:  bloom.Hash{Algorithm: bloom.Algorithm(h.HashAlgorithm), Seed: h.HashSeed, Secret: h.HashSecret},
+		KeyID: h.HashKeyID, Writable: f.writer != nil, Sketch: h.Type.Sketch(),
+	}
+	for _, p := range h.Parts {
+		i.Added += p.Added
+		i.Cells += p.M
+		i.Bytes += p.Length
+		i.Unit = units[p.Kind]
+		i.Last = sizing.Params{M: p.M, K: int(p.K), Lines: int(p.Lines), Lanes: int(p.Lanes), CounterBits: int(p.CounterBits)}
+		i.Exact = p.Kind == frame.KindFingerprints && !i.Sketch
+		if layout, ok := p.Params(); ok {
+			i.Last = layout
+		}
+	}
+	if f.view == nil {
+		return i
+	}
+	i.Hash, i.Description = f.view.Hash(), bloom.Describe(f.view)
+	if c, ok := f.view.(counter); ok {
+		i.Added = c.Added()
+	}
+	if w, ok := f.view.(*bloom.Window); ok {
+		c := w.Config()
+		i.Window = &c
+	}
+	return i
+}
+
+// counter is a filter that knows how many keys were new to it.
+type counter interface{ Added() uint64 }

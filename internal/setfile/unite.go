@@ -1,0 +1,214 @@
+package setfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"seen/bloom"
+	"seen/bloomfile"
+	"seen/internal/figure"
+	"seen/interop"
+)
+
+// An Opener opens a set by its name, for a look at its bits.
+type Opener func(name string) (*Set, error)
+
+// UnlikeError says that two sets cannot be united or compared.
+type UnlikeError struct {
+	A, B        string // the names of the sets
+	Differences string // such as "type classic and blocked; k 7 and 6"
+	RandomKey   bool   // the hashes differ, and one has a random key
+}
+
+func (e *UnlikeError) Error() string {
+	return fmt.Sprintf("%s and %s are unlike: %s", e.A, e.B, e.Differences)
+}
+
+// United is a union, ready to be written.
+type United interface {
+	io.WriterTo
+	Stats() bloom.Stats
+}
+
+// Unite makes the union of sets, which are all filter files of ours or all of one other
+// system. Sets that cannot be united are an [UnlikeError].
+func Unite(ctx context.Context, names []string, open Opener) (United, error) {
+	first, err := open(names[0])
+	switch {
+	case err != nil:
+		return nil, err
+	case first.Kind == KindForeign:
+		defer first.Foreign.Close() // it is only read
+		return uniteForeign(ctx, first.Foreign, names[1:], open)
+	}
+	all, err := readSet(names[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names[1:] {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		other, err := readSet(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := all.unite(other); err != nil {
+			return nil, err
+		}
+	}
+	return all.view, nil
+}
+
+// uniteForeign makes the union of filters of one other system.
+func uniteForeign(ctx context.Context, first *Foreign, names []string, open Opener) (United, error) {
+	all, err := first.Merger()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := addForeign(all, first.Name, name, open); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// addForeign adds all keys of the set name to a filter of another system.
+func addForeign(all interop.Merger, first, name string, open Opener) error {
+	f, err := openOther(first, name, open)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it is only read
+	return f.Read(func() error {
+		if err := all.Union(f.Filter); err != nil {
+			return fmt.Errorf("%s and %s cannot be merged: %w", first, name, err)
+		}
+		return nil
+	})
+}
+
+// openOther opens a set that must be a filter of another system, as first is.
+func openOther(first, name string, open Opener) (*Foreign, error) {
+	s, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	if s.Kind != KindForeign {
+		return nil, &UnlikeError{A: first, B: name, Differences: name + " is not a filter of another system"}
+	}
+	return s.Foreign, nil
+}
+
+// fileSet is a filter read from a file.
+type fileSet struct {
+	name string
+	info bloomfile.Info
+	view bloom.View
+}
+
+// readSet reads a filter file, without the secret of its hash.
+func readSet(name string) (*fileSet, error) {
+	f, err := bloomfile.Open(name, bloomfile.Options{})
+	if err != nil {
+		return nil, ExplainCompressed(name, err)
+	}
+	s := &fileSet{name: name, info: f.Info()}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	s.view, err = bloomfile.Read(name, bloom.LoadOptions{Inspect: true})
+	return s, err
+}
+
+// unite adds all keys of other to s, or says which files are unlike and how.
+func (s *fileSet) unite(other *fileSet) error {
+	if s.info.Type != other.info.Type {
+		return s.unlike(other)
+	}
+	err := unite(s.view, other.view)
+	if !errors.Is(err, bloom.ErrIncompatible) {
+		return err
+	}
+	if unlike := s.unlike(other); unlike != nil {
+		return unlike
+	}
+	return fmt.Errorf("%s and %s cannot be merged: %w", s.name, other.name, err)
+}
+
+// unite adds all keys of b to a, which is of the same type.
+func unite(a, b bloom.View) error {
+	switch a := a.(type) {
+	case *bloom.Classic:
+		return uniteAs(a, b)
+	case *bloom.Filter:
+		return uniteAs(a, b)
+	case *bloom.Partitioned:
+		return uniteAs(a, b)
+	case *bloom.Counting:
+		return uniteAs(a, b)
+	case *bloom.Scalable:
+		return uniteAs(a, b)
+	case *bloom.Window:
+		return uniteAs(a, b)
+	case *bloom.Cascade:
+		return uniteAs(a, b)
+	case *bloom.Adaptive:
+		return uniteAs(a, b)
+	}
+	return fmt.Errorf("%w: %s filters cannot be united without their keys; build one from the keys of all", bloom.ErrIncompatible, a.Stats().Type)
+}
+
+func uniteAs[F interface{ Union(F) error }](a F, b bloom.View) error { return a.Union(b.(F)) }
+
+// unlike returns what makes two filters unlike: type, hash and layout; nil if nothing does.
+func (s *fileSet) unlike(other *fileSet) error {
+	e := &UnlikeError{A: s.name, B: other.name}
+	var list []string
+	differ := func(what string, a, b any) bool {
+		if a == b {
+			return false
+		}
+		list = append(list, fmt.Sprintf("%s %v and %v", what, a, b))
+		return true
+	}
+	differ("type", s.info.Type, other.info.Type)
+	if differ("hash", HashText(s.info), HashText(other.info)) {
+		e.RandomKey = s.info.Hash.Algorithm == bloom.NH || other.info.Hash.Algorithm == bloom.NH
+	}
+	if s.info.Type == other.info.Type {
+		a, b := s.view.Stats(), other.view.Stats()
+		p, q := a.Params, b.Params
+		differ("m", figure.Comma(p.M), figure.Comma(q.M))
+		differ("k", p.K, q.K)
+		differ("lines", p.Lines, q.Lines)
+		differ("counter bits", p.CounterBits, q.CounterBits)
+		if p.M == 0 {
+			differ("error rate", figure.Rate(a.AskedErrorRate), figure.Rate(b.AskedErrorRate))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	e.Differences = strings.Join(list, "; ")
+	return e
+}
+
+// HashText describes the hash of a filter file, with the id of its secret or random key.
+func HashText(i bloomfile.Info) string {
+	switch a := i.Hash.Algorithm; {
+	case a == bloom.NH:
+		return fmt.Sprintf("%v, random key %016x", a, i.KeyID)
+	case a.HasSecret():
+		return fmt.Sprintf("%v, keyed with the secret %016x", a, i.KeyID)
+	default:
+		return fmt.Sprintf("%v, seed %d", a, i.Hash.Seed)
+	}
+}
