@@ -105,14 +105,16 @@ var arrows = []arrow{
 
 	// What a SET is. The command turns its flags into a Config.
 	{level: 6, pkg: "internal/setfile", not: map[string]string{
-		"os/signal": "signals are the business of the command",
+		"internal/frame": "what a file says is told by bloomfile and bloom",
+		"os/signal":      "signals are the business of the command",
 	}},
 
 	// A filter far away: addresses, batches under way. Commands hand it what they want
 	// asked, so it never needs to know one.
 	{level: 5, pkg: "internal/remote", modules: []string{"github.com/dustin/go-humanize", "github.com/redis/rueidis"}, not: map[string]string{
-		"flag":      "options are the business of the command",
-		"bloomfile": "a filter far away is not a file",
+		"internal/frame": "what a file says is told by bloomfile and bloom",
+		"flag":           "options are the business of the command",
+		"bloomfile":      "a filter far away is not a file",
 	}},
 
 	// What is durable is the business of the store alone; who asks it knows names,
@@ -158,6 +160,8 @@ var arrows = []arrow{
 	{level: 7, pkg: "internal/cli", modules: []string{
 		"github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		"golang.org/x/term",
+	}, not: map[string]string{
+		"internal/frame": "what a file says is told by bloomfile and bloom",
 	}},
 	{level: 8, pkg: "cmd/seen"},
 

@@ -20,6 +20,8 @@
 package bloomfile
 
 import (
+	"bytes"
+
 	"seen/bloom"
 	"seen/internal/frame"
 	"seen/internal/vfs"
@@ -44,6 +46,14 @@ var (
 	// ErrVersion says that a newer program has written the file.
 	ErrVersion = frame.ErrVersion
 )
+
+// Detect reports whether a file that begins with start is one of this package, also one
+// that was cut short within its first bytes or damaged by a transfer as text. No bytes are
+// a file of nothing.
+func Detect(start []byte) bool {
+	name := frame.Magic()[:len("\x89SEEN")]
+	return len(start) > 0 && bytes.HasPrefix(start, name[:min(len(start), len(name))])
+}
 
 // CorruptError reports damage and its offset in the file.
 type CorruptError = bloom.CorruptError

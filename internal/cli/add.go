@@ -117,6 +117,7 @@ func (a *app) addInPlace(cmd *cobra.Command, c *changeFlags, name string, o bloo
 		return setfile.ExplainCompressed(name, err)
 	}
 	err = fill(f)
+	i := f.Info() // of the open file, which knows how many were added
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -124,7 +125,6 @@ func (a *app) addInPlace(cmd *cobra.Command, c *changeFlags, name string, o bloo
 		return err
 	}
 	if c.json {
-		i := f.Info()
 		return printLine(a.env.Stdout, builtReport{
 			Set: name, Filter: i.Type, Keys: *keys, New: *isNew, Added: i.Added, Capacity: i.Capacity, Bytes: uint64(i.Size),
 		})

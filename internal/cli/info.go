@@ -171,7 +171,7 @@ func inspect(name string, verify bool) (*infoReport, error) {
 	}
 	r.setState = stateOf(st)
 	r.OrFewer = i.Overlap
-	r.Warnings, r.past = warningsOf(st), past(name, st)
+	r.Warnings, r.past = warningsOf(st, true), past(name, st)
 	return r, nil
 }
 
@@ -251,18 +251,16 @@ func stateOf(st bloom.Stats) setState {
 // be before that is worth a warning.
 const keysLeeway = 1.01
 
-// pastItsRate is how the warning about an error rate above the one asked for begins.
-const pastItsRate = "past its error rate"
-
-// warningsOf says what is wrong with the state of a filter.
-func warningsOf(st bloom.Stats) []string {
+// warningsOf says what is wrong with the state of a filter; with rate, also that it is past
+// its error rate, which is the error of the command too.
+func warningsOf(st bloom.Stats, rate bool) []string {
 	var w []string
 	if math.IsInf(st.Cardinality.Value, 1) {
 		w = append(w, "full: it takes every key for seen")
 	}
 	w = append(w, pastCapacity(st.Added, st.Capacity)...)
-	if pastRate(st) {
-		w = append(w, fmt.Sprintf(pastItsRate+": it is %s, and %s was asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
+	if rate && pastRate(st) {
+		w = append(w, fmt.Sprintf("past its error rate: it is %s, and %s was asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
 	}
 	return append(w, stuckCounters(st.Stuck)...)
 }

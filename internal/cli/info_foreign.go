@@ -58,7 +58,7 @@ func inspectForeign(f *setfile.Foreign, all bool) (*foreignReport, error) {
 		state := stateOf(st)
 		state.uncounted = st.Added == 0 && st.Ones > 0
 		r.setState = &state
-		r.Warnings, r.past = warningsOf(st), past(f.Name, st)
+		r.Warnings, r.past = warningsOf(st, true), past(f.Name, st)
 		if lister, ok := f.Filter.(interop.Lister); ok {
 			for _, p := range lister.Parts() {
 				r.Parts = append(r.Parts, partReport{p.Name, p.Spec.String(), stateOf(p.Stats)})

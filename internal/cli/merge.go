@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +72,7 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 		return err
 	}
 	st := all.Stats()
-	r := mergeReport{Output: m.output, Sets: names, setState: stateOf(st), Warnings: warningsOf(st)}
+	r := mergeReport{Output: m.output, Sets: names, setState: stateOf(st), Warnings: warningsOf(st, true)}
 	r.uncounted = st.Added == 0 && st.Ones > 0
 	r.OrFewer = len(names) > 1 && st.Layers > 1 && st.Type != "cascade"
 	switch {
@@ -85,10 +84,8 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	case m.quiet:
 		return past(m.output, st)
 	}
-	for _, w := range r.Warnings {
-		if !strings.HasPrefix(w, pastItsRate) { // which is the error
-			a.say(cmd, "warning: %s: %s", m.output, w)
-		}
+	for _, w := range warningsOf(st, false) {
+		a.say(cmd, "warning: %s: %s", m.output, w)
 	}
 	t := newTable(a.env.Stdout)
 	t.row("union", "%s of %d files", m.output, len(names))

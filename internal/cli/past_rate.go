@@ -14,8 +14,8 @@ import (
 
 // pastError is the error about a filter past its error rate.
 func pastError(name string, now, asked float64, added, capacity uint64) error {
-	text := fmt.Sprintf("%s is %s: it takes a key for seen wrongly with probability %s instead of %s",
-		name, pastItsRate, formatRate(threeDigits(now)), formatRate(asked))
+	text := fmt.Sprintf("%s is past its error rate: it takes a key for seen wrongly with probability %s instead of %s",
+		name, formatRate(threeDigits(now)), formatRate(asked))
 	if capacity > 0 {
 		text += fmt.Sprintf(", with %s keys in a filter for %s", comma(added), comma(capacity))
 	}

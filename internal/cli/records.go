@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"seen/bloom"
+	"seen/bloomfile"
 	"seen/internal/cli/flagvalue"
 	"seen/internal/keyhash"
 	"seen/internal/setfile"
@@ -133,7 +134,7 @@ func (a *app) checkStarts(files []string, r *recordFlags) error {
 // checkStart refuses to read as lines what begins as a filter file of ours, a text in
 // UTF-16 or a compressed file does: it would be a few keys that no other text has.
 func (r *recordFlags) checkStart(name string, start []byte) error {
-	if setfile.IsOwn(start) {
+	if bloomfile.Detect(start) {
 		return fmt.Errorf("%s is a filter file, not a list of keys; \"seen merge\" unites filters, and \"seen filter --set\" asks one", name)
 	}
 	if r.anyBytes {

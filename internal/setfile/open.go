@@ -11,8 +11,8 @@ import (
 	"runtime"
 	"slices"
 
+	"seen/bloomfile"
 	"seen/internal/figure"
-	"seen/internal/frame"
 	"seen/internal/stream/input"
 	"seen/interop"
 )
@@ -103,7 +103,7 @@ func openFile(ctx context.Context, name string, c *Config) (*Set, error) {
 	}
 	spec, compressed := c.Format, input.Compressed(start)
 	switch {
-	case IsOwn(start):
+	case bloomfile.Detect(start):
 		return &Set{Kind: KindOwn}, nil
 	case c.Lines:
 		return &Set{Kind: KindText}, nil
@@ -143,14 +143,14 @@ func openStream(ctx context.Context, name string, c *Config) (*Set, error) {
 	if c.Lines {
 		return text(), nil
 	}
-	filter := IsOwn(head) || c.Format.Name != ""
+	filter := bloomfile.Detect(head) || c.Format.Name != ""
 	if !whole && (filter || controlByte(head) >= 0 || interop.NeedsRest(head)) {
 		if head, err = readRest(name, head, content); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case IsOwn(head):
+	case bloomfile.Detect(head):
 		return &Set{Kind: KindOwn, Own: head, Unpacked: uint64(len(head))}, nil
 	case filter || mayBeFilter(head):
 		f := &Foreign{Name: name, Size: int64(len(head))}
@@ -270,13 +270,6 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 		err = nil
 	}
 	return n, err
-}
-
-// IsOwn tells a filter file of ours by its first bytes, also one that was cut short within
-// them. Their end shows damage by transfers of text, about which the reader knows more.
-func IsOwn(start []byte) bool {
-	magic := frame.Magic()[:len("\x89SEEN")]
-	return len(start) > 0 && bytes.HasPrefix(start, magic[:min(len(start), len(magic))])
 }
 
 // controlByte returns where b has a byte that no text has, in whatever encoding of one
