@@ -19,7 +19,7 @@ type ScalableConfig struct {
 	// will be; between 0 and 1, exclusively.
 	ErrorRate float64
 	// Growth is the capacity of a layer relative to the one before it, above 1 and
-	// at most [sizing.MaxGrowth]; 0 stands for [sizing.DefaultGrowth].
+	// at most 16; 0 stands for [sizing.DefaultGrowth].
 	Growth float64
 	// MaxBytes ends growth: the layers together never take more bytes; 0 means no
 	// limit.

@@ -24,11 +24,11 @@ const uselessRate = 0.99
 //     below about 1e-9 and for small capacities, where whole lines are coarse,
 //     the least memory decides, then the fewest lines.
 //
-// It is an error if capacity is 0, if errorRate does not lie strictly between 0
-// and 1 or is not above [LeastErrorRate], if the filter would exceed [MaxBits], and
-// for Blocked if it would need more than 1.5 times the memory of a classic filter
-// and three lines (rates below about 1e-15). A call takes some tenths of a
-// millisecond, for tiny filters of very low rates some milliseconds.
+// It is an error if capacity is 0, if errorRate is not strictly between 0 and 1, if it is
+// not above capacity/2^63 (twice the rate of 64-bit hashes that collide), if the filter
+// would exceed [MaxBits], and for Blocked if it would need more than 1.5 times the memory
+// of a classic filter and three lines (rates below about 1e-15). A call takes some tenths
+// of a millisecond, for tiny filters of very low rates some milliseconds.
 func For(s Shape, capacity uint64, errorRate float64) (Params, error) {
 	if err := checkWish(s, capacity, errorRate); err != nil {
 		return Params{}, err
@@ -69,7 +69,7 @@ func For(s Shape, capacity uint64, errorRate float64) (Params, error) {
 // and all lanes where they cost at most 2 %. At the seams between two such layouts
 // a little more memory may give a rate that is some percent higher.
 //
-// Memory that buys nothing stays unused: beyond what [LeastErrorRate] needs, and
+// Memory that buys nothing stays unused: beyond what the error rate capacity/2^63 needs, and
 // for Blocked beyond 1.5 times what a classic filter needs for the same rate.
 //
 // It is an error if capacity is 0 or if maxBytes is too little for one word (one
@@ -102,7 +102,7 @@ func classicWithin(s Shape, capacity, maxBytes uint64) Params {
 	k, rate := bestProbes(s, math.Ln2*float64(limit)/float64(capacity), func(k int) float64 {
 		return fitted(s, limit, k).rate(capacity)
 	})
-	if least := LeastErrorRate(capacity); rate < least {
+	if least := leastErrorRate(capacity); rate < least {
 		if p, err := For(s, capacity, math.Nextafter(least, 1)); err == nil && p.M < limit {
 			return p
 		}
@@ -159,7 +159,7 @@ func CapacityWithin(s Shape, maxBytes uint64, errorRate float64) (uint64, Params
 }
 
 // mostKeys returns the largest capacity, at least 1, for which the error rate is
-// above LeastErrorRate.
+// above leastErrorRate.
 func mostKeys(errorRate float64) uint64 {
 	return clampCount(math.Ceil(errorRate*0x1p63)-1, math.MaxInt64)
 }
@@ -207,7 +207,7 @@ func checkWish(s Shape, capacity uint64, errorRate float64) error {
 
 // checkReach reports whether 64-bit hashes are too short for the rate.
 func checkReach(capacity uint64, errorRate float64) error {
-	if least := LeastErrorRate(capacity); errorRate <= least {
+	if least := leastErrorRate(capacity); errorRate <= least {
 		return fmt.Errorf("error rate %.3g is out of reach of 64-bit hashes for %d keys; ask for more than %.3g or for fewer keys",
 			errorRate, capacity, least)
 	}

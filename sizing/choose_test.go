@@ -27,7 +27,7 @@ func sweep(t *testing.T, f func(s Shape, n uint64, rate float64, p Params)) {
 	for _, s := range allShapes {
 		for _, n := range sweepCapacities {
 			for _, rate := range sweepRates {
-				if rate <= LeastErrorRate(n) {
+				if rate <= leastErrorRate(n) {
 					continue
 				}
 				p, err := For(s, n, rate)
@@ -362,7 +362,7 @@ func TestWithinLeavesUselessMemory(t *testing.T) {
 			t.Errorf("Within(%v, 1000, 1 TiB) = %+v: %d bytes, rate %v", s, p, p.Bytes(), p.ErrorRate(1000))
 		}
 		n, p, err := CapacityWithin(s, math.MaxUint64, 1e-10)
-		if err != nil || LeastErrorRate(n) >= 1e-10 || LeastErrorRate(n+1) < 1e-10 {
+		if err != nil || leastErrorRate(n) >= 1e-10 || leastErrorRate(n+1) < 1e-10 {
 			t.Errorf("CapacityWithin(%v, all, 1e-10) = %d, %+v (%v)", s, n, p, err)
 		}
 	}

@@ -23,7 +23,8 @@
 // # Use
 //
 // [For] answers "how large must it be", [Within] "how good can it be in this
-// memory" and [CapacityWithin] "how many keys fit". Nothing is repaired silently:
+// memory" and [CapacityWithin] "how many keys fit"; [Growth] is the rule by which filters grow.
+// Nothing is repaired silently:
 // a wish that cannot be met is an error that names the value, the limit and the
 // way out.
 //

@@ -97,15 +97,16 @@ func ExampleParams_Jaccard() {
 	// 0.592646 ± 0.00014
 }
 
-func ExampleClickHouse() {
-	c, err := sizing.ClickHouse(0.23)
-	if err != nil {
-		fmt.Println(err)
-		return
+// A filter that begins with a thousand keys grows by layers, whose error rates sum up
+// to the one that was asked for.
+func ExampleGrowth() {
+	g := sizing.Growth{First: 1000, Factor: sizing.DefaultGrowth, ErrorRate: 0.01}
+	for i := range 4 {
+		fmt.Printf("layer %d: %d keys at %.2g\n", i, g.Capacity(i), g.Rate(i))
 	}
-	fmt.Printf("wanted: %d bits, %d probe; server: %d bits, %d probes\n", c.BitsPerRow, c.K, c.ServerBitsPerRow, c.ServerK)
-	fmt.Println(c.Note)
 	// Output:
-	// wanted: 4 bits, 1 probe; server: 19 bits, 13 probes
-	// from 0.221 to 0.237 ClickHouse falls back on its largest choice, 19 bits per row and 13 probes; ask it for 0.22 (4 bits) or 0.237 (3 bits) instead of 0.23
+	// layer 0: 1000 keys at 0.0061
+	// layer 1: 1400 keys at 0.0015
+	// layer 2: 1960 keys at 0.00068
+	// layer 3: 2744 keys at 0.00038
 }

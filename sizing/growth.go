@@ -5,16 +5,18 @@ import (
 	"math"
 )
 
-// DefaultGrowth is the factor of a filter that grows without a choice. A larger factor
-// means fewer layers, a smaller one less memory that is not used yet.
-const DefaultGrowth = 1.4
+// Factors by which filters grow, if there is no choice.
+const (
+	// DefaultGrowth is that of a filter. A larger factor means fewer layers, a smaller
+	// one less memory that is not used yet.
+	DefaultGrowth = 1.4
+	// WindowGrowth is that of a generation of a window, which is made for its keys and
+	// grows only in a burst.
+	WindowGrowth = 2
+)
 
-// WindowGrowth is the factor within a generation of a window, which is made for its
-// keys and grows only in a burst.
-const WindowGrowth = 2
-
-// MaxGrowth is the largest factor.
-const MaxGrowth = 16
+// maxGrowth is the largest factor.
+const maxGrowth = 16
 
 // Growth is the rule by which a filter grows: the capacities and error rates of its
 // layers, which are counted from 0. A key is added to the newest layer and looked for in
@@ -32,8 +34,8 @@ type Growth struct {
 
 // Validate reports whether the factor is one that a filter can grow by.
 func (g Growth) Validate() error {
-	if !(g.Factor > 1 && g.Factor <= MaxGrowth) {
-		return fmt.Errorf("growth is %v; it must be above 1 and at most %d", g.Factor, MaxGrowth)
+	if !(g.Factor > 1 && g.Factor <= maxGrowth) {
+		return fmt.Errorf("growth is %v; it must be above 1 and at most %d", g.Factor, maxGrowth)
 	}
 	return nil
 }

@@ -55,11 +55,11 @@ func (p Params) rate(n uint64) float64 {
 // as one of n keys.
 func hashFloor(n uint64) float64 { return float64(n) * 0x1p-64 }
 
-// LeastErrorRate returns the lowest error rate that [For] accepts for n keys:
+// leastErrorRate returns the lowest error rate that [For] accepts for n keys:
 // twice the rate n/2^64 at which 64-bit hashes of different keys collide. Below
 // it the collisions would take up more than half of the rate, and no memory could
 // help.
-func LeastErrorRate(n uint64) float64 { return 2 * hashFloor(n) }
+func leastErrorRate(n uint64) float64 { return 2 * hashFloor(n) }
 
 // FillRatio returns the expected share of bits that are one after n distinct
 // keys; for [Counting] the share of counters that are not zero.

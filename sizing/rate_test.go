@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -17,9 +18,9 @@ func TestGoldenRates(t *testing.T) {
 		bitsPerKey uint64
 		k          int
 		want       string
-	}{{20, 10, "8.89e-5"}, {23, 7, "8.56e-5"}, {22, 7, "1.12e-4"}} {
+	}{{20, 10, "8.89e-05"}, {23, 7, "8.56e-05"}, {22, 7, "1.12e-04"}} {
 		n := uint64(1e8)
-		if got := FormatRate(Params{Shape: Classic, M: c.bitsPerKey * n, K: c.k}.ErrorRate(n)); got != c.want {
+		if got := fmt.Sprintf("%.2e", Params{Shape: Classic, M: c.bitsPerKey * n, K: c.k}.ErrorRate(n)); got != c.want {
 			t.Errorf("m/n = %d, k = %d: %s, want %s", c.bitsPerKey, c.k, got, c.want)
 		}
 	}
@@ -180,8 +181,8 @@ func TestHashFloor(t *testing.T) {
 		if got, want := p.ErrorRate(n), float64(n)*0x1p-64; math.Abs(got/want-1) > 1e-6 {
 			t.Errorf("%d keys: rate %v, want the hash collisions %v", n, got, want)
 		}
-		if got, want := LeastErrorRate(n), 2*float64(n)*0x1p-64; got != want {
-			t.Errorf("LeastErrorRate(%d) = %v, want %v", n, got, want)
+		if got, want := leastErrorRate(n), 2*float64(n)*0x1p-64; got != want {
+			t.Errorf("leastErrorRate(%d) = %v, want %v", n, got, want)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"seen/internal/figure"
-	"seen/sizing"
+	"seen/internal/planner"
 )
 
 // planCell is one entry of --table as JSON.
@@ -16,13 +16,13 @@ type planCell struct {
 
 func (a *app) planTable(p *planFlags) error {
 	if !p.json {
-		_, err := io.WriteString(a.env.Stdout, sizing.FormatTable())
+		_, err := io.WriteString(a.env.Stdout, planner.FormatTable())
 		return err
 	}
 	var cells []planCell
-	for i, row := range sizing.Table() {
+	for i, row := range planner.Table() {
 		for j, rate := range row {
-			cells = append(cells, planCell{BitsPerKey: sizing.TableMinBits + i, K: j + 1, ErrorRate: figure.SixDigits(rate)})
+			cells = append(cells, planCell{BitsPerKey: planner.TableMinBits + i, K: j + 1, ErrorRate: figure.SixDigits(rate)})
 		}
 	}
 	return printJSON(a.env.Stdout, cells)
@@ -41,7 +41,7 @@ type clickHouseReport struct {
 }
 
 func (a *app) planClickHouse(p *planFlags) error {
-	c, err := sizing.ClickHouse(float64(p.rate))
+	c, err := planner.ClickHouse(float64(p.rate))
 	if err != nil {
 		return err
 	}

@@ -45,13 +45,32 @@ func Rate(p float64) string {
 		return "0"
 	}
 	if p < 0.01 {
-		m, e, _ := strings.Cut(sizing.FormatRate(p), "e")
+		m, e, _ := strings.Cut(Scientific(p), "e")
 		if strings.Contains(m, ".") {
 			m = strings.TrimRight(strings.TrimRight(m, "0"), ".")
 		}
 		return m + "e" + e
 	}
 	return strconv.FormatFloat(p, 'g', 3, 64)
+}
+
+// Scientific writes p with three significant digits in scientific notation and
+// without padding of the exponent, for example 8.89e-5.
+func Scientific(p float64) string {
+	s := strconv.FormatFloat(p, 'e', 2, 64)
+	mantissa, exponent, ok := strings.Cut(s, "e")
+	if !ok {
+		return s // NaN, Inf
+	}
+	sign := exponent[:1]
+	if sign == "+" {
+		sign = ""
+	}
+	digits := strings.TrimLeft(exponent[1:], "0")
+	if digits == "" {
+		digits = "0"
+	}
+	return mantissa + "e" + sign + digits
 }
 
 // ExactRate writes p as a flag and a Go literal: exactly, without padding.

@@ -30,3 +30,15 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestScientific(t *testing.T) {
+	for p, want := range map[float64]string{
+		8.884e-5: "8.88e-5", 0.0196: "1.96e-2", 1: "1.00e0", 0: "0.00e0", 1e-10: "1.00e-10",
+		9.999e-10: "1.00e-9", 1e-100: "1.00e-100", 123456: "1.23e5",
+		math.Inf(1): "+Inf", math.NaN(): "NaN",
+	} {
+		if got := Scientific(p); got != want {
+			t.Errorf("Scientific(%v) = %q, want %q", p, got, want)
+		}
+	}
+}

@@ -1,7 +1,8 @@
 // Package planner tells what filters cost: every type side by side, for a number of
 // keys, an error rate or an amount of memory, with the lines that make each and the
 // curves of its error rate. It is for the command seen plan and for the planner's
-// page; the arithmetic is that of package sizing. It makes no filter.
+// page; the arithmetic is that of package sizing. It also has the table of error rates
+// that textbooks print, and what ClickHouse makes of an error rate. It makes no filter.
 //
 // Rows of one plan are for one goroutine; different goroutines may make different
 // plans.

@@ -90,67 +90,60 @@ func (r *reader) fail(what string) {
 	r.b = nil
 }
 
-func (r *reader) byte() byte {
-	if len(r.b) < 1 {
-		r.fail("a byte")
-		return 0
-	}
-	c := r.b[0]
-	r.b = r.b[1:]
-	return c
-}
-
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.fail("a number")
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) varint() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.fail("a number")
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) uint64() uint64 {
-	if len(r.b) < 8 {
-		r.fail("a number of 8 bytes")
-		return 0
-	}
-	v := binary.LittleEndian.Uint64(r.b)
-	r.b = r.b[8:]
-	return v
-}
-
-func (r *reader) uint32() uint32 {
-	if len(r.b) < 4 {
-		r.fail("a number of 4 bytes")
-		return 0
-	}
-	v := binary.LittleEndian.Uint32(r.b)
-	r.b = r.b[4:]
-	return v
-}
-
-// bytes takes a length and as many bytes, which are part of what is read.
-func (r *reader) bytes() []byte {
-	n := r.uvarint()
+// take returns the next n bytes, which are part of what is read; nil if there are fewer.
+func (r *reader) take(n uint64, what string) []byte {
 	if n > uint64(len(r.b)) {
-		r.fail("a run of bytes")
+		r.fail(what)
 		return nil
 	}
 	b := r.b[:n:n]
 	r.b = r.b[n:]
 	return b
 }
+
+func (r *reader) byte() byte {
+	if b := r.take(1, "a byte"); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uint32() uint32 {
+	if b := r.take(4, "a number of 4 bytes"); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *reader) uint64() uint64 {
+	if b := r.take(8, "a number of 8 bytes"); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	return number(r, v, n)
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	return number(r, v, n)
+}
+
+// number returns v, which was read from n bytes; 0 if n says that it could not be read.
+func number[T uint64 | int64](r *reader, v T, n int) T {
+	if n <= 0 {
+		r.fail("a number")
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// bytes takes a length and as many bytes, which are part of what is read.
+func (r *reader) bytes() []byte { return r.take(r.uvarint(), "a run of bytes") }
 
 // end reports what is wrong after the last field: one that was cut off, or bytes
 // that are left.

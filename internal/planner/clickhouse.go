@@ -1,4 +1,4 @@
-package sizing
+package planner
 
 import (
 	"fmt"
@@ -77,7 +77,7 @@ func clickHouseRate(bits, k int) float64 {
 	case bits == 5 && k == 3:
 		return 0.092
 	}
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(TableEntry(float64(bits), k), 'e', 2, 64), 64) // what was just formatted parses
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(tableEntry(float64(bits), k), 'e', 2, 64), 64) // what was just formatted parses
 	return r
 }
 

@@ -1,9 +1,11 @@
-package sizing
+package planner
 
 import (
 	"math"
 	"strings"
 	"testing"
+
+	"seen/internal/figure"
 )
 
 func TestTableGolden(t *testing.T) {
@@ -14,14 +16,14 @@ func TestTableGolden(t *testing.T) {
 		{2, 1, "3.93e-1"}, {2, 2, "4.00e-1"}, {8, 6, "2.16e-2"}, {10, 7, "8.19e-3"},
 		{16, 11, "4.59e-4"}, {20, 10, "8.89e-5"}, {22, 7, "1.12e-4"}, {23, 7, "8.56e-5"},
 	} {
-		if got := FormatRate(TableEntry(float64(c.bits), c.k)); got != c.want {
+		if got := figure.Scientific(tableEntry(float64(c.bits), c.k)); got != c.want {
 			t.Errorf("m/n = %d, k = %d: %s, want %s", c.bits, c.k, got, c.want)
 		}
-		if got := FormatRate(Table()[c.bits-TableMinBits][c.k-1]); got != c.want {
+		if got := figure.Scientific(Table()[c.bits-TableMinBits][c.k-1]); got != c.want {
 			t.Errorf("Table at m/n = %d, k = %d: %s, want %s", c.bits, c.k, got, c.want)
 		}
 	}
-	for _, got := range []float64{TableEntry(0, 1), TableEntry(-1, 1), TableEntry(math.NaN(), 1), TableEntry(8, 0), TableEntry(8, -3)} {
+	for _, got := range []float64{tableEntry(0, 1), tableEntry(-1, 1), tableEntry(math.NaN(), 1), tableEntry(8, 0), tableEntry(8, -3)} {
 		if !math.IsNaN(got) {
 			t.Errorf("entry outside the table is %v, want NaN", got)
 		}
@@ -55,18 +57,6 @@ func TestFormatTable(t *testing.T) {
 	} {
 		if got := strings.Fields(lines[c.line])[c.field]; got != c.want {
 			t.Errorf("line %d, field %d: %s, want %s", c.line, c.field, got, c.want)
-		}
-	}
-}
-
-func TestFormatRate(t *testing.T) {
-	for p, want := range map[float64]string{
-		8.884e-5: "8.88e-5", 0.0196: "1.96e-2", 1: "1.00e0", 0: "0.00e0", 1e-10: "1.00e-10",
-		9.999e-10: "1.00e-9", 1e-100: "1.00e-100", 123456: "1.23e5",
-		math.Inf(1): "+Inf", math.NaN(): "NaN",
-	} {
-		if got := FormatRate(p); got != want {
-			t.Errorf("FormatRate(%v) = %q, want %q", p, got, want)
 		}
 	}
 }
