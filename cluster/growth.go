@@ -41,7 +41,12 @@ func (b *batch) mayBeFull(l *layer) bool {
 // some slices are counted, too. After an error the layer may have no room, and nothing may
 // be written to it: the error rate would rise without limit.
 func (c *core) checkFull(ctx context.Context, l *layer) error {
-	looks := l.looks.Load()
+	return c.checkFullSince(ctx, l, l.looks.Load())
+}
+
+// checkFullSince is checkFull, which takes the result of another call if there were more
+// looks than the given number when it is its turn.
+func (c *core) checkFullSince(ctx context.Context, l *layer, looks uint64) error {
 	if err := l.checking.take(ctx); err != nil {
 		return fmt.Errorf("%q: waiting for another call: %w", c.name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,8 +178,8 @@ func TestFleetLosesNoLineSilently(t *testing.T) {
 			t.Fatalf("%v: %s", err, &p.err)
 		}
 		proxy.Set(redistest.Faults{Mute: true, Refuse: true})
-		// What is on its way arrives, and nobody is told.
-		time.Sleep(50 * time.Millisecond)
+		// What is under way arrives, and nobody is told.
+		settle(t, server)
 		proxy.CloseConnections()
 		printed := append([]string{strings.TrimSpace(first)}, p.lines(t)...)
 		if code := p.exit(t); code != ExitError || !strings.Contains(p.err.String(), "in the filter or not; they were printed") {
@@ -195,6 +196,27 @@ func TestFleetLosesNoLineSilently(t *testing.T) {
 			}
 		}
 	})
+}
+
+// settle waits until no writes arrive at an engine any more.
+func settle(t *testing.T, server *redistest.Server) {
+	t.Helper()
+	calls := regexp.MustCompile(`cmdstat_bitfield:calls=\d+`)
+	last, same := "", 0
+	for deadline := time.Now().Add(time.Minute); same < 5; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("writes go on arriving")
+		}
+		stats, err := server.Do("INFO", "commandstats")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now := calls.FindString(stats.Text); now == last {
+			same++
+		} else {
+			last, same = now, 0
+		}
+	}
 }
 
 // With --undecided keep no line is missing, whatever became of it.
@@ -214,8 +236,14 @@ func TestFleetKeepsUndecidedLines(t *testing.T) {
 			t.Fatalf("%v: %s", err, &p.err)
 		}
 		printed = append(printed, strings.TrimSpace(line))
+		made := proxy.Accepted()
 		proxy.CloseConnections()
-		time.Sleep(20 * time.Millisecond)
+		// The next connections break too, when there are any.
+		for deadline := time.Now().Add(time.Minute); proxy.Accepted() == made; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the run does not connect again: %s", &p.err)
+			}
+		}
 	}
 	printed = append(printed, p.lines(t)...)
 	if code := p.exit(t); code != ExitOK {

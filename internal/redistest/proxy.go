@@ -27,12 +27,13 @@ type Proxy struct {
 	listen net.Listener
 	work   sync.WaitGroup
 
-	mu      sync.Mutex
-	changed *sync.Cond
-	faults  Faults
-	closed  bool
-	conns   map[net.Conn]net.Conn // from the client's side to the engine's
-	left    map[net.Conn]int      // bytes of replies until the cut, by the client's side
+	mu       sync.Mutex
+	changed  *sync.Cond
+	faults   Faults
+	closed   bool
+	accepted int
+	conns    map[net.Conn]net.Conn // from the client's side to the engine's
+	left     map[net.Conn]int      // bytes of replies until the cut, by the client's side
 }
 
 // NewProxy listens on a free port of loopback for connections to the target,
@@ -60,6 +61,13 @@ func (p *Proxy) Set(f Faults) {
 		p.left[c] = f.CutAfter
 	}
 	p.changed.Broadcast()
+}
+
+// Accepted returns how many connections clients have made so far.
+func (p *Proxy) Accepted() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accepted
 }
 
 // CloseConnections closes the connections that are open, for both ends.
@@ -104,6 +112,7 @@ func (p *Proxy) accept() {
 			continue
 		}
 		p.conns[client], p.left[client] = engine, p.faults.CutAfter
+		p.accepted++
 		p.mu.Unlock()
 		p.work.Go(func() { p.pass(client, engine) })
 	}
