@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"seen/internal/resp"
@@ -14,7 +12,7 @@ const (
 	noFilter   = "ERR not found"
 	itemExists = "ERR item exists"
 	noMemory   = "ERR Insufficient memory to create filter"
-	notCreated = "ERR could not create filter"
+	notCreated = "ERR could not create filter: "
 )
 
 // bloom returns the Bloom filter of the key, or writes an error: absent if there
@@ -41,21 +39,6 @@ func (o bloomOptions) config() store.BloomConfig {
 	}
 }
 
-// bloomCreation is the error of a filter that could not be made.
-func (c *call) bloomCreation(err error) string { return c.creation(err, notCreated) }
-
-// creation is the error of a filter that could not be made, which begins with text
-// unless there is a reason that other commands have too.
-func (c *call) creation(err error, text string) string {
-	switch {
-	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
-		return noMemory
-	case refusesAll(err):
-		return storeError(err)
-	}
-	return fmt.Sprintf("%s: %s", text, err)
-}
-
 const (
 	errorRateOutOfRange = "ERR error rate must be in the range (0.000000, 1.000000)"
 	capacityOutOfRange  = "ERR capacity must be in the range [1, 1073741824]"
@@ -80,6 +63,14 @@ var bfCommands = family([]string{"bloom"}, []command{
 	bfWindowCommand,
 	bfClearCommand,
 })
+
+// filterSettings returns the settings as they are now.
+func (c *call) filterSettings() filterSettings { return *c.server.filters.Load() }
+
+// notMade is the reply to an error of a filter that could not be made.
+func (c *call) notMade(err error, text string) string {
+	return c.storeError(err, own{noMachineMemory, noMemory}, own{anyOther, text})
+}
 
 // bloomOptions say how a filter is made.
 type bloomOptions struct {

@@ -152,7 +152,7 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 				continue
 			}
 			if problem != nil {
-				return nil, c.bloomCreation(problem)
+				return nil, c.notMade(problem, notCreated)
 			}
 			f = made
 		}
@@ -162,13 +162,11 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			continue
 		case err == nil:
 			return answers, ""
-		case errors.Is(err, store.ErrReadOnly):
-			return nil, storeError(err)
-		case errors.Is(err, store.ErrFull) && f.Info().Expansion == 0:
-			return answers[:done], filterFull
-		case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
-			return answers[:done], notInserted
 		}
-		return answers[:done], storeError(err)
+		full := notInserted
+		if f.Info().Expansion == 0 {
+			full = filterFull
+		}
+		return answers[:done], c.storeError(err, own{store.ErrReadOnly, ""}, own{store.ErrFull, full}, own{anyOther, notInserted})
 	}
 }

@@ -1,15 +1,12 @@
 package server
 
 import (
-	"errors"
 	"math"
 
 	"seen/internal/server/args"
 	"seen/internal/store"
 	"seen/sizing"
 )
-
-const notComparable = "ERR filters cannot be compared: "
 
 var bfCardCommand = command{
 	name: "bf.card", arity: 2, flags: reader, handle: bfCard, since: "2.4.4", complexity: "O(l), l layers",
@@ -89,10 +86,8 @@ func bfInterCard(c *call) {
 // cardinality writes an estimate.
 func (c *call) cardinality(n sizing.Estimate, err error) {
 	switch {
-	case errors.Is(err, store.ErrStopped):
-		c.out.Error(storeError(err))
 	case err != nil:
-		c.out.Error(notComparable + err.Error())
+		c.out.Error(c.storeError(err, own{store.ErrStopped, ""}, own{anyOther, "ERR filters cannot be compared: "}))
 	case !n.Known():
 		c.out.Error("ERR the filter is full: it can no longer tell how many keys it has")
 	default:

@@ -20,14 +20,10 @@ func bfClear(c *call) {
 			return
 		}
 		at, err := f.Clear()
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-			return
-		case !errors.Is(err, store.ErrGone):
-			c.out.Error(storeError(err))
+		if !errors.Is(err, store.ErrGone) {
+			c.confirm(at, err)
 			return
 		}
+		c.after(at)
 	}
 }

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/resp"
 	"seen/internal/server/args"
 	"seen/internal/store"
@@ -40,7 +38,7 @@ func bfScanDump(c *call) {
 	next, data, at, err := f.Dump(iterator)
 	c.after(at)
 	if err != nil {
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 		return
 	}
 	c.out.Array(2)
@@ -55,23 +53,6 @@ func bfLoadChunk(c *call) {
 		return
 	}
 	at, err := c.store().LoadBloom(c.args[1], iterator, c.args[3])
-	c.after(at)
-	switch {
-	case err == nil:
-		c.out.OK()
-	case errors.Is(err, store.ErrNotFound):
-		c.out.Error(noFilter)
-	case errors.Is(err, store.ErrWrongType):
-		c.out.Error(wrongType)
-	case errors.Is(err, store.ErrReadOnly):
-		c.out.Error(storeError(err))
-	case errors.Is(err, store.ErrOffset):
-		c.out.Error(noLink)
-	case errors.Is(err, store.ErrChunk):
-		c.out.Error(chunkTooBig)
-	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
-		c.out.Error(badChunk)
-	default:
-		c.out.Error(storeError(err))
-	}
+	c.confirm(at, err, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{store.ErrReadOnly, ""},
+		own{store.ErrOffset, noLink}, own{store.ErrChunk, chunkTooBig}, own{anyOther, badChunk})
 }

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -12,21 +10,8 @@ import (
 
 func bfMerge(c *call) {
 	at, err := c.store().MergeBloom(c.work, c.args[1], c.args[2:]...)
-	c.after(at)
-	switch {
-	case err == nil:
-		c.out.OK()
-	case errors.Is(err, store.ErrNotFound):
-		c.out.Error(noFilter)
-	case errors.Is(err, store.ErrWrongType):
-		c.out.Error(wrongType)
-	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
-		c.out.Error(noMemory)
-	case refusesAll(err), errors.Is(err, store.ErrStopped):
-		c.out.Error(storeError(err))
-	default:
-		c.out.Error("ERR filters cannot be merged: " + err.Error())
-	}
+	c.confirm(at, err, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{store.ErrStopped, ""},
+		own{noMachineMemory, noMemory}, own{anyOther, "ERR filters cannot be merged: "})
 }
 
 var bfMergeCommand = command{

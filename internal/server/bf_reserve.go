@@ -32,7 +32,7 @@ func (c *call) createBloom(o bloomOptions, problem string) {
 			c.out.OK()
 			return
 		case !errors.Is(err, store.ErrExists):
-			c.out.Error(c.bloomCreation(err))
+			c.out.Error(c.notMade(err, notCreated))
 			return
 		}
 	}

@@ -3,7 +3,7 @@ package server
 import "seen/internal/store"
 
 const (
-	cuckooNotCreated = "ERR Could not create filter"
+	cuckooNotCreated = "ERR Could not create filter: "
 )
 
 // cuckoo returns the cuckoo filter of the key, or writes an error: absent if there
@@ -29,8 +29,6 @@ func (c *call) cuckooConfig(o cuckooOptions) store.CuckooConfig {
 		Layout:        o.layout,
 	}
 }
-
-func (c *call) cuckooCreation(err error) string { return c.creation(err, cuckooNotCreated) }
 
 // existingCuckoo is cuckoo for the commands that do not tell apart what is not
 // there and what is something else.

@@ -87,7 +87,7 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 				continue
 			}
 			if problem != nil {
-				return nil, c.cuckooCreation(problem)
+				return nil, c.notMade(problem, cuckooNotCreated)
 			}
 		}
 		c.after(at)
@@ -95,7 +95,7 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 		case err == nil:
 			return answers, ""
 		case !errors.Is(err, store.ErrGone):
-			return nil, storeError(err)
+			return nil, c.storeError(err)
 		}
 	}
 }
@@ -120,13 +120,5 @@ func addToFilter(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentO
 
 // cuckooAddition is the error of a key that could not be added.
 func (c *call) cuckooAddition(err error) string {
-	switch {
-	case errors.Is(err, store.ErrExpansions):
-		return cuckooExpansions
-	case errors.Is(err, store.ErrFull):
-		return cuckooFull
-	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
-		return cuckooNoMemory
-	}
-	return storeError(err)
+	return c.storeError(err, own{store.ErrExpansions, cuckooExpansions}, own{store.ErrFull, cuckooFull}, own{noMachineMemory, cuckooNoMemory})
 }

@@ -26,14 +26,10 @@ func cfCompact(c *call) {
 			return
 		}
 		at, err := f.Compact()
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-			return
-		case !errors.Is(err, store.ErrGone):
-			c.out.Error(storeError(err))
+		if !errors.Is(err, store.ErrGone) {
+			c.confirm(at, err)
 			return
 		}
+		c.after(at)
 	}
 }

@@ -28,7 +28,7 @@ func cfDel(c *call) {
 			c.out.Bool(removed)
 			return
 		case !errors.Is(err, store.ErrGone):
-			c.out.Error(storeError(err))
+			c.out.Error(c.storeError(err))
 			return
 		}
 	}

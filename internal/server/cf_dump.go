@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/resp"
 	"seen/internal/server/args"
 	"seen/internal/store"
@@ -43,7 +41,7 @@ func cfScanDump(c *call) {
 	next, data, at, err := f.Dump(iterator)
 	c.after(at)
 	if err != nil {
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 		return
 	}
 	c.out.Array(2)
@@ -61,24 +59,13 @@ func cfLoadChunk(c *call) {
 		c.out.Error(badPosition)
 		return
 	}
-	at, err := c.store().LoadCuckoo(c.args[1], iterator, c.args[3], int(c.filterSettings().cfMaxExpansions))
-	c.after(at)
+	other := chunkNotLoaded
 	switch {
-	case err == nil:
-		c.out.OK()
-	case errors.Is(err, store.ErrExists):
-		c.out.Error(itemExists)
-	case errors.Is(err, store.ErrNotFound):
-		c.out.Error(noFilter)
-	case errors.Is(err, store.ErrWrongType):
-		c.out.Error(wrongType)
-	case refusesAll(err) && !(errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0):
-		c.out.Error(storeError(err))
 	case iterator == 1 && len(c.args[3]) != cuckooHeader:
-		c.out.Error(badCuckooHeader)
+		other = badCuckooHeader
 	case iterator == 1:
-		c.out.Error(cuckooNotLoaded)
-	default:
-		c.out.Error(chunkNotLoaded)
+		other = cuckooNotLoaded
 	}
+	at, err := c.store().LoadCuckoo(c.args[1], iterator, c.args[3], int(c.filterSettings().cfMaxExpansions))
+	c.confirm(at, err, own{store.ErrExists, itemExists}, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{anyOther, other})
 }

@@ -28,7 +28,7 @@ func cfReserve(c *call) {
 			c.out.OK()
 			return
 		case !errors.Is(err, store.ErrExists):
-			c.out.Error(c.cuckooCreation(err))
+			c.out.Error(c.notMade(err, cuckooNotCreated))
 			return
 		}
 	}

@@ -51,7 +51,7 @@ func cmsIncrBy(c *call) {
 			c.counts(counts, countMinOverflow)
 			return
 		case !errors.Is(err, store.ErrGone) || done > 0: // it is not to count the first ones again
-			c.out.Error(storeError(err))
+			c.out.Error(c.storeError(err))
 			return
 		}
 	}

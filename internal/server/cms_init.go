@@ -48,10 +48,8 @@ func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, prob
 			return
 		case errors.Is(err, store.ErrExists):
 			continue
-		case refusesAll(err) && !(errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0):
-			c.out.Error(storeError(err))
 		default: // so many counters that no machine has the memory
-			c.out.Error(countMinNoMemory)
+			c.out.Error(c.storeError(err, own{anyOther, countMinNoMemory}))
 		}
 		return
 	}

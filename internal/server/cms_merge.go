@@ -46,20 +46,11 @@ func cmsMerge(c *call) {
 			return
 		}
 		at, err := c.store().MergeCountMin(c.work, dest, sources, weights)
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-		case errors.Is(err, store.ErrGone):
-			continue
-		case errors.Is(err, store.ErrOverflow):
-			c.out.Error(mergeOverflow)
-		case errors.Is(err, store.ErrUnlike):
-			c.out.Error(countMinUnlike)
-		default:
-			c.out.Error(storeError(err))
+		if !errors.Is(err, store.ErrGone) {
+			c.confirm(at, err, own{store.ErrOverflow, mergeOverflow}, own{store.ErrUnlike, countMinUnlike})
+			return
 		}
-		return
+		c.after(at)
 	}
 }
 

@@ -30,7 +30,7 @@ func del(c *call) {
 	c.after(at)
 	c.after(c.store().Absent())
 	if err != nil {
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 		return
 	}
 	c.out.Int(int64(n))
@@ -42,11 +42,6 @@ func flush(c *call) {
 		return
 	}
 	at, err := c.store().Flush()
-	c.after(at)
 	c.after(c.store().Absent())
-	if err != nil {
-		c.out.Error(storeError(err))
-		return
-	}
-	c.out.OK()
+	c.confirm(at, err)
 }

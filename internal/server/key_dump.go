@@ -47,7 +47,7 @@ func dump(c *call) {
 		c.after(c.store().Absent())
 		c.out.Null()
 	default:
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 	}
 }
 
@@ -115,15 +115,5 @@ func restore(c *call) {
 		expires = time.UnixMilli(millis)
 	}
 	at, err := c.store().Restore(c.args[1], c.args[3], expires, r.replace)
-	c.after(at)
-	switch {
-	case err == nil:
-		c.out.OK()
-	case errors.Is(err, store.ErrExists):
-		c.out.Error(busy)
-	case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0, !refusesAll(err):
-		c.out.Error("ERR DUMP payload version or checksum are wrong")
-	default:
-		c.out.Error(storeError(err))
-	}
+	c.confirm(at, err, own{store.ErrExists, busy}, own{anyOther, "ERR DUMP payload version or checksum are wrong"})
 }

@@ -109,7 +109,7 @@ func expire(c *call, unit time.Duration, fromNow bool) {
 	c.after(lsn)
 	switch {
 	case err != nil:
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 	case ok:
 		c.out.Int(1)
 	default:
@@ -164,7 +164,7 @@ func persist(c *call) {
 	c.look(c.args[1])
 	switch {
 	case err != nil:
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 	case ok:
 		c.out.Int(1)
 	default:

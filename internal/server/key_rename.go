@@ -57,7 +57,7 @@ func (c *call) rename(keep bool) bool {
 		c.look(c.args[2])
 		c.out.Int(0)
 	default:
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 	}
 	return false
 }

@@ -39,7 +39,7 @@ func keys(c *call) {
 			matches, err = acl.MatchFor(c.work.Step, pattern, []byte(name))
 		}
 		if err != nil {
-			c.out.Error(storeError(err))
+			c.out.Error(c.storeError(err))
 			return
 		}
 		if matches {
@@ -103,7 +103,7 @@ func scan(c *call) {
 		}
 	})
 	if stopped != nil {
-		c.out.Error(storeError(stopped))
+		c.out.Error(c.storeError(stopped))
 		return
 	}
 	c.after(c.store().Absent())

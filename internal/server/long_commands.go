@@ -107,7 +107,7 @@ func (c *call) ask(n int, units func() int, do func(from, to int) store.LSN) boo
 		return true
 	})
 	if err != nil {
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 	}
 	return err == nil
 }

@@ -2,30 +2,55 @@ package server
 
 import (
 	"errors"
+	"strings"
 
 	"seen/internal/store"
 )
 
-// filterSettings returns the settings as they are now.
-func (c *call) filterSettings() filterSettings { return *c.server.filters.Load() }
+const (
+	wrongType   = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	outOfMemory = "OOM command not allowed when used memory > 'maxmemory'."
+)
 
-const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
-
-const outOfMemory = "OOM command not allowed when used memory > 'maxmemory'."
-
-// refusesAll reports whether err concerns the server and not the command: no write
-// like it would be taken now.
-func refusesAll(err error) bool {
-	for _, all := range []error{store.ErrMemory, store.ErrDiskFull, store.ErrFailed, store.ErrClosed} {
-		if errors.Is(err, all) {
-			return true
-		}
-	}
-	return false
+// own is the text of a command for an error of the store. One that ends in a colon and
+// a blank is followed by the error; "" is the general text.
+type own struct {
+	is   error
+	text string
 }
 
-// storeError is the text of an error of the store that no command has words for.
-func storeError(err error) string {
+// What own texts can be for besides the errors of the store.
+var (
+	// noMachineMemory is ErrMemory without a limit: the machine has no memory left.
+	noMachineMemory = errors.New("the machine has no memory left")
+	// anyOther is noMachineMemory, and every error that is about the command alone.
+	anyOther = errors.New("any other error of the command")
+)
+
+// storeError returns the reply to an error of the store: the first text that is for it,
+// else the general text.
+func (c *call) storeError(err error, texts ...own) string {
+	noMemory := errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0
+	for _, t := range texts {
+		var fits bool
+		switch t.is {
+		case noMachineMemory:
+			fits = noMemory
+		case anyOther:
+			fits = noMemory || !aboutServer(err)
+		default:
+			fits = errors.Is(err, t.is)
+		}
+		switch {
+		case !fits:
+			continue
+		case strings.HasSuffix(t.text, ": "):
+			return t.text + err.Error()
+		case t.text != "":
+			return t.text
+		}
+		break
+	}
 	switch {
 	case errors.Is(err, store.ErrMemory):
 		return outOfMemory
@@ -34,4 +59,25 @@ func storeError(err error) string {
 		return "MISCONF " + err.Error()
 	}
 	return "ERR " + err.Error()
+}
+
+// aboutServer reports whether an error is about the state of the server: no write like
+// that of the command would be taken now.
+func aboutServer(err error) bool {
+	for _, all := range []error{store.ErrMemory, store.ErrDiskFull, store.ErrFailed, store.ErrClosed} {
+		if errors.Is(err, all) {
+			return true
+		}
+	}
+	return false
+}
+
+// confirm replies OK to a change that the log has at position at, or with its error.
+func (c *call) confirm(at store.LSN, err error, texts ...own) {
+	c.after(at)
+	if err != nil {
+		c.out.Error(c.storeError(err, texts...))
+		return
+	}
+	c.out.OK()
 }

@@ -97,7 +97,7 @@ func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []st
 		}
 		c.out.Truncate(start)
 		if !errors.Is(err, store.ErrGone) || done > 0 { // it is not to count the first ones again
-			c.out.Error(storeError(err))
+			c.out.Error(c.storeError(err))
 			return
 		}
 	}

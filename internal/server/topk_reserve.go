@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"seen/internal/resp"
@@ -13,7 +12,7 @@ import (
 const (
 	topKExists     = "TopK: key already exists"
 	topKNoMemory   = "ERR Insufficient memory to create topk data structure"
-	topKNotCreated = "ERR could not create the top-k"
+	topKNotCreated = "ERR could not create the top-k: "
 )
 
 var topkReserveCommand = command{
@@ -41,12 +40,8 @@ func topkReserve(c *call) {
 			return
 		case errors.Is(err, store.ErrExists):
 			continue
-		case errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0:
-			c.out.Error(topKNoMemory)
-		case refusesAll(err):
-			c.out.Error(storeError(err))
 		default:
-			c.out.Error(fmt.Sprintf("%s: %s", topKNotCreated, err))
+			c.out.Error(c.storeError(err, own{noMachineMemory, topKNoMemory}, own{anyOther, topKNotCreated}))
 		}
 		return
 	}

@@ -186,7 +186,7 @@ func runTransaction(c *call) {
 		}
 	})
 	if err != nil {
-		c.out.Error(storeError(err))
+		c.out.Error(c.storeError(err))
 	}
 	c.discard()
 }
