@@ -16,21 +16,21 @@ func aclDryRun(c *call) {
 		c.out.Error("ERR User '" + string(c.args[2]) + "' not found")
 		return
 	}
-	args := c.args[3:]
-	cmd := c.server.table.find(args)
+	words := c.args[3:]
+	cmd := c.server.table.find(words)
 	switch {
 	case cmd == nil:
-		c.out.Error("ERR Command '" + string(args[0]) + "' not found")
+		c.out.Error("ERR Command '" + string(words[0]) + "' not found")
 		return
-	case !cmd.takes(len(args)):
-		c.out.Error("ERR wrong number of arguments for '" + cmd.full + "' command")
+	case !cmd.takes(len(words)):
+		c.out.Error(args.WrongNumber(cmd.full))
 		return
 	}
-	switch d, at := u.Rights().Check(cmd.acl, args); d {
+	switch d, at := u.Rights().Check(cmd.acl, words); d {
 	case acl.DeniedCommand:
 		c.out.BulkString("This user has no permissions to run the '" + cmd.full + "' command")
 	case acl.DeniedKey:
-		c.out.BulkString("This user has no permissions to access the '" + string(args[at]) + "' key")
+		c.out.BulkString("This user has no permissions to access the '" + string(words[at]) + "' key")
 	default:
 		c.out.OK()
 	}

@@ -15,18 +15,8 @@ const (
 	notCreated = "ERR could not create filter: "
 )
 
-// bloom returns the Bloom filter of the key, or writes an error: absent if there
-// is no value.
-func (c *call) bloom(key []byte, absent string) (store.Filter, bool) {
-	v := c.store().Get(key)
-	f, ok := v.(store.Filter)
-	if !ok {
-		c.notThere(v, absent)
-	}
-	return f, ok
-}
-
-func isBloom(v store.Value) bool { _, ok := v.(store.Filter); return ok }
+// bloom returns the Bloom filter that the command names, or writes an error.
+func (c *call) bloom() (store.Filter, bool) { return valueOf[store.Filter](c, c.args[1], noFilter) }
 
 // config is what the store is asked to make.
 func (o bloomOptions) config() store.BloomConfig {
@@ -64,8 +54,8 @@ var bfCommands = family([]string{"bloom"}, []command{
 	bfClearCommand,
 })
 
-// filterSettings returns the settings as they are now.
-func (c *call) filterSettings() filterSettings { return *c.server.filters.Load() }
+// filterDefaults returns the settings as they are now.
+func (c *call) filterDefaults() filterDefaults { return *c.server.filters.Load() }
 
 // notMade is the reply to an error of a filter that could not be made.
 func (c *call) notMade(err error, text string) string {
@@ -82,7 +72,7 @@ type bloomOptions struct {
 	span      time.Duration // 0: it never forgets
 }
 
-func bloomDefaults(s filterSettings) bloomOptions {
+func bloomDefaults(s filterDefaults) bloomOptions {
 	return bloomOptions{errorRate: s.bfErrorRate, capacity: s.bfInitialSize, expansion: s.bfExpansionFactor}
 }
 

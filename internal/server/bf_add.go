@@ -27,7 +27,7 @@ var bfMAddCommand = command{
 }
 
 func bfAdd(c *call) {
-	answers, problem := c.addToBloom(c.args[1], c.args[2:3], bloomDefaults(c.filterSettings()))
+	answers, problem := c.addToBloom(c.args[1], c.args[2:3], bloomDefaults(c.filterDefaults()))
 	if problem != "" {
 		c.out.Error(problem)
 		return
@@ -36,7 +36,7 @@ func bfAdd(c *call) {
 }
 
 func bfMAdd(c *call) {
-	c.addAll(c.args[2:], bloomDefaults(c.filterSettings()))
+	c.addAll(c.args[2:], bloomDefaults(c.filterDefaults()))
 }
 
 var bloomAdditions = &runs{handle: addRun}
@@ -45,7 +45,7 @@ var bloomAdditions = &runs{handle: addRun}
 // after another: where a key is not taken, the rest of its command is not tried,
 // and the next command is.
 func addRun(c *call, batch []parsed) {
-	o := bloomDefaults(c.filterSettings())
+	o := bloomDefaults(c.filterDefaults())
 	answers, problem := c.addToBloom(batch[0].args[1], c.runKeys(batch), o)
 	for i, p := range batch {
 		keys := len(p.args) - 2

@@ -15,7 +15,7 @@ var bfClearCommand = command{
 
 func bfClear(c *call) {
 	for {
-		f, ok := c.bloom(c.args[1], noFilter)
+		f, ok := c.bloom()
 		if !ok {
 			return
 		}

@@ -31,7 +31,7 @@ func bfScanDump(c *call) {
 		c.out.Error(notANumber)
 		return
 	}
-	f, ok := c.bloom(c.args[1], noFilter)
+	f, ok := c.bloom()
 	if !ok {
 		return
 	}

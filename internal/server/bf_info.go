@@ -39,10 +39,10 @@ func bloomSize(i store.FilterInfo) uint64 {
 
 func bfInfo(c *call) {
 	if len(c.args) > 3 {
-		c.out.Error(args.WrongArity(c.args))
+		c.wrongArity()
 		return
 	}
-	f, ok := c.bloom(c.args[1], noFilter)
+	f, ok := c.bloom()
 	if !ok {
 		return
 	}
@@ -86,7 +86,7 @@ var bfDebugCommand = command{
 }
 
 func bfDebug(c *call) {
-	f, ok := c.bloom(c.args[1], noFilter)
+	f, ok := c.bloom()
 	if !ok {
 		return
 	}

@@ -1,9 +1,6 @@
 package server
 
-import (
-	"seen/internal/resp"
-	"seen/internal/server/args"
-)
+import "seen/internal/server/args"
 
 var bfInsertCommand = command{
 	name: "bf.insert", arity: -4, flags: writer, handle: bfInsert, since: "1.0.0",
@@ -13,7 +10,7 @@ var bfInsertCommand = command{
 }
 
 func bfInsert(c *call) {
-	o, keysAt, problem := parseBloomInsert(c.args, c.filterSettings())
+	o, keysAt, problem := parseBloomInsert(c.args, c.filterDefaults())
 	if problem != "" {
 		c.out.Error(problem)
 		return
@@ -28,7 +25,7 @@ func bfInsert(c *call) {
 // and returns the index of the first key to add. Options are told apart by
 // letters, as clients may rely on: the first, for E the second too, for N the
 // third. LAYOUT, which is ours, has to be written out.
-func parseBloomInsert(words [][]byte, s filterSettings) (o bloomOptions, keysAt int, problem string) {
+func parseBloomInsert(words [][]byte, s filterDefaults) (o bloomOptions, keysAt int, problem string) {
 	o = bloomDefaults(s)
 	if len(words) < 4 {
 		return o, 0, args.WrongArity(words)
@@ -75,20 +72,20 @@ func (o *bloomOptions) insertValue(word, value []byte) (problem string) {
 		o.layout, problem = parseLayout(value)
 		return problem
 	case args.Letter(word, 0) == 'C':
-		n, ok := resp.ParseInt(value)
-		if !ok || !args.Within(n, 1, maxCapacity) {
+		n, ok := args.Int(value, 1, maxCapacity)
+		if !ok {
 			return "Bad capacity"
 		}
 		o.capacity = n
 	case args.Letter(word, 1) == 'R':
-		rate, ok := resp.ParseFloat(value)
-		if !ok || !(rate > 0 && rate < 1) {
+		rate, ok := args.Fraction(value)
+		if !ok {
 			return "Bad error rate"
 		}
 		o.errorRate = cappedErrorRate(rate)
 	default:
-		n, ok := resp.ParseInt(value)
-		if !ok || !args.Within(n, 0, maxExpansion) {
+		n, ok := args.Int(value, 0, maxExpansion)
+		if !ok {
 			return "Bad expansion"
 		}
 		o.expansion = n

@@ -15,7 +15,7 @@ var bfReserveCommand = command{
 }
 
 func bfReserve(c *call) {
-	o, problem := parseBloomReserve(c.args, c.filterSettings())
+	o, problem := parseBloomReserve(c.args, c.filterDefaults())
 	c.createBloom(o, problem)
 }
 
@@ -24,7 +24,7 @@ func (c *call) createBloom(o bloomOptions, problem string) {
 		c.out.Error(problem)
 		return
 	}
-	for !c.taken(c.args[1], isBloom, itemExists) {
+	for !taken[store.Filter](c, itemExists) {
 		_, at, err := c.store().CreateBloom(c.args[1], o.config())
 		c.after(at)
 		switch {
@@ -45,7 +45,7 @@ func (c *call) createBloom(o bloomOptions, problem string) {
 // EXPANSION and NONSCALING count wherever they stand, even as the key, and words
 // that mean nothing are skipped: clients rely on the one, and the other cannot be
 // told from it. LAYOUT, which is ours, is only looked for behind the capacity.
-func parseBloomReserve(words [][]byte, s filterSettings) (o bloomOptions, problem string) {
+func parseBloomReserve(words [][]byte, s filterDefaults) (o bloomOptions, problem string) {
 	count := len(words)
 	if args.Find(words, 4, "LAYOUT") > 0 {
 		count -= 2

@@ -17,14 +17,14 @@ var bfWindowCommand = command{
 }
 
 func bfWindow(c *call) {
-	o, problem := parseBloomWindow(c.args, c.filterSettings())
+	o, problem := parseBloomWindow(c.args, c.filterDefaults())
 	c.createBloom(o, problem)
 }
 
 // parseBloomWindow reads
 //
 //	BF.WINDOW key error_rate capacity span
-func parseBloomWindow(words [][]byte, s filterSettings) (o bloomOptions, problem string) {
+func parseBloomWindow(words [][]byte, s filterDefaults) (o bloomOptions, problem string) {
 	o = bloomDefaults(s)
 	if len(words) != 5 {
 		return o, args.WrongArity(words)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"seen/internal/resp"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -31,7 +32,7 @@ func (c *call) store() *store.Store { return c.server.store }
 
 // wrongArity replies that there are too few or too many words.
 func (c *call) wrongArity() {
-	c.out.Error("ERR wrong number of arguments for '" + c.command.full + "' command")
+	c.out.Error(args.WrongNumber(c.command.full))
 }
 
 // look returns the value of a key, nil if there is none; the reply waits for what it
@@ -57,24 +58,32 @@ func (c *call) notThere(v store.Value, absent string) {
 	c.out.Error(wrongType)
 }
 
-// taken writes the error of a command that makes a value where there is one. It
-// reports false if there is none any more.
-func (c *call) taken(key []byte, is func(store.Value) bool, exists string) bool {
+// valueOf returns the value of a key if it is a V, or writes an error: absent if there is
+// no value.
+func valueOf[V store.Value](c *call, key []byte, absent string) (V, bool) {
 	v := c.store().Get(key)
+	value, ok := v.(V)
+	if !ok {
+		c.notThere(v, absent)
+	}
+	return value, ok
+}
+
+// taken writes the error of a command that makes a V where there is a value: exists if
+// it is a V. It reports false if there is none any more.
+func taken[V store.Value](c *call, exists string) bool {
+	v := c.store().Get(c.args[1])
 	if v == nil {
 		return false
 	}
 	c.after(v.LSN())
-	if is(v) {
+	if _, ok := v.(V); ok {
 		c.out.Error(exists)
 	} else {
 		c.out.Error(wrongType)
 	}
 	return true
 }
-
-// anything is for commands that say of every value that it is there already.
-func anything(store.Value) bool { return true }
 
 // scratch is memory that a connection uses again for each command.
 type scratch struct {

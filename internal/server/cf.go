@@ -6,18 +6,10 @@ const (
 	cuckooNotCreated = "ERR Could not create filter: "
 )
 
-// cuckoo returns the cuckoo filter of the key, or writes an error: absent if there
-// is no value.
-func (c *call) cuckoo(absent string) (*store.Cuckoo, bool) {
-	v := c.store().Get(c.args[1])
-	f, ok := v.(*store.Cuckoo)
-	if !ok {
-		c.notThere(v, absent)
-	}
-	return f, ok
+// cuckoo returns the cuckoo filter that the command names, or writes an error.
+func (c *call) cuckoo() (*store.Cuckoo, bool) {
+	return valueOf[*store.Cuckoo](c, c.args[1], noFilter)
 }
-
-func isCuckoo(v store.Value) bool { _, ok := v.(*store.Cuckoo); return ok }
 
 func (c *call) cuckooConfig(o cuckooOptions) store.CuckooConfig {
 	return store.CuckooConfig{
@@ -25,7 +17,7 @@ func (c *call) cuckooConfig(o cuckooOptions) store.CuckooConfig {
 		BucketSize:    int(o.bucketSize),
 		MaxIterations: int(o.maxIterations),
 		Expansion:     int(o.expansion),
-		MaxFilters:    int(c.filterSettings().cfMaxExpansions),
+		MaxFilters:    int(c.filterDefaults().cfMaxExpansions),
 		Layout:        o.layout,
 	}
 }
@@ -69,7 +61,7 @@ type cuckooOptions struct {
 	noCreate      bool // do not make a filter
 }
 
-func cuckooDefaults(s filterSettings) cuckooOptions {
+func cuckooDefaults(s filterDefaults) cuckooOptions {
 	return cuckooOptions{
 		capacity:      s.cfInitialSize,
 		bucketSize:    s.cfBucketSize,

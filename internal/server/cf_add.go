@@ -30,7 +30,7 @@ func cfAdd(c *call) { c.addOneToCuckoo(false) }
 func cfAddNX(c *call) { c.addOneToCuckoo(true) }
 
 func (c *call) addOneToCuckoo(absentOnly bool) {
-	answers, problem := c.addToCuckoo(c.args[2:], cuckooDefaults(c.filterSettings()), absentOnly)
+	answers, problem := c.addToCuckoo(c.args[2:], cuckooDefaults(c.filterDefaults()), absentOnly)
 	switch {
 	case problem != "":
 		c.out.Error(problem)

@@ -17,7 +17,7 @@ var cfCompactCommand = command{
 
 func cfCompact(c *call) {
 	if len(c.args) != 2 {
-		c.out.Error(args.WrongArity(c.args))
+		c.wrongArity()
 		return
 	}
 	for {

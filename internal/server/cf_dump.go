@@ -34,7 +34,7 @@ func cfScanDump(c *call) {
 		c.out.Error(badPosition)
 		return
 	}
-	f, ok := c.cuckoo(noFilter)
+	f, ok := c.cuckoo()
 	if !ok {
 		return
 	}
@@ -66,6 +66,6 @@ func cfLoadChunk(c *call) {
 	case iterator == 1:
 		other = cuckooNotLoaded
 	}
-	at, err := c.store().LoadCuckoo(c.args[1], iterator, c.args[3], int(c.filterSettings().cfMaxExpansions))
+	at, err := c.store().LoadCuckoo(c.args[1], iterator, c.args[3], int(c.filterDefaults().cfMaxExpansions))
 	c.confirm(at, err, own{store.ErrExists, itemExists}, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{anyOther, other})
 }

@@ -19,7 +19,7 @@ var cfDebugCommand = command{
 }
 
 func cfInfo(c *call) {
-	f, ok := c.cuckoo(noFilter)
+	f, ok := c.cuckoo()
 	if !ok {
 		return
 	}
@@ -38,7 +38,7 @@ func cfInfo(c *call) {
 }
 
 func cfDebug(c *call) {
-	f, ok := c.cuckoo(noFilter)
+	f, ok := c.cuckoo()
 	if !ok {
 		return
 	}

@@ -53,7 +53,7 @@ func cfInsertNX(c *call) {
 // insertIntoCuckoo returns what became of the keys of CF.INSERT and CF.INSERTNX,
 // or writes an error.
 func (c *call) insertIntoCuckoo(absentOnly bool) ([]cuckooAnswer, bool) {
-	o, keysAt, problem := parseCuckooInsert(c.args, c.filterSettings())
+	o, keysAt, problem := parseCuckooInsert(c.args, c.filterDefaults())
 	if problem != "" {
 		c.out.Error(problem)
 		return nil, false
@@ -72,7 +72,7 @@ func (c *call) insertIntoCuckoo(absentOnly bool) ([]cuckooAnswer, bool) {
 //
 // and returns the index of the first key to add. Options are told apart by their
 // first letters.
-func parseCuckooInsert(words [][]byte, s filterSettings) (o cuckooOptions, keysAt int, problem string) {
+func parseCuckooInsert(words [][]byte, s filterDefaults) (o cuckooOptions, keysAt int, problem string) {
 	o = cuckooDefaults(s)
 	if len(words) < 4 {
 		return o, 0, args.WrongArity(words)

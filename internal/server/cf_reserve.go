@@ -15,12 +15,12 @@ var cfReserveCommand = command{
 }
 
 func cfReserve(c *call) {
-	o, problem := parseCuckooReserve(c.args, c.filterSettings())
+	o, problem := parseCuckooReserve(c.args, c.filterDefaults())
 	if problem != "" {
 		c.out.Error(problem)
 		return
 	}
-	for !c.taken(c.args[1], isCuckoo, itemExists) {
+	for !taken[*store.Cuckoo](c, itemExists) {
 		_, at, err := c.store().CreateCuckoo(c.args[1], c.cuckooConfig(o))
 		c.after(at)
 		switch {
@@ -41,7 +41,7 @@ func cfReserve(c *call) {
 // The options count wherever they stand, even as the key, and pairs that mean
 // nothing are skipped. An option without a value is one that cannot be parsed.
 // LAYOUT, which is ours, is only looked for behind the capacity.
-func parseCuckooReserve(words [][]byte, s filterSettings) (o cuckooOptions, problem string) {
+func parseCuckooReserve(words [][]byte, s filterDefaults) (o cuckooOptions, problem string) {
 	o = cuckooDefaults(s)
 	if len(words) < 3 || len(words)%2 == 0 {
 		return o, args.WrongArity(words)

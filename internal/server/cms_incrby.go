@@ -18,7 +18,7 @@ var cmsIncrByCommand = command{
 
 func cmsIncrBy(c *call) {
 	if len(c.args)%2 != 0 {
-		c.out.Error(args.WrongArity(c.args))
+		c.wrongArity()
 		return
 	}
 	for {

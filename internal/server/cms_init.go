@@ -34,7 +34,7 @@ func cmsInitByDim(c *call) { c.initCountMin(parseCountMinByDim) }
 func cmsInitByProb(c *call) { c.initCountMin(parseCountMinByProb) }
 
 func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, problem string)) {
-	for !c.taken(c.args[1], anything, countMinExists) {
+	for !taken[store.Value](c, countMinExists) {
 		width, depth, problem := parse(c.args)
 		if problem != "" {
 			c.out.Error(problem)
@@ -70,7 +70,7 @@ func parseCountMinByDim(words [][]byte) (width, depth int64, problem string) {
 	if width, ok = resp.ParseInt(words[2]); !ok || width < 1 {
 		return 0, 0, badWidth
 	}
-	if depth, ok = resp.ParseInt(words[3]); !ok || !args.Within(depth, 1, maxDepth) {
+	if depth, ok = args.Int(words[3], 1, maxDepth); !ok {
 		return 0, 0, badDepth
 	}
 	if width > math.MaxInt64/depth {
@@ -90,12 +90,12 @@ func parseCountMinByProb(words [][]byte) (width, depth int64, problem string) {
 	if len(words) != 4 {
 		return 0, 0, args.WrongArity(words)
 	}
-	over, ok := resp.ParseFloat(words[2])
-	if !ok || !(over > 0 && over < 1) {
+	over, ok := args.Fraction(words[2])
+	if !ok {
 		return 0, 0, "CMS: invalid overestimation value"
 	}
-	probability, ok := resp.ParseFloat(words[3])
-	if !ok || !(probability > 0 && probability < 1) {
+	probability, ok := args.Fraction(words[3])
+	if !ok {
 		return 0, 0, "CMS: invalid prob value"
 	}
 	w, d := math.Ceil(2/over), math.Ceil(float64(log10(probability)/log10(0.5)))

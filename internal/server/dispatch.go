@@ -138,7 +138,7 @@ func (c *conn) refusal(p parsed) string {
 	case cmd == nil:
 		return c.server.table.unknown(p.args)
 	case !cmd.takes(len(p.args)):
-		return "ERR wrong number of arguments for '" + cmd.full + "' command"
+		return args.WrongNumber(cmd.full)
 	case c.denied() && cmd.flags&flagNoAuth == 0:
 		return denied
 	case c.stranger() && cmd.flags&flagNoAuth == 0:

@@ -20,10 +20,10 @@ const (
 	maxExpansions = 65536
 )
 
-// filterSettings is what filters are made with whose commands leave it open:
+// filterDefaults is what filters are made with whose commands leave it open:
 // those of BF.ADD and CF.ADD on missing keys, and of all options not given.
 // CONFIG SET replaces it as a whole; a command looks at one value of it.
-type filterSettings struct {
+type filterDefaults struct {
 	bfErrorRate       float64
 	bfInitialSize     int64
 	bfExpansionFactor int64
@@ -34,8 +34,8 @@ type filterSettings struct {
 	cfMaxExpansions   int64
 }
 
-func defaultFilterSettings() filterSettings {
-	return filterSettings{
+func initialFilterDefaults() filterDefaults {
+	return filterDefaults{
 		bfErrorRate:       0.01,
 		bfInitialSize:     100,
 		bfExpansionFactor: 2,
@@ -56,7 +56,7 @@ var filterSettingNames = []string{
 
 // whole returns the place of the setting called name in s and the range of its
 // values; nil if there is no such setting of whole numbers.
-func (s *filterSettings) whole(name string) (place *int64, lowest, highest int64) {
+func (s *filterDefaults) whole(name string) (place *int64, lowest, highest int64) {
 	switch name {
 	case "bf-initial-size":
 		return &s.bfInitialSize, 1, maxCapacity
@@ -78,7 +78,7 @@ func (s *filterSettings) whole(name string) (place *int64, lowest, highest int64
 
 // get returns the value of a setting as CONFIG GET prints it, and false if there
 // is no such setting.
-func (s filterSettings) get(name string) (value string, ok bool) {
+func (s filterDefaults) get(name string) (value string, ok bool) {
 	if name == "bf-error-rate" {
 		return strconv.FormatFloat(s.bfErrorRate, 'g', -1, 64), true
 	}
@@ -91,7 +91,7 @@ func (s filterSettings) get(name string) (value string, ok bool) {
 
 // set returns the settings with one changed, or what is wrong: what CONFIG SET
 // says after its own words.
-func (s filterSettings) set(name, value string) (changed filterSettings, problem string) {
+func (s filterDefaults) set(name, value string) (changed filterDefaults, problem string) {
 	if name == "bf-error-rate" {
 		rate, ok := resp.ParseFloat([]byte(value))
 		if !ok {

@@ -33,7 +33,7 @@ func TestFilterSettings(t *testing.T) {
 		{"cf-max-expansions", "65537", "32", "Value for `cf-max-expansions` must be in the range [1, 65536]"},
 		{"cf-max-expansions", "many", "32", "Invalid value for `cf-max-expansions`"},
 	} {
-		s, problem := defaultFilterSettings().set(c.name, c.value)
+		s, problem := initialFilterDefaults().set(c.name, c.value)
 		if got, ok := s.get(c.name); got != c.got || !ok {
 			t.Errorf("%s is %q, %t after %q; want %q", c.name, got, ok, c.value, c.got)
 		}
@@ -45,7 +45,7 @@ func TestFilterSettings(t *testing.T) {
 
 // The two sizes of cuckoo filters bound each other.
 func TestFilterSettingsOfCuckoosGoTogether(t *testing.T) {
-	s, problem := defaultFilterSettings().set("cf-bucket-size", "100")
+	s, problem := initialFilterDefaults().set("cf-bucket-size", "100")
 	if problem != "" {
 		t.Fatal(problem)
 	}
@@ -64,18 +64,18 @@ func TestFilterSettingsOfCuckoosGoTogether(t *testing.T) {
 
 func TestFilterSettingNames(t *testing.T) {
 	for _, name := range filterSettingNames {
-		value, ok := defaultFilterSettings().get(name)
+		value, ok := initialFilterDefaults().get(name)
 		if !ok {
 			t.Errorf("%s is listed and cannot be read", name)
 		}
-		if s, problem := defaultFilterSettings().set(name, value); problem != "" || s != defaultFilterSettings() {
+		if s, problem := initialFilterDefaults().set(name, value); problem != "" || s != initialFilterDefaults() {
 			t.Errorf("%s cannot be set to its default %q: %q", name, value, problem)
 		}
 	}
-	if _, ok := defaultFilterSettings().get("bf-colour"); ok {
+	if _, ok := initialFilterDefaults().get("bf-colour"); ok {
 		t.Error("bf-colour is a setting")
 	}
-	if _, problem := defaultFilterSettings().set("bf-colour", "1"); problem == "" {
+	if _, problem := initialFilterDefaults().set("bf-colour", "1"); problem == "" {
 		t.Error("bf-colour can be set")
 	}
 }

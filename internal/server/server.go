@@ -24,7 +24,7 @@ type Server struct {
 	config  Config
 	store   *store.Store
 	table   *table
-	filters atomic.Pointer[filterSettings]
+	filters atomic.Pointer[filterDefaults]
 	began   time.Time
 	runID   string
 
@@ -77,7 +77,7 @@ func New(c Config) (*Server, error) {
 	s.idleLimit.Store(int64(max(c.Limits.Idle, 0)))
 	ctx, cut := context.WithCancelCause(context.Background())
 	s.cutting, s.cutNow = ctx, func() { cut(errEnding) }
-	settings := defaultFilterSettings()
+	settings := initialFilterDefaults()
 	s.filters.Store(&settings)
 	s.buffers = fair.NewBudget(int64(c.Limits.Buffers))
 	s.clients.init(c.Limits.Clients, c.Limits.each(c.Limits.Clients))
@@ -108,7 +108,7 @@ func (s *Server) preset(values map[string]string) error {
 // CheckFilterSettings says what New will say about the settings that filters are
 // made with, without a server.
 func CheckFilterSettings(values map[string]string) error {
-	s := defaultFilterSettings()
+	s := initialFilterDefaults()
 	return presetWith(values, func(name, value string) (problem string) {
 		s, problem = s.set(name, value)
 		return problem
@@ -149,7 +149,7 @@ func (s *Server) event(level Level, message string, pairs ...any) {
 // Serve takes connections from l until Shutdown, and then returns nil. It closes l.
 // A listener that other machines can reach is refused while no password is needed,
 // unless the configuration says that the server may be insecure. Later every connection
-// is looked at: see exposure.go.
+// is looked at: see local_only.go.
 func (s *Server) Serve(l net.Listener) error {
 	if a := l.Addr(); !fair.Local(a) && s.acl.Open() && !s.config.Insecure {
 		_ = l.Close() // it was never used

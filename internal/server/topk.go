@@ -7,14 +7,7 @@ const (
 )
 
 // topK returns the top-k of the key, or writes an error.
-func (c *call) topK() (*store.TopK, bool) {
-	v := c.store().Get(c.args[1])
-	t, ok := v.(*store.TopK)
-	if !ok {
-		c.notThere(v, noTopK)
-	}
-	return t, ok
-}
+func (c *call) topK() (*store.TopK, bool) { return valueOf[*store.TopK](c, c.args[1], noTopK) }
 
 var topkCommands = family([]string{"topk"}, []command{
 	topkReserveCommand,

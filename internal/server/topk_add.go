@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 
-	"seen/internal/resp"
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -28,7 +27,7 @@ func topkAdd(c *call) {
 // error in its place, so that there are as many answers as were announced.
 func topkIncrBy(c *call) {
 	if len(c.args)%2 != 0 {
-		c.out.Error(args.WrongArity(c.args))
+		c.wrongArity()
 		return
 	}
 	c.addToTopK(func() (keys [][]byte, by []uint32, problems []string) {
@@ -110,8 +109,8 @@ const badIncrement = "TopK: increment must be an integer greater or equal to 0 a
 
 // parseIncrement reads an increment of TOPK.INCRBY.
 func parseIncrement(arg []byte) (n uint32, problem string) {
-	increment, ok := resp.ParseInt(arg)
-	if !ok || !args.Within(increment, 0, maxIncrement) {
+	increment, ok := args.Int(arg, 0, maxIncrement)
+	if !ok {
 		return 0, badIncrement
 	}
 	return uint32(increment), ""

@@ -12,7 +12,7 @@ var topkListCommand = command{
 
 func topkList(c *call) {
 	if len(c.args) > 3 {
-		c.out.Error(args.WrongArity(c.args))
+		c.wrongArity()
 		return
 	}
 	t, ok := c.topK()

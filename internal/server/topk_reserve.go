@@ -23,10 +23,10 @@ var topkReserveCommand = command{
 
 func topkReserve(c *call) {
 	if len(c.args) != 3 && len(c.args) != 6 {
-		c.out.Error(args.WrongArity(c.args))
+		c.wrongArity()
 		return
 	}
-	for !c.taken(c.args[1], anything, topKExists) {
+	for !taken[store.Value](c, topKExists) {
 		o, problem := parseTopKReserve(c.args)
 		if problem != "" {
 			c.out.Error(problem)
@@ -62,16 +62,16 @@ func parseTopKReserve(words [][]byte) (o topKOptions, problem string) {
 	}
 	o = topKOptions{width: 8, depth: 7, decay: 0.9}
 	var ok bool
-	if o.k, ok = resp.ParseInt(words[2]); !ok || !args.Within(o.k, 1, math.MaxUint32) {
+	if o.k, ok = args.Int(words[2], 1, math.MaxUint32); !ok {
 		return o, "TopK: invalid k"
 	}
 	if len(words) == 3 {
 		return o, ""
 	}
-	if o.width, ok = resp.ParseInt(words[3]); !ok || !args.Within(o.width, 1, math.MaxUint32) {
+	if o.width, ok = args.Int(words[3], 1, math.MaxUint32); !ok {
 		return o, "TopK: invalid width"
 	}
-	if o.depth, ok = resp.ParseInt(words[4]); !ok || !args.Within(o.depth, 1, math.MaxUint32) {
+	if o.depth, ok = args.Int(words[4], 1, math.MaxUint32); !ok {
 		return o, "TopK: invalid depth"
 	}
 	if o.decay, ok = resp.ParseFloat(words[5]); !ok || !(o.decay > 0 && o.decay <= 1) {

@@ -172,7 +172,7 @@ func TestGrowth(t *testing.T) {
 func TestCuckooFilterUsesAllItsRoom(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
-	settings := defaultFilterSettings()
+	settings := initialFilterDefaults()
 	settings.cfMaxExpansions = 2
 	s.filters.Store(&settings)
 	c.must("CF.RESERVE", "cf", "64")

@@ -87,7 +87,7 @@ func TestParseBloomReserve(t *testing.T) {
 		{"BF.RESERVE k 0.01 100 EXPANSION -1", bloomOptions{}, "ERR expansion must be in the range [0, 32768]"},
 		{"BF.RESERVE k 0.01 100 EXPANSION 32769", bloomOptions{}, "ERR expansion must be in the range [0, 32768]"},
 	} {
-		o, problem := parseBloomReserve(words(c.line), defaultFilterSettings())
+		o, problem := parseBloomReserve(words(c.line), initialFilterDefaults())
 		if problem != c.problem {
 			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
 		} else if problem == "" && o != c.want {
@@ -155,7 +155,7 @@ func TestParseBloomInsert(t *testing.T) {
 		{"BF.INSERT k CAPACITY 1073741825 ITEMS a", defaults, 0, "Bad capacity"},
 		{"BF.INSERT k CAPACITY ITEMS a", defaults, 0, "Bad capacity"},
 	} {
-		o, keysAt, problem := parseBloomInsert(words(c.line), defaultFilterSettings())
+		o, keysAt, problem := parseBloomInsert(words(c.line), initialFilterDefaults())
 		if problem != c.problem || keysAt != c.keysAt {
 			t.Errorf("%s: keys at %d, %q; want %d, %q", c.line, keysAt, problem, c.keysAt, c.problem)
 		} else if problem == "" && o != c.want {
@@ -189,7 +189,7 @@ func TestParseBloomWindow(t *testing.T) {
 		{"BF.WINDOW k 0.01 100 9223372037", 0, badSpan},
 		{"BF.WINDOW k 0.01 100 soon", 0, badSpan},
 	} {
-		o, problem := parseBloomWindow(words(c.line), defaultFilterSettings())
+		o, problem := parseBloomWindow(words(c.line), initialFilterDefaults())
 		if problem != c.problem {
 			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
 		} else if want := (bloomOptions{errorRate: 0.01, capacity: 100, expansion: 2, span: c.span}); problem == "" && o != want {

@@ -58,7 +58,7 @@ func TestParseCuckooReserve(t *testing.T) {
 		{"CF.RESERVE k 100 5 BUCKETSIZE", cuckooOptions{}, "Couldn't parse BUCKETSIZE"},
 		{"CF.RESERVE k 100 5 EXPANSION", cuckooOptions{}, "Couldn't parse EXPANSION"},
 	} {
-		o, problem := parseCuckooReserve(words(c.line), defaultFilterSettings())
+		o, problem := parseCuckooReserve(words(c.line), initialFilterDefaults())
 		if problem != c.problem {
 			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
 		} else if problem == "" && o != c.want {
@@ -98,7 +98,7 @@ func TestParseCuckooInsert(t *testing.T) {
 		{"CF.INSERTNX k CAPACITY 3 ITEMS a", 0, false, 0, outOfRange},
 		{"CF.INSERTNX k CAPACITY 1073741825 ITEMS a", 0, false, 0, outOfRange},
 	} {
-		o, keysAt, problem := parseCuckooInsert(words(c.line), defaultFilterSettings())
+		o, keysAt, problem := parseCuckooInsert(words(c.line), initialFilterDefaults())
 		if problem != c.problem || keysAt != c.keysAt {
 			t.Errorf("%s: keys at %d, %q; want %d, %q", c.line, keysAt, problem, c.keysAt, c.problem)
 			continue
