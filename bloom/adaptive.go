@@ -138,7 +138,7 @@ func (a *Adaptive) SetLimits(maxBytes, filterMaxBytes uint64, overfill bool) err
 	}
 	a.err = nil
 	if a.filter != nil {
-		a.filter.SetLimit(filterMaxBytes, overfill)
+		a.filter.SetLimits(filterMaxBytes, overfill)
 	}
 	return nil
 }

@@ -72,14 +72,14 @@ func BenchmarkAddHashes(b *testing.B) {
 func BenchmarkStatic(b *testing.B) {
 	const n = 5_000_000
 	hs := filtertest.RandomHashes(1, n)
-	c := bloom.StaticConfig{Bits: 16}
+	c := bloom.StaticConfig{Bits: 16, Hashes: hs}
 	b.Run("build", func(b *testing.B) {
 		for b.Loop() {
-			must(bloom.NewStatic(c, hs))
+			must(bloom.NewStatic(c))
 		}
 		b.ReportMetric(float64(b.Elapsed())/float64(b.N)/n, "ns/key")
 	})
-	f := must(bloom.NewStatic(c, hs))
+	f := must(bloom.NewStatic(c))
 	asks := append(filtertest.RandomHashes(2, n), hs...)
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(asks), func(i, j int) { asks[i], asks[j] = asks[j], asks[i] })
 	b.Run("has", func(b *testing.B) {

@@ -39,7 +39,7 @@ func (a *Adaptive) Union(g *Adaptive) error {
 	}
 	u := &Adaptive{filter: g.filter.clone()}
 	u.filter.config.Growth = a.config.Growth
-	u.filter.SetLimit(a.config.FilterMaxBytes, a.config.Overfill)
+	u.filter.SetLimits(a.config.FilterMaxBytes, a.config.Overfill)
 	if err := u.addSet(a.exact()); err != nil {
 		return err
 	}

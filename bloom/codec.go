@@ -146,7 +146,7 @@ func fromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part i
 	if err != nil {
 		return nil, err
 	}
-	v.(interface{ SetTag(tag uint64) }).SetTag(h.Fields[tagField])
+	v.SetTag(h.Fields[tagField])
 	return v, nil
 }
 

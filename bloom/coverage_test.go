@@ -180,7 +180,7 @@ func TestCardinalityWithoutError(t *testing.T) {
 	for i := range hs {
 		hs[i] = random.Uint64()
 	}
-	static, err := bloom.NewStatic(bloom.StaticConfig{ErrorRate: 0.01}, hs)
+	static, err := bloom.NewStatic(bloom.StaticConfig{ErrorRate: 0.01, Hashes: hs})
 	if err != nil {
 		t.Fatal(err)
 	}

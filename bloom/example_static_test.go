@@ -28,19 +28,17 @@ func ExampleStatic() {
 	// 9.5 bits per key, error rate 0.0039
 }
 
-// Whoever has hashes already, of the same Hash as will be asked with, needs no
-// builder.
+// With the hashes of all keys at hand you need no builder.
 func ExampleNewStatic() {
 	c := bloom.StaticConfig{Bits: 16, Hash: bloom.Hash{Seed: 7}}
-	var hashes []uint64
 	for _, word := range []string{"red", "green", "blue"} {
-		hashes = append(hashes, c.Hash.SumString(word))
+		c.Hashes = append(c.Hashes, c.Hash.SumString(word))
 	}
-	f, err := bloom.NewStatic(c, hashes)
+	f, err := bloom.NewStatic(c)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(f.Len(), f.HasString("green"))
+	fmt.Println(f.Added(), f.HasString("green"))
 	// Output: 3 true
 }

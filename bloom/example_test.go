@@ -230,3 +230,76 @@ func ExampleShared() {
 	fmt.Println(worked.Load(), f.HasString("job 17"))
 	// Output: 1 true
 }
+
+// What Read returns can be asked at once. What else it can do is a matter of interfaces.
+func ExampleRead() {
+	f, err := bloom.NewCounting(bloom.Config{Capacity: 1000, ErrorRate: 0.01})
+	check(err)
+	f.AddString("kept")
+	f.AddString("dropped")
+	var file bytes.Buffer
+	_, err = f.WriteTo(&file)
+	check(err)
+
+	v, err := bloom.Read(&file, bloom.LoadOptions{})
+	check(err)
+	fmt.Println(v.Design().Type, v.HasString("kept"))
+	if r, ok := v.(bloom.Remover); ok {
+		r.Remove([]byte("dropped"))
+	}
+	fmt.Println(v.HasString("dropped"))
+	// Output:
+	// counting true
+	// false
+}
+
+// Filters of unknown types are united if they are alike.
+func ExampleUnion() {
+	monday, err := bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 0.01})
+	check(err)
+	tuesday, err := bloom.New(bloom.Config{Capacity: 2000, ErrorRate: 0.01})
+	check(err)
+	var unlike *bloom.IncompatibleError
+	if err := bloom.Union(monday, tuesday); errors.As(err, &unlike) {
+		fmt.Println(unlike.What, unlike.Want, unlike.Have)
+	}
+	// Output: lengths m 10240 19968
+}
+
+// A stream of keys without an end needs no more memory than a limit.
+func ExampleGrowing() {
+	f, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: 1000, ErrorRate: 0.01, MaxBytes: 16 << 10})
+	check(err)
+	var g bloom.Growing = f
+	for i := range 100_000 {
+		if _, err := g.TryAddHash(g.Hash().SumString(fmt.Sprint(i))); errors.Is(err, bloom.ErrFull) {
+			fmt.Println("full, within the limit:", g.Bytes() <= 16<<10)
+			break
+		}
+	}
+	// Output: full, within the limit: true
+}
+
+// A key of its own keeps strangers from choosing keys that collide.
+func ExampleRandomHash() {
+	f, err := bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 0.01, Hash: bloom.RandomHash()})
+	check(err)
+	h := f.Hash().Sum([]byte("a key of a stranger"))
+	fmt.Println(f.AddHash(h), f.Has([]byte("a key of a stranger")))
+	// Output: true true
+}
+
+// Keys of both filters stay; a few others may stay as well.
+func ExampleFilter_LossyAnd() {
+	config := bloom.Config{Capacity: 1000, ErrorRate: 0.001}
+	monday, err := bloom.New(config)
+	check(err)
+	tuesday, err := bloom.New(config)
+	check(err)
+	monday.AddString("came once")
+	monday.AddString("came twice")
+	tuesday.AddString("came twice")
+	check(monday.LossyAnd(tuesday))
+	fmt.Println(monday.HasString("came twice"), monday.HasString("came once"))
+	// Output: true false
+}

@@ -40,10 +40,10 @@ func encodings(t testing.TB) (all [][]byte) {
 		must(bloom.NewCascade(bloom.CascadeConfig{Capacity: 10, ErrorRate: 0.1, Levels: 2})),
 		must(bloom.NewAdaptive(bloom.AdaptiveConfig{})),
 		must(bloom.NewAdaptive(shortBudget)),
-		must(bloom.NewStatic(bloom.StaticConfig{Bits: 8}, nil)),
-		must(bloom.NewStatic(bloom.StaticConfig{Bits: 8}, hs[:30])),
-		must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, hs[:30])),
-		must(bloom.NewStatic(bloom.StaticConfig{Bits: 32}, hs[:30])),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 8})),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 8, Hashes: hs[:30]})),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 16, Hashes: hs[:30]})),
+		must(bloom.NewStatic(bloom.StaticConfig{Bits: 32, Hashes: hs[:30]})),
 	}
 	grown := newCuckoo(bloom.CuckooConfig{Capacity: 40, BucketSize: 3, Expansion: 1, Hash: bloom.Hash{Algorithm: bloom.Murmur64A}})
 	for _, h := range hs {

@@ -238,10 +238,10 @@ const lastShare = 20
 // stays until Clear, and is not written to files.
 func (s *Scalable) Err() error { return s.full }
 
-// SetLimit replaces MaxBytes and Overfill, for instance of a filter that was read
+// SetLimits replaces MaxBytes and Overfill, for instance of a filter that was read
 // from a file, and lets a filter that has reached its limit try again. Layers
 // that are there stay even if they exceed the limit.
-func (s *Scalable) SetLimit(maxBytes uint64, overfill bool) {
+func (s *Scalable) SetLimits(maxBytes uint64, overfill bool) {
 	s.config.MaxBytes, s.config.Overfill = maxBytes, overfill
 	s.full = nil
 }

@@ -182,14 +182,14 @@ func TestScalableMaxBytes(t *testing.T) {
 		t.Errorf("TryAddHashes of known keys: %d, %v", n, err)
 	}
 
-	f.SetLimit(2*limit, false)
+	f.SetLimits(2*limit, false)
 	if f.Err() != nil {
-		t.Errorf("after SetLimit Err is %v", f.Err())
+		t.Errorf("after SetLimits Err is %v", f.Err())
 	}
 	if isNew, err := f.TryAddHash(hs[i]); !isNew || err != nil || !f.HasHash(hs[i]) {
-		t.Errorf("after SetLimit: %v, %v", isNew, err)
+		t.Errorf("after SetLimits: %v, %v", isNew, err)
 	}
-	f.SetLimit(1, false)
+	f.SetLimits(1, false)
 	f.AddHashes(nil, hs)
 	f.Clear()
 	if f.Err() != nil || f.Stats().Layers != 1 {

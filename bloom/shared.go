@@ -22,7 +22,7 @@ import (
 // The calls that concern the whole filter say how they go together with others.
 // UnmarshalBinary and ReadFrom must not run at the same time as any other.
 //
-// In files a Shared is a Filter: Decode and Read return that, [NewSharedFrom] and
+// In files a Shared is a Filter: Decode and Read return that, [Filter.Share] and
 // [Shared.Filter] convert. The zero value is not usable; make one with
 // [NewShared]. A Shared must not be copied.
 type Shared struct {
@@ -39,12 +39,12 @@ func NewShared(c Config) (*Shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSharedFrom(f), nil
+	return f.Share(), nil
 }
 
-// NewSharedFrom makes a Shared of f. It takes the memory of f over, not a copy of
-// it: f must not be used afterwards.
-func NewSharedFrom(f *Filter) *Shared {
+// Share makes a Shared of f. It takes over the memory of f, not a copy: f must not be
+// used afterwards.
+func (f *Filter) Share() *Shared {
 	s := new(Shared)
 	s.replace(f)
 	return s
@@ -305,7 +305,7 @@ func (s *Shared) Equal(g *Shared) bool {
 }
 
 // Clone returns a copy that shares nothing with s. Adding waits for it to be made.
-func (s *Shared) Clone() *Shared { return NewSharedFrom(s.Filter()) }
+func (s *Shared) Clone() *Shared { return s.Filter().Share() }
 
 // Filter returns a copy as a filter of that type, with the keys that were added
 // up to one moment. Adding waits for it to be made.

@@ -531,7 +531,7 @@ func TestSharedFromBlocked(t *testing.T) {
 	hs := filtertest.RandomHashes(1, 600)
 	f.AddHashes(nil, hs[:300])
 	was := f.Clone()
-	s := bloom.NewSharedFrom(f)
+	s := f.Share()
 	if s.Hash() != was.Hash() || s.Params() != was.Params() || s.Added() != was.Added() || !s.Filter().Equal(was) {
 		t.Error("a Shared made of a Filter is another filter")
 	}

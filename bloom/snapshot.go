@@ -17,7 +17,7 @@ func init() { bridge.WriteSnapshot = writeSnapshot }
 func writeSnapshot(ctx context.Context, s Set, w bridge.SnapshotFile, lock sync.Locker) error {
 	f, ok := s.(encoder)
 	if !ok {
-		return fmt.Errorf("a %s filter cannot be written while it is in use; write it at rest", s.Stats().Type)
+		return fmt.Errorf("a %s filter cannot be written while it is in use; write it at rest", s.Design().Type)
 	}
 	lock.Lock()
 	defer lock.Unlock()

@@ -80,7 +80,7 @@ func TestSnapshotWhileAdding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.(interface{ SetTag(uint64) }).SetTag(77)
+			s.SetTag(77)
 			rng := rand.New(rand.NewPCG(1, 1))
 			add := func(n int) []uint64 {
 				hs := make([]uint64, n)
@@ -115,7 +115,7 @@ func TestSnapshotWhileAdding(t *testing.T) {
 			if got := loaded.HasHashes(nil, after); got > 3 {
 				t.Errorf("%d of %d keys of after are in the snapshot", got, len(after))
 			}
-			if got := v.(interface{ Tag() uint64 }).Tag(); got != 77 {
+			if got := v.Tag(); got != 77 {
 				t.Errorf("the tag is %d", got)
 			}
 			has := loaded.HasHashes(nil, during)

@@ -23,14 +23,14 @@ func TestStaticHasItsKeys(t *testing.T) {
 	for _, bits := range []int{8, 16, 32} {
 		for _, n := range sizes {
 			hs := filtertest.RandomHashes(uint64(n), n)
-			f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits}, slices.Clone(hs)))
+			f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hashes: slices.Clone(hs)}))
 			for i, h := range hs {
 				if !f.HasHash(h) {
 					t.Fatalf("%d bits, %d keys: key %d is missing", bits, n, i)
 				}
 			}
-			if f.Len() != uint64(n) {
-				t.Errorf("%d bits, %d keys: Len is %d", bits, n, f.Len())
+			if f.Added() != uint64(n) {
+				t.Errorf("%d bits, %d keys: Added is %d", bits, n, f.Added())
 			}
 			if st := f.Stats(); st.Added != uint64(n) || st.Type != "static" || st.Bits == 0 ||
 				st.Bytes != st.Bits*uint64(bits)/8 || st.Cardinality.Value != float64(n) {
@@ -41,7 +41,7 @@ func TestStaticHasItsKeys(t *testing.T) {
 }
 
 func TestStaticOfNothing(t *testing.T) {
-	f := must(bloom.NewStatic(bloom.StaticConfig{ErrorRate: 0.01}, nil))
+	f := must(bloom.NewStatic(bloom.StaticConfig{ErrorRate: 0.01}))
 	hs := filtertest.RandomHashes(1, 10_000)
 	found := slices.Repeat([]bool{true}, len(hs))
 	if f.HasHashes(found, hs) != 0 || slices.Contains(found, true) || slices.ContainsFunc(hs, f.HasHash) {
@@ -56,7 +56,7 @@ func TestStaticOfNothing(t *testing.T) {
 func TestStaticErrorRate(t *testing.T) {
 	const n, trials = 100_000, 4_000_000
 	for _, bits := range []int{8, 16, 32} {
-		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits}, filtertest.RandomHashes(1, n)))
+		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hashes: filtertest.RandomHashes(1, n)}))
 		wrong := f.HasHashes(nil, filtertest.RandomHashes(2, trials))
 		lo, hi := filtertest.Limits(trials, math.Ldexp(1, -bits), 0, 3)
 		if wrong < lo || wrong > hi {
@@ -98,7 +98,7 @@ func TestStaticErrorRateOfKeys(t *testing.T) {
 
 func TestStaticMemory(t *testing.T) {
 	for n, most := range map[int]float64{1000: 1.45, 100_000: 1.2, 1_000_000: 1.14} {
-		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 8}, filtertest.RandomHashes(3, n)))
+		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 8, Hashes: filtertest.RandomHashes(3, n)}))
 		if perKey := f.BitsPerKey(); perKey > 8*most || perKey < 8 {
 			t.Errorf("%d keys take %.2f bits each, want at most %.2f", n, perKey, 8*most)
 		}
@@ -110,24 +110,24 @@ func TestStaticMemory(t *testing.T) {
 
 func TestStaticRepetitions(t *testing.T) {
 	hs := filtertest.RandomHashes(4, 500)
-	once := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, slices.Clone(hs)))
+	once := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16, Hashes: slices.Clone(hs)}))
 	many := slices.Concat(hs, hs, hs[:7], hs)
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(many), func(i, j int) { many[i], many[j] = many[j], many[i] })
-	if f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, slices.Clone(many))); !f.Equal(once) {
+	if f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16, Hashes: slices.Clone(many)})); !f.Equal(once) {
 		t.Error("repeated keys make another filter")
 	}
 	b := must(bloom.NewStaticBuilder(bloom.StaticConfig{Bits: 16}))
-	if n := b.AddHashes(nil, many); n != len(hs) || b.Len() != uint64(len(hs)) {
-		t.Errorf("%d keys were new of %d distinct ones; Len is %d", n, len(hs), b.Len())
+	if n := b.AddHashes(nil, many); n != len(hs) || b.Added() != uint64(len(hs)) {
+		t.Errorf("%d keys were new of %d distinct ones; Added is %d", n, len(hs), b.Added())
 	}
 	if f := must(b.Build()); !f.Equal(once) {
 		t.Error("the builder makes another filter")
 	}
-	if b.Len() != 0 || b.HasHash(hs[0]) || !b.AddHash(hs[0]) {
+	if b.Added() != 0 || b.HasHash(hs[0]) || !b.AddHash(hs[0]) {
 		t.Error("the builder keeps keys after Build")
 	}
-	all := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, slices.Repeat([]uint64{7}, 5000)))
-	if !all.HasHash(7) || all.Len() != 1 {
+	all := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16, Hashes: slices.Repeat([]uint64{7}, 5000)}))
+	if !all.HasHash(7) || all.Added() != 1 {
 		t.Error("one key, repeated, is not one key")
 	}
 }
@@ -144,7 +144,7 @@ func TestStaticExtremeHashes(t *testing.T) {
 		for i := range uint64(50_000) {
 			hs = append(hs, at(i))
 		}
-		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 8}, slices.Clone(hs)))
+		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 8, Hashes: slices.Clone(hs)}))
 		if f.HasHashes(nil, hs) != len(hs) {
 			t.Errorf("%s: keys are missing", name)
 		}
@@ -154,7 +154,7 @@ func TestStaticExtremeHashes(t *testing.T) {
 func TestStaticConfig(t *testing.T) {
 	hs := filtertest.RandomHashes(5, 1000)
 	for rate, bits := range map[float64]int{0.9: 8, 0.004: 8, math.Ldexp(1.001, -8): 8, math.Ldexp(1, -8): 16, 1e-4: 16, 1e-5: 32, 1e-9: 32, math.Ldexp(1.001, -32): 32} {
-		f := must(bloom.NewStatic(bloom.StaticConfig{ErrorRate: rate}, hs))
+		f := must(bloom.NewStatic(bloom.StaticConfig{ErrorRate: rate, Hashes: hs}))
 		if st := f.Stats(); st.Bytes != st.Bits*uint64(bits)/8 || st.AskedErrorRate != rate || st.ErrorRate > rate {
 			t.Errorf("rate %g: %+v, want slots of %d bits", rate, st, bits)
 		}
@@ -164,7 +164,8 @@ func TestStaticConfig(t *testing.T) {
 		{Bits: 1}, {Bits: 64}, {Bits: -8}, {Bits: 8, ErrorRate: 2}, {Bits: 8, ErrorRate: math.NaN()},
 		{Bits: 8, Hash: bloom.Hash{Algorithm: bloom.SipHash}},
 	} {
-		if _, err := bloom.NewStatic(c, hs); err == nil {
+		c.Hashes = hs
+		if _, err := bloom.NewStatic(c); err == nil {
 			t.Errorf("NewStatic accepts %+v", c)
 		}
 		if _, err := bloom.NewStaticBuilder(c); err == nil {
@@ -176,7 +177,7 @@ func TestStaticConfig(t *testing.T) {
 func TestStaticBinary(t *testing.T) {
 	hs := filtertest.RandomHashes(6, 3000)
 	for _, bits := range []int{8, 16, 32} {
-		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits, ErrorRate: 0.1, Hash: bloom.Hash{Seed: 5}}, hs))
+		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits, ErrorRate: 0.1, Hash: bloom.Hash{Seed: 5}, Hashes: hs}))
 		b := must(f.MarshalBinary())
 		var w bytes.Buffer
 		if n, err := f.WriteTo(&w); err != nil || n != int64(len(b)) || !bytes.Equal(w.Bytes(), b) {
@@ -198,7 +199,7 @@ func TestStaticBinary(t *testing.T) {
 		if again := must(g.AppendBinary([]byte("x"))); !bytes.Equal(again[1:], b) {
 			t.Error("decoding and encoding again changes the bytes")
 		}
-		other := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hash: bloom.Hash{Seed: 6}}, hs))
+		other := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hash: bloom.Hash{Seed: 6}, Hashes: hs}))
 		if other.Equal(f) {
 			t.Error("filters with unlike hashes are equal")
 		}
@@ -209,7 +210,7 @@ func TestStaticBinary(t *testing.T) {
 // are. Whatever passes must be safe to ask.
 func TestStaticHostileHeader(t *testing.T) {
 	hs := filtertest.RandomHashes(7, 3000)
-	b := must(must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, hs)).MarshalBinary())
+	b := must(must(bloom.NewStatic(bloom.StaticConfig{Bits: 16, Hashes: hs})).MarshalBinary())
 	h, parts, err := frame.Parse(b)
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +288,7 @@ func TestStaticHostileHeader(t *testing.T) {
 func TestStaticMapped(t *testing.T) {
 	hs := filtertest.RandomHashes(8, 3000)
 	for _, bits := range []int{8, 16, 32} {
-		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits}, hs))
+		f := must(bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hashes: hs}))
 		h, parts, err := frame.Parse(must(f.MarshalBinary()))
 		if err != nil {
 			t.Fatal(err)
@@ -310,7 +311,7 @@ func TestStaticMapped(t *testing.T) {
 }
 
 func TestStaticAllocations(t *testing.T) {
-	f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16}, filtertest.RandomHashes(9, 3000)))
+	f := must(bloom.NewStatic(bloom.StaticConfig{Bits: 16, Hashes: filtertest.RandomHashes(9, 3000)}))
 	key := []byte("some key")
 	keys := [][]byte{key, []byte("another")}
 	answers := make([]bool, len(keys))

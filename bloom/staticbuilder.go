@@ -14,7 +14,7 @@ type StaticBuilder struct {
 	hashes *fingerprints
 }
 
-// NewStaticBuilder returns a builder without keys. It fails if no number of keys
+// NewStaticBuilder returns a builder with the keys of c.Hashes. It fails if no number of keys
 // can have the configuration.
 func NewStaticBuilder(c StaticConfig) (*StaticBuilder, error) {
 	if err := c.check(); err != nil {
@@ -22,6 +22,8 @@ func NewStaticBuilder(c StaticConfig) (*StaticBuilder, error) {
 	}
 	b := &StaticBuilder{config: c, hashes: newFingerprints(nil)}
 	b.bind(c.Hash.key(), c.Hash.KeyID(), b)
+	b.AddHashes(nil, c.Hashes)
+	b.config.Hashes = nil
 	return b, nil
 }
 
@@ -57,8 +59,8 @@ func (b *StaticBuilder) HasHashes(found []bool, hs []uint64) int {
 	return b.hashes.hasBatch(found, hs)
 }
 
-// Len returns the number of distinct keys collected so far.
-func (b *StaticBuilder) Len() uint64 { return b.hashes.count() }
+// Added returns the number of distinct keys collected so far.
+func (b *StaticBuilder) Added() uint64 { return b.hashes.count() }
 
 // Build returns the filter of the keys that were added, for which the builder's
 // memory is used: it has no keys afterwards. It fails as [NewStatic] does and

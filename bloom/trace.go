@@ -169,7 +169,7 @@ func (w *Window) traces(h uint64) (all []Trace) {
 
 // trace looks a hash up among those that are kept as they are.
 func (a *Adaptive) trace(h uint64) Trace {
-	n := a.Stats().Added
+	n := a.Added()
 	return Trace{Array: "fingerprints", Positions: n, Found: a.HasHash(h), ErrorRate: math.Ldexp(float64(n), -64)}
 }
 
@@ -212,18 +212,4 @@ func (f *Cuckoo) traces(h uint64) (all []Trace) {
 		all = append(all, t)
 	}
 	return all
-}
-
-// TracedErrorRate returns the probability that a filter with these arrays says yes to a
-// key that was never added: that of any of them, or of all if all have to say so.
-func TracedErrorRate(traces []Trace, all bool) float64 {
-	right, wrong := 0.0, 1.0
-	for _, t := range traces {
-		right += math.Log1p(-min(t.ErrorRate, 1))
-		wrong *= t.ErrorRate
-	}
-	if all {
-		return wrong
-	}
-	return -math.Expm1(right)
 }

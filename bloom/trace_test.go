@@ -40,7 +40,7 @@ func traced(t *testing.T, n int) map[string]bloom.View {
 		s.AddHashes(nil, hs)
 		views[name] = s
 	}
-	views["static"], views["cuckoo"] = must(bloom.NewStatic(bloom.StaticConfig{Bits: 8}, hs)), cuckoo
+	views["static"], views["cuckoo"] = must(bloom.NewStatic(bloom.StaticConfig{Bits: 8, Hashes: hs})), cuckoo
 	return views
 }
 

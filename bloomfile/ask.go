@@ -4,12 +4,6 @@ import (
 	"seen/bloom"
 )
 
-// keyView is what every filter of package bloom has besides bloom.View.
-type keyView interface {
-	HasKeys(found []bool, keys [][]byte) int
-	HasStrings(found []bool, keys []string) int
-}
-
 // Has reports whether key may have been added. No is certain; yes is wrong with
 // the filter's error rate. An error says that the answer is not known: what the
 // key touches is damaged (a *CorruptError, from then on for every key that touches
@@ -48,7 +42,7 @@ func (f *File) HasKeys(found []bool, keys [][]byte) (n int, err error) {
 		return 0, err
 	}
 	defer f.guard(setPanicOnFault(), &err)
-	return f.asked().(keyView).HasKeys(found, keys), nil
+	return f.asked().HasKeys(found, keys), nil
 }
 
 // HasStrings is HasKeys for strings.
@@ -57,7 +51,7 @@ func (f *File) HasStrings(found []bool, keys []string) (n int, err error) {
 		return 0, err
 	}
 	defer f.guard(setPanicOnFault(), &err)
-	return f.asked().(keyView).HasStrings(found, keys), nil
+	return f.asked().HasStrings(found, keys), nil
 }
 
 // HasHashes is HasKeys for hashes.

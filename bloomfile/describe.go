@@ -62,16 +62,10 @@ func (f *File) Info() Info {
 	if f.view == nil {
 		return i
 	}
-	i.Hash, i.Description = f.view.Hash(), bloom.Describe(f.view)
-	if c, ok := f.view.(counter); ok {
-		i.Added = c.Added()
-	}
+	i.Hash, i.Added, i.Description = f.view.Hash(), f.view.Added(), bloom.Describe(f.view)
 	if w, ok := f.view.(*bloom.Window); ok {
 		c := w.Config()
 		i.Window = &c
 	}
 	return i
 }
-
-// counter is a filter that knows how many keys were new to it.
-type counter interface{ Added() uint64 }

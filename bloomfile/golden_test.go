@@ -107,7 +107,7 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 		for i := range goldenKeys {
 			hs = append(hs, c.Hash.SumString(goldenKey(i)))
 		}
-		f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits}, hs)
+		f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hashes: hs})
 		put(fmt.Sprintf("static-%d", bits), f, err)
 	}
 	for name, k := range map[string]bloom.CuckooConfig{

@@ -128,20 +128,12 @@ func (f *File) AddHashes(added []bool, hs []uint64) (n int, err error) {
 	return f.addBatch(len(hs), func() int { return f.set.HasHashes(nil, hs) }, func() int { return f.set.AddHashes(added, hs) }, added)
 }
 
-// keySet is what the filters that can be changed in place have besides bloom.Set.
-type keySet interface {
-	keyView
-	AddKeys(added []bool, keys [][]byte) int
-	AddStrings(added []bool, keys []string) int
-}
-
 // AddKeys is AddHashes for keys.
 func (f *File) AddKeys(added []bool, keys [][]byte) (n int, err error) {
 	if err := f.checkKeys(); err != nil {
 		return 0, err
 	}
-	s, _ := f.view.(keySet)
-	return f.addBatch(len(keys), func() int { return s.HasKeys(nil, keys) }, func() int { return s.AddKeys(added, keys) }, added)
+	return f.addBatch(len(keys), func() int { return f.set.HasKeys(nil, keys) }, func() int { return f.set.AddKeys(added, keys) }, added)
 }
 
 // AddStrings is AddHashes for strings.
@@ -149,8 +141,7 @@ func (f *File) AddStrings(added []bool, keys []string) (n int, err error) {
 	if err := f.checkKeys(); err != nil {
 		return 0, err
 	}
-	s, _ := f.view.(keySet)
-	return f.addBatch(len(keys), func() int { return s.HasStrings(nil, keys) }, func() int { return s.AddStrings(added, keys) }, added)
+	return f.addBatch(len(keys), func() int { return f.set.HasStrings(nil, keys) }, func() int { return f.set.AddStrings(added, keys) }, added)
 }
 
 // addBatch is AddHash for many keys.
@@ -248,7 +239,7 @@ func (f *File) Sync() (err error) {
 			return f.fail(err)
 		}
 	}
-	if err := commit(f.file, f.layout, table, f.set.(counter).Added()); err != nil {
+	if err := commit(f.file, f.layout, table, f.set.Added()); err != nil {
 		return f.fail(err)
 	}
 	clear(f.changed)

@@ -57,17 +57,11 @@ func Local(f Filter) Memory {
 	switch f := f.(type) {
 	case *bloom.Shared:
 		l.lock = nothing{}
-	case bounded:
+	case bloom.Growing:
 		h := f.Hash()
 		l.add = func(key []byte) (bool, error) { return f.TryAddHash(h.Sum(key)) }
 	}
 	return l
-}
-
-// bounded is a filter whose Add cannot say that it has no room.
-type bounded interface {
-	Hash() bloom.Hash
-	TryAddHash(h uint64) (bool, error)
 }
 
 type local struct {

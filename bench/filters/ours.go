@@ -202,7 +202,7 @@ func static(inBatches bool) func(int, float64) (filter, error) {
 				}
 			},
 			done: func() (err error) {
-				f, err = bloom.NewStatic(bloom.StaticConfig{ErrorRate: rate}, hs)
+				f, err = bloom.NewStatic(bloom.StaticConfig{ErrorRate: rate, Hashes: hs})
 				hs = nil
 				return err
 			},

@@ -94,7 +94,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 		// The limits of the run that made it do not bind this one.
 		switch s := set.(type) {
 		case *bloom.Scalable:
-			s.SetLimit(0, false)
+			s.SetLimits(0, false)
 		case *bloom.Adaptive:
 			if c := s.Config(); c.MaxBytes != 0 {
 				if err := s.SetLimits(c.MaxBytes, 0, false); err != nil {

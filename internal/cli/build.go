@@ -196,5 +196,5 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 	if err := lock.Write(v); err != nil {
 		return err
 	}
-	return a.reportFilled(cmd, b.output, b.json, b.records.quiet, config.Counters.Records.Load(), v.Stats().Added, v)
+	return a.reportFilled(cmd, b.output, b.json, b.records.quiet, config.Counters.Records.Load(), v.Added(), v)
 }

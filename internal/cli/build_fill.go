@@ -56,7 +56,7 @@ func addAll(set bloom.Set, hs []uint64, times []int64) (int, error) {
 		return w.AddHashesAt(nil, times, hs), nil
 	}
 	n := set.AddHashes(nil, hs)
-	if f, ok := set.(interface{ Err() error }); ok && f.Err() != nil {
+	if f, ok := set.(bloom.Limited); ok && f.Err() != nil {
 		return n, &exitError{ExitLimit, fmt.Errorf("the filter cannot take all keys, and is left as it was: %w", f.Err())}
 	}
 	return n, nil
@@ -130,7 +130,7 @@ func (a *app) buildStatic(b *buildFlags, in *input.Files, c stream.Config) (bloo
 	for hs := range all.Hashes() {
 		hashes = append(hashes, hs...)
 	}
-	return bloom.NewStatic(bloom.StaticConfig{ErrorRate: float64(b.rate), Hash: b.hash}, hashes)
+	return bloom.NewStatic(bloom.StaticConfig{ErrorRate: float64(b.rate), Hash: b.hash, Hashes: hashes})
 }
 
 // builtReport is what build and add report; its JSON names are an interface to

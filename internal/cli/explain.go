@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -246,7 +247,7 @@ func (f *fleet) explainKey(ctx context.Context, key []byte, h uint64) (*explanat
 
 // newExplanation puts down what was looked at.
 func newExplanation(hash bloom.Hash, h uint64, traces []bloom.Trace, all bool) *explanation {
-	rate := figure.SixDigits(bloom.TracedErrorRate(traces, all))
+	rate := figure.SixDigits(tracedErrorRate(traces, all))
 	x := &explanation{Hash: fmt.Sprintf("%016x", h), Algorithm: fmt.Sprint(hash.Algorithm), ErrorRate: &rate, Arrays: []explainedArray{}}
 	for _, t := range traces {
 		array := explainedArray{Type: t.Array, Part: t.Part, Positions: t.Positions, Found: t.Found, ErrorRate: figure.SixDigits(t.ErrorRate)}
@@ -256,6 +257,20 @@ func newExplanation(hash bloom.Hash, h uint64, traces []bloom.Trace, all bool) *
 		x.Arrays = append(x.Arrays, array)
 	}
 	return x
+}
+
+// tracedErrorRate returns the probability that a filter with these arrays says yes to a
+// key that was never added: that of any of them, or of all if all have to say so.
+func tracedErrorRate(traces []bloom.Trace, all bool) float64 {
+	right, wrong := 0.0, 1.0
+	for _, t := range traces {
+		right += math.Log1p(-min(t.ErrorRate, 1))
+		wrong *= t.ErrorRate
+	}
+	if all {
+		return wrong
+	}
+	return -math.Expm1(right)
 }
 
 // places are what the positions of an array are called.

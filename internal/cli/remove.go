@@ -45,7 +45,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 	err = changeSet(name, o, func(v bloom.View) error {
 		f, ok := v.(*bloom.Counting)
 		if !ok {
-			return fmt.Errorf("%s holds a %s filter; keys can be removed only from counting filters: build it with --type counting", name, v.Stats().Type)
+			return fmt.Errorf("%s holds a %s filter; keys can be removed only from counting filters: build it with --type counting", name, v.Design().Type)
 		}
 		in, config, err := c.records.open(a, files)
 		if err != nil {

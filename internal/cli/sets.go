@@ -191,5 +191,5 @@ func asSet(name string, v bloom.View) (bloom.Set, error) {
 	if _, ok := v.(*bloom.Cuckoo); ok {
 		return nil, fmt.Errorf("%s holds a cuckoo filter, which keeps copies of keys and is changed only by programs, with package bloom; build another type", name)
 	}
-	return nil, fmt.Errorf("%s holds a %s filter, which is read-only: it is built once from all its keys; build it again, or build another type", name, v.Stats().Type)
+	return nil, fmt.Errorf("%s holds a %s filter, which is read-only: it is built once from all its keys; build it again, or build another type", name, v.Design().Type)
 }

@@ -16,12 +16,6 @@ type uniqNotes struct {
 	full     bool // more and more lines are dropped wrongly
 }
 
-// sized is a filter that knows how many keys it has and is made for.
-type sized interface {
-	Added() uint64
-	Capacity() uint64 // 0 while it is exact
-}
-
 // note says once each what changes as the set fills: that answers are not exact any
 // more, that memory is not bounded, that the error rate rises.
 func (u *uniqRun) note() {
@@ -39,7 +33,7 @@ func (u *uniqRun) note() {
 				humanize.Comma(int64(c.Capacity)), growing(sizing.Growth{First: c.Capacity, Factor: c.Growth, ErrorRate: c.ErrorRate}))
 		}
 	}
-	if s, ok := u.set.(sized); ok {
+	if s, ok := u.set.(bloom.Growing); ok {
 		u.noteFull(s.Capacity(), s.Added())
 	}
 }
@@ -51,7 +45,7 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	switch {
 	case set.Switched() && !u.notes.switched:
 		u.notes.switched, u.notes.grows = true, true
-		rate := set.Stats().AskedErrorRate
+		rate := set.Design().ErrorRate
 		what := "with a rate that rises once it is full, within -m"
 		switch {
 		case grows:
@@ -63,7 +57,7 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	case set.Switched() && grows && !u.notes.grows && set.Bytes() > uint64(u.memory):
 		u.notes.grows = true // the filter of an earlier run
 		u.app.say(u.cmd, "note: the filter takes more than -m %v after %s distinct lines; it %s",
-			&u.memory, lines, growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: set.Stats().AskedErrorRate}))
+			&u.memory, lines, growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: set.Design().ErrorRate}))
 	case !set.Switched() && set.Err() != nil && !u.notes.grows:
 		u.notes.grows = true
 		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines, and no filter can take more (%v); the run stays exact and takes 9 to 14 bytes for each further distinct line",

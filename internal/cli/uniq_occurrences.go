@@ -32,11 +32,6 @@ func levelHash(h uint64) uint64 { return kernel.Next(h ^ 0x5bd1e9955bd1e995) }
 // errTorn says that the set has recorded keys whose records are not decided.
 var errTorn = errors.New("the filter ended in the middle of a block; the state is not saved")
 
-// limited is a set that can be full.
-type limited interface {
-	TryAddHashes(added []bool, hs []uint64) (int, error)
-}
-
 // nth records one more occurrence of each key and tells in keep for which it is
 // the n-th. It returns the number of keys dealt with, which is less than all only
 // with an error: the set is full.
@@ -106,7 +101,7 @@ func (o *occurrences) add(added []bool, hs []uint64, times []int64) (int, error)
 		w.AddHashesAt(added, times, hs)
 		return len(hs), nil
 	}
-	if l, ok := o.set.(limited); ok {
+	if l, ok := o.set.(bloom.Growing); ok {
 		return l.TryAddHashes(added, hs)
 	}
 	o.set.AddHashes(added, hs)

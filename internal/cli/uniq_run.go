@@ -111,9 +111,7 @@ func (u *uniqRun) openSet() (err error) {
 	if u.set, err = u.newSet(hash); err != nil {
 		return err
 	}
-	if t, ok := u.set.(tagged); ok {
-		t.SetTag(u.records.tag())
-	}
+	u.set.SetTag(u.records.tag())
 	return nil
 }
 
@@ -294,7 +292,7 @@ func (u *uniqRun) end(err error) error {
 // past says at the end whether the filter is past its error rate. To learn that the bits
 // are counted, which takes time in a large one; so only where there are too many lines.
 func (u *uniqRun) past() error {
-	if s, ok := u.set.(sized); ok && (s.Capacity() == 0 || s.Added() <= s.Capacity()) {
+	if s, ok := u.set.(bloom.Growing); ok && (s.Capacity() == 0 || s.Added() <= s.Capacity()) {
 		return nil
 	}
 	name := "the filter"

@@ -68,7 +68,7 @@ func (u *uniqRun) limit() error {
 	switch set := u.set.(type) {
 	case *bloom.Adaptive:
 		u.notes.switched = set.Switched()
-		if u.exact || set.Stats().AskedErrorRate == 0 { // a state made with --exact stays so
+		if u.exact || set.Design().ErrorRate == 0 { // a state made with --exact stays so
 			return set.SetLimits(0, 0, false)
 		}
 		return set.SetLimits(uint64(u.memory), most, overfill)
@@ -76,8 +76,8 @@ func (u *uniqRun) limit() error {
 		if most != 0 {
 			most = set.Bytes() // as large as it is, and no larger
 		}
-		set.SetLimit(most, overfill)
-		u.notes.grows = set.Added() > set.Config().Capacity // it was said when it began
+		set.SetLimits(most, overfill)
+		u.notes.grows = set.Added() > set.Design().Capacity // it was said when it began
 	default:
 		if u.cmd.Flags().Changed("on-full") && u.onFull.Value != "rotate" {
 			return fmt.Errorf("--on-full %s is not for a %s filter", u.onFull.Value, describeSet(u.set))
@@ -124,7 +124,7 @@ func (u *uniqRun) checkState() error {
 	switch {
 	case changed("error-rate") && st.AskedErrorRate != float64(u.rate):
 		return differ("error rate", float64(u.rate), st.AskedErrorRate)
-	case changed("capacity") && !isOfCapacity(u.set, uint64(u.capacity)):
+	case changed("capacity") && u.set.Design().Capacity != uint64(u.capacity):
 		return differ("capacity", uint64(u.capacity), describeCapacity(u.set))
 	case changed("seed") && u.set.Hash() != bloom.Hash{Seed: u.hashing.seed}:
 		return differ("hash", bloom.Hash{Seed: u.hashing.seed}, u.set.Hash())
@@ -144,7 +144,7 @@ func (u *uniqRun) checkState() error {
 	case u.timeKey != "" && !isWindow:
 		return differ("type", "--time-key", describeSet(u.set))
 	}
-	if t, ok := u.set.(tagged); ok && t.Tag() != 0 && t.Tag() != u.records.tag() {
+	if tag := u.set.Tag(); tag != 0 && tag != u.records.tag() {
 		return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like) than these; give the same, or begin another state", u.uniqFlags.state)
 	}
 	if st.AskedErrorRate > 0 && st.ErrorRate > 1.1*st.AskedErrorRate && !u.records.quiet {
@@ -154,43 +154,19 @@ func (u *uniqRun) checkState() error {
 	return nil
 }
 
-// tagged is a filter that can carry a number for its owner: what its keys are.
-type tagged interface {
-	Tag() uint64
-	SetTag(uint64)
-}
-
-// isOfCapacity reports whether a set was made with -n N.
-func isOfCapacity(s bloom.Set, n uint64) bool {
-	switch s := s.(type) {
-	case *bloom.Adaptive:
-		return false
-	case *bloom.Scalable:
-		return s.Config().Capacity == n
-	case *bloom.Window:
-		return s.Config().Capacity == n
-	}
-	return s.Stats().Capacity == n
-}
-
 // describeCapacity says what -n a set was made with.
 func describeCapacity(s bloom.Set) string {
-	switch s := s.(type) {
-	case *bloom.Adaptive:
-		return "none (no -n)"
-	case *bloom.Scalable:
-		return fmt.Sprint(s.Config().Capacity)
-	case *bloom.Window:
-		return fmt.Sprint(s.Config().Capacity)
+	if n := s.Design().Capacity; n != 0 {
+		return fmt.Sprint(n)
 	}
-	return fmt.Sprint(s.Stats().Capacity)
+	return "none (no -n)"
 }
 
 func describeSet(s bloom.Set) string {
 	if w, ok := s.(*bloom.Window); ok {
 		return fmt.Sprintf("window %v", &flagvalue.Span{Time: w.Config().Span, Lines: w.Config().SpanKeys})
 	}
-	return s.Stats().Type
+	return s.Design().Type
 }
 
 // fillText says in a few words how full a set is.

@@ -58,7 +58,7 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 		if set, ok := v.(bloom.Set); ok {
 			return s, set, nil
 		}
-		err = fmt.Errorf("%s holds a %s filter, to which nothing can be added; choose another --state", path, v.Stats().Type)
+		err = fmt.Errorf("%s holds a %s filter, to which nothing can be added; choose another --state", path, v.Design().Type)
 	}
 	s.close()
 	return nil, nil, err

@@ -400,7 +400,7 @@ func (r *Row) addCommands() {
 		r.Go = fmt.Sprintf("bloom.NewScalable(bloom.ScalableConfig{Capacity: %s, ErrorRate: %s})", literal, p)
 	case "static":
 		r.Command = fmt.Sprintf("seen build -o SET --type static -p %s FILE", p)
-		r.Go = fmt.Sprintf("bloom.NewStatic(bloom.StaticConfig{ErrorRate: %s}, hashes)", p)
+		r.Go = fmt.Sprintf("bloom.NewStatic(bloom.StaticConfig{ErrorRate: %s, Hashes: hashes})", p)
 		return
 	case "exact":
 		r.Command = "seen uniq --exact FILE"

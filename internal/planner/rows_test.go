@@ -80,7 +80,7 @@ func TestPlannedGrowthEnds(t *testing.T) {
 func TestPlannedStatic(t *testing.T) {
 	for _, n := range []int{1000, 30_000, 300_000} {
 		for _, bits := range []int{8, 16} {
-			f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits}, hashes(n))
+			f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hashes: hashes(n)})
 			if err != nil {
 				t.Fatal(err)
 			}

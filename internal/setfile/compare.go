@@ -148,7 +148,7 @@ func (c *Comparison) estimate(a, b bloom.View) error {
 	if p, q := before.Params, other.Params; p != q {
 		return &UnlikeError{A: c.Names[0], B: c.Names[1], Differences: fmt.Sprintf("m %s and %s; k %d and %d", figure.Comma(p.M), figure.Comma(q.M), p.K, q.K)}
 	}
-	if err := unite(a, b); err != nil {
+	if err := bloom.Union(a, b); err != nil {
 		return err
 	}
 	c.fromOnes(before.Params, before.Ones, other.Ones, a.Stats().Ones)

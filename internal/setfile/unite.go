@@ -133,7 +133,7 @@ func (s *fileSet) unite(other *fileSet) error {
 	if s.info.Type != other.info.Type {
 		return s.unlike(other)
 	}
-	err := unite(s.view, other.view)
+	err := bloom.Union(s.view, other.view)
 	if !errors.Is(err, bloom.ErrIncompatible) {
 		return err
 	}
@@ -142,31 +142,6 @@ func (s *fileSet) unite(other *fileSet) error {
 	}
 	return fmt.Errorf("%s and %s cannot be merged: %w", s.name, other.name, err)
 }
-
-// unite adds all keys of b to a, which is of the same type.
-func unite(a, b bloom.View) error {
-	switch a := a.(type) {
-	case *bloom.Classic:
-		return uniteAs(a, b)
-	case *bloom.Filter:
-		return uniteAs(a, b)
-	case *bloom.Partitioned:
-		return uniteAs(a, b)
-	case *bloom.Counting:
-		return uniteAs(a, b)
-	case *bloom.Scalable:
-		return uniteAs(a, b)
-	case *bloom.Window:
-		return uniteAs(a, b)
-	case *bloom.Cascade:
-		return uniteAs(a, b)
-	case *bloom.Adaptive:
-		return uniteAs(a, b)
-	}
-	return fmt.Errorf("%w: %s filters cannot be united without their keys; build one from the keys of all", bloom.ErrIncompatible, a.Stats().Type)
-}
-
-func uniteAs[F interface{ Union(F) error }](a F, b bloom.View) error { return a.Union(b.(F)) }
 
 // unlike returns what makes two filters unlike: type, hash and layout; nil if nothing does.
 func (s *fileSet) unlike(other *fileSet) error {
