@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// about is what others may know about a client. The goroutine of the connection
-// brings it up to date after every batch.
+// about is the state of a client that other goroutines may read. The goroutine of the
+// connection updates it after every batch.
 type about struct {
 	mu                sync.Mutex
 	name              string
 	library, version  string
 	command           *command // the last
 	proto             int
-	queued            int // commands of a transaction, -1: there is none
+	queued            int // commands of a transaction, -1: no transaction
 	input, inputSpace int
 	muted             bool
 	noEvict, noTouch  bool
 }
 
-// tell brings up to date what others may know.
+// tell updates the state that other goroutines may read.
 func (c *conn) tell() {
 	a := &c.about
 	a.mu.Lock()
@@ -48,8 +48,8 @@ func (c *conn) name() string {
 	return c.about.name
 }
 
-// address returns that of the client. Those on a Unix socket, and those that came in
-// another way, have none of their own.
+// address returns the address of the client: the path of the socket for a client on a
+// Unix socket, and "http" for one without a connection of its own.
 func (c *conn) address() string {
 	if c.outlet == nil {
 		return "http"
@@ -65,8 +65,7 @@ func (c *conn) localAddress() string {
 	return socketName(c.outlet.LocalAddr(), c.outlet.LocalAddr())
 }
 
-// socketName is the name of an address as Redis has it: for Unix sockets the path,
-// with a port of 0.
+// socketName returns an address as Redis writes it: for Unix sockets the path with port 0.
 func socketName(a, local net.Addr) string {
 	if u, ok := local.(*net.UnixAddr); ok {
 		return u.Name + ":0"
@@ -74,7 +73,7 @@ func socketName(a, local net.Addr) string {
 	return a.String()
 }
 
-// describe returns a line about the client, as CLIENT LIST has it. Anybody may ask.
+// describe returns the line of the client in CLIENT LIST. Any goroutine may call it.
 func (c *conn) describe() string {
 	now := c.server.config.Now()
 	waiting := 0
@@ -117,10 +116,10 @@ func (c *conn) outletAddr() net.Addr {
 	return c.outlet.LocalAddr()
 }
 
-// maxClientName bounds what a client may tell about itself.
+// maxClientName bounds the name and the library that a client sets for itself.
 const maxClientName = 1024
 
-// plainName reports whether a name can stand in a line of CLIENT LIST.
+// plainName reports whether a name fits into a line of CLIENT LIST.
 func plainName(name []byte) bool {
 	return len(name) <= maxClientName && !strings.ContainsFunc(string(name), func(r rune) bool { return r < '!' || r > '~' })
 }

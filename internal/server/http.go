@@ -11,15 +11,15 @@ import (
 
 // HTTPConfig says how the HTTP side of a server behaves.
 type HTTPConfig struct {
-	// Hosts are names by which requests may address the server where they need no
-	// password, besides localhost and IP addresses. With any name, a web page could
-	// have its own name lead here and read everything.
+	// Hosts are the names by which requests without a password may address the server,
+	// see rest.Config.
 	Hosts []string
 	// Debug serves profiles under /debug/pprof.
 	Debug bool
 }
 
-// NewHTTPServer returns a server for HTTP. Of web, it uses the ErrorLog and sets all else.
+// NewHTTPServer returns a server for HTTP. It uses the ErrorLog of web and sets all its
+// other fields.
 func (s *Server) NewHTTPServer(c HTTPConfig, web *http.Server) *rest.Server {
 	return rest.NewServer(web, s.HTTP(c), rest.Limits{
 		Most: s.config.Limits.HTTP, Each: s.config.Limits.each(s.config.Limits.HTTP), Open: s.acl.Open, Now: s.config.Now,
@@ -27,8 +27,7 @@ func (s *Server) NewHTTPServer(c HTTPConfig, web *http.Server) *rest.Server {
 	})
 }
 
-// HTTP returns what answers requests of HTTP: metrics, health, the API and the pages for
-// browsers.
+// HTTP returns the handler of all HTTP requests: metrics, health, the API and the pages.
 func (s *Server) HTTP(c HTTPConfig) http.Handler {
 	pages := web.New(web.Config{
 		Source: s.dashboard, Known: func(host string) bool { return rest.KnownHost(host, c.Hosts) },
@@ -39,7 +38,7 @@ func (s *Server) HTTP(c HTTPConfig) http.Handler {
 		Metrics: s.config.Metrics.handler(s), Pages: pages, Budget: s.buffers, Now: s.config.Now,
 	})
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		web.Protect(out.Header()) // also of what is refused or led elsewhere
+		web.Protect(out.Header()) // refusals and redirects too
 		api.ServeHTTP(out, r)
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"seen/internal/server/rest"
 )
 
-// enter returns the user of a request with a name and a password. An error is a
-// *rest.LoginError, or that of the request's context.
+// enter returns the user with a name and a password. Its error is a *rest.LoginError or the
+// error of the request's context.
 func (s *Server) enter(r *http.Request, from peer, name, password string) (*acl.User, error) {
 	u, err := s.acl.Authenticate(r.Context(), name, []byte(password), from.key, from.far)
 	var tooMany *acl.TooManyFailures
@@ -26,8 +26,8 @@ func (s *Server) enter(r *http.Request, from peer, name, password string) (*acl.
 	return u, err
 }
 
-// anybody returns the default user for a request without a name and a password, nil if
-// there must be one.
+// anybody returns the default user for a request without a password, nil if every request
+// needs one.
 func (s *Server) anybody(r *http.Request, from peer) (*acl.User, error) {
 	switch {
 	case !s.acl.Open():
@@ -39,7 +39,7 @@ func (s *Server) anybody(r *http.Request, from peer) (*acl.User, error) {
 	return s.acl.Default, nil
 }
 
-// The reasons why a request is not let in.
+// Errors of log-ins.
 var (
 	errFarHTTP  = &rest.LoginError{Status: http.StatusForbidden, Text: denied}
 	errPassword = &rest.LoginError{
@@ -47,8 +47,8 @@ var (
 	}
 )
 
-// speaker returns who speaks with a name and a password, or without them, or why nobody
-// does. What it runs is stopped when the request ends.
+// speaker returns the Speaker of a request, with a name and a password if given is true.
+// Its commands are stopped when the request ends.
 func (s *Server) speaker(r *http.Request, name, password string, given bool) (rest.Speaker, error) {
 	from := s.placeOfRequest(r)
 	var u *acl.User
@@ -64,10 +64,10 @@ func (s *Server) speaker(r *http.Request, name, password string, given bool) (re
 	return s.newLocalClient(u).until(r.Context()), nil
 }
 
-// pageUsers are the users of the pages.
+// pageUsers are the users that log in on the pages.
 type pageUsers struct{ *Server }
 
-// Enter returns the user of a name and a password.
+// Enter returns the user with a name and a password.
 func (p pageUsers) Enter(r *http.Request, name, password string) (dashboard.User, error) {
 	from := p.placeOfRequest(r)
 	u, err := p.enter(r, from, name, password)
@@ -96,7 +96,7 @@ type pageUser struct {
 // Name returns the name.
 func (p *pageUser) Name() string { return p.user.Name }
 
-// Valid reports whether the user still is what it was when it came in.
+// Valid reports whether the user still exists, with the same passwords as at the log-in.
 func (p *pageUser) Valid() bool {
 	if p.session == nil {
 		return p.server.acl.Open()
@@ -104,7 +104,7 @@ func (p *pageUser) Valid() bool {
 	return p.session.Valid()
 }
 
-// MayAll reports whether the user may run every command, on every value.
+// MayAll reports whether the user may run every command on every value.
 func (p *pageUser) MayAll() bool { return p.user.Rights().All() }
 
 // May reports whether the user may run a command.
@@ -117,7 +117,7 @@ func (p *pageUser) May(words ...string) bool {
 	return d == acl.Allowed
 }
 
-// Ask runs a command and returns its reply once it is durable.
+// Ask runs a command and returns its reply once the change is durable.
 func (p *pageUser) Ask(words ...[]byte) (resp.Value, error) {
 	return p.server.newLocalClient(p.user).Ask(words...)
 }

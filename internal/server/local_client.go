@@ -12,8 +12,7 @@ import (
 // over a connection of the Redis protocol. It is for one goroutine.
 type localClient struct{ conn *conn }
 
-// newLocalClient returns a client with the rights of a user that speaks version 3 of the
-// protocol.
+// newLocalClient returns a client with the rights of a user. Its replies are RESP3.
 func (s *Server) newLocalClient(u *acl.User) *localClient {
 	c := &conn{server: s, life: s.cutting, budget: s.buffers.Holder(nil, nil)}
 	c.authenticated.Store(true)
@@ -24,14 +23,14 @@ func (s *Server) newLocalClient(u *acl.User) *localClient {
 	return &localClient{c}
 }
 
-// until has commands stop when ctx ends, and returns l.
+// until makes commands stop when ctx ends. It returns l.
 func (l *localClient) until(ctx context.Context) *localClient {
 	l.conn.life = ctx
 	l.conn.work = l.conn.server.store.NewWork(ctx)
 	return l
 }
 
-// Ask runs one command and returns its reply, once what it shows is durable.
+// Ask runs one command and returns its reply once everything that it shows is durable.
 func (l *localClient) Ask(args ...[]byte) (resp.Value, error) {
 	c := l.conn
 	defer c.out.Reset(keepBuffer)

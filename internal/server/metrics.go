@@ -20,8 +20,7 @@ type Metrics struct {
 	errors          prometheus.Counter
 }
 
-// NewMetrics returns metrics in which nothing has happened yet. The version is that
-// of the program.
+// NewMetrics returns empty metrics. version is the version of the program.
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -37,11 +36,11 @@ func NewMetrics(version string) *Metrics {
 			Name: "seen_checkpoint_bytes_total", Help: "Bytes that checkpoints have written to files.",
 		}),
 		errors: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "seen_background_errors_total", Help: "Errors outside of commands, such as failed checkpoints; the log tells more.",
+			Name: "seen_background_errors_total", Help: "Errors outside of commands, such as failed checkpoints; the log has details.",
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "seen_build_info", Help: "1; the version stands in the label.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "seen_build_info", Help: "1; the version is in the label.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.fsync, m.checkpoint, m.checkpointBytes, m.errors, build,
@@ -61,8 +60,8 @@ func (m *Metrics) Checkpoint(took time.Duration, bytes uint64) {
 // Error notes an error in the background.
 func (m *Metrics) Error() { m.errors.Inc() }
 
-// handler answers with the metrics, those of the state of a server included. The
-// state is gathered apart, so that two servers may share the rest.
+// handler answers with the metrics, including the state of a server. The state has its
+// own registry, so that two servers may share the rest.
 func (m *Metrics) handler(s *Server) http.Handler {
 	state := prometheus.NewRegistry()
 	state.MustRegister(stateCollector{s})

@@ -9,7 +9,7 @@ import (
 	"seen/internal/store"
 )
 
-// What a label of a filter may be. The number of time series must not grow with the
+// Limits of the labels that name filters: the number of time series must not grow with the
 // number of filters, which clients choose.
 const (
 	maxFilterSeries = 500
@@ -21,9 +21,9 @@ func description(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descValues      = description("seen_filters", "Filters and sketches that there are.")
+	descValues      = description("seen_filters", "Number of filters and sketches.")
 	descMemory      = description("seen_memory_bytes", "Memory of all filters and sketches.")
-	descMaxMemory   = description("seen_max_memory_bytes", "What all filters and sketches may take; 0: no limit.")
+	descMaxMemory   = description("seen_max_memory_bytes", "Limit of the memory of all filters and sketches; 0: no limit.")
 	descLogBytes    = description("seen_log_bytes", "Length of the log since the last checkpoint.")
 	descLogLag      = description("seen_log_lag_operations", "Operations that are not durable yet.")
 	descCheckpoint  = description("seen_last_checkpoint_timestamp_seconds", "When the last checkpoint ended.")
@@ -31,32 +31,32 @@ var (
 	descDamaged     = description("seen_scrub_damaged_files_total", "Files of values that were missing or damaged on the disk.")
 	descFolder      = description("seen_data_folder_ok", "1; 0 if the data folder, or a file in it, was moved or replaced while the server runs.")
 	descDiskFree    = description("seen_disk_free_bytes", "Free space on the disk of the data; 0: unknown.")
-	descExpired     = description("seen_filters_expired_total", "Filters deleted because their time was over.")
-	descWritable    = description("seen_writable", "1 if changes are taken, 0 if the disk is full or has failed, or the data folder was moved or replaced.")
-	descHidden      = description("seen_filters_not_shown", "Filters without series of their own: beyond the largest 500, or with a name that is no short text.")
+	descExpired     = description("seen_filters_expired_total", "Filters deleted because they expired.")
+	descWritable    = description("seen_writable", "1 if the server accepts changes, 0 if the disk is full or has failed, or the data folder was moved or replaced.")
+	descHidden      = description("seen_filters_not_shown", "Filters without their own series: not among the 500 largest, or with a name that is long or not UTF-8.")
 	descAdded       = description("seen_filter_added", "Keys that were new to the filter.", "filter")
 	descCapacity    = description("seen_filter_capacity", "Keys until the filter grows or is full.", "filter")
-	descFill        = description("seen_filter_fill_ratio", "Part of the bits that are set.", "filter")
-	descRate        = description("seen_filter_error_rate", "Error rate with the keys that the filter has now.", "filter")
+	descFill        = description("seen_filter_fill_ratio", "Share of the bits that are set.", "filter")
+	descRate        = description("seen_filter_error_rate", "Error rate with the current keys.", "filter")
 	descAsked       = description("seen_filter_asked_error_rate", "Error rate that the filter was made for.", "filter")
-	descPastRate    = description("seen_filters_past_error_rate", "Filters that err more often than they were made for, as of a few seconds ago.")
+	descPastRate    = description("seen_filters_past_error_rate", "Filters past the error rate that they were made for, as of a few seconds ago.")
 	descFilterBytes = description("seen_filter_bytes", "Memory of the filter or sketch.", "filter", "type")
 
 	descConnections = description("seen_connections", "Clients that are connected.")
 	descConnected   = description("seen_connections_total", "Clients that have connected.")
 	descEvicted     = description("seen_clients_evicted_total", "Idle and slow clients that were dropped to make room for others.")
 	descRejected    = description("seen_clients_rejected_total", "Clients turned away because there were too many.")
-	descDropped     = description("seen_clients_dropped_total", "Clients dropped because they did not take their replies.")
+	descDropped     = description("seen_clients_dropped_total", "Clients dropped because they did not read their replies.")
 	descCalls       = description("seen_commands_total", "Commands that were run.", "command")
 	descFailures    = description("seen_command_failures_total", "Commands that were refused or ended with an error.", "command")
 	descDuration    = description("seen_command_duration_seconds",
 		"Time that commands of a family took, without the wait for the disk. Commands of a pipeline that were run together took the time of all.", "family")
 )
 
-// stateCollector tells the state of a server at the time when it is asked.
+// stateCollector collects the current state of a server.
 type stateCollector struct{ *Server }
 
-// Describe names no metrics beforehand: which there are depends on the filters.
+// Describe sends nothing: the set of metrics depends on the filters.
 func (stateCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the metrics.
@@ -115,8 +115,8 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 	}
 }
 
-// The buckets of latencies that are told: from about a microsecond to eight seconds.
-// Below and above, the server counts more finely than anybody looks.
+// The buckets of latencies that the metrics have: from about a microsecond to eight seconds.
+// The server itself counts more buckets.
 const firstBucket, lastBucket = 10, 33
 
 func (c stateCollector) collectCommands(out chan<- prometheus.Metric) {
@@ -162,8 +162,8 @@ func (c stateCollector) collectCommands(out chan<- prometheus.Metric) {
 	}
 }
 
-// family returns the name under which the time of the command is counted: of those
-// with a dot in their name what stands before it, else the group.
+// family returns the name under which the time of the command is counted: the part of its
+// name before the dot, or its group if the name has no dot.
 func (cmd *command) family() string {
 	if family, _, ok := strings.Cut(cmd.name, "."); ok {
 		return family

@@ -12,47 +12,47 @@ import (
 	"seen/internal/web"
 )
 
-// Config says what a dashboard shows, and what it gets from the server.
+// Config is what a dashboard gets from the server.
 type Config struct {
 	Store *store.Store
-	// Users decides who may come in.
+	// Users logs visitors in.
 	Users Users
-	// Warn is told what is worth a line in a log; pairs are names and values.
+	// Warn writes a warning to the log; pairs are names and values.
 	Warn func(message string, pairs ...any)
-	// Ending is closed when the server is about to end.
+	// Ending is closed when the server begins to shut down.
 	Ending <-chan struct{}
 	// Now is the clock.
 	Now func() time.Time
-	// Listed is the number of filters on the overview, the largest; 0 stands for 10,000.
+	// Listed is how many filters the overview lists, the largest first. 0 means 10,000.
 	Listed int
 }
 
-// Users are the users of a server. Errors are a *rest.LoginError, or that of the request's
+// Users logs users in. Its errors are a *rest.LoginError or the error of the request's
 // context.
 type Users interface {
-	// Enter returns the user of a name and a password.
+	// Enter returns the user with a name and a password.
 	Enter(r *http.Request, name, password string) (User, error)
-	// Anybody returns the user of requests without a password, nil if all need one.
+	// Anybody returns the user for requests without a password, nil if every request needs
+	// one.
 	Anybody(r *http.Request) (User, error)
 }
 
-// A User is somebody who has come in.
+// A User is a user who has logged in, or does not have to.
 type User interface {
 	// Name returns the name.
 	Name() string
-	// Valid reports whether the user still is what it was when it came in: a password
-	// that was changed, or a user that was deleted, ends sessions.
+	// Valid reports whether the session may go on: the user still exists, with the same
+	// passwords as at the log-in.
 	Valid() bool
-	// MayAll reports whether the user may run every command, on every value.
+	// MayAll reports whether the user may run every command on every value.
 	MayAll() bool
 	// May reports whether the user may run a command.
 	May(words ...string) bool
-	// Ask runs a command and returns its reply, of version 3 of the protocol, once it is
-	// durable.
+	// Ask runs a command and returns its reply (RESP3) once the change is durable.
 	Ask(words ...[]byte) (resp.Value, error)
 }
 
-// A Dashboard is the Source of the pages of a server.
+// A Dashboard is the web.Source of a server.
 type Dashboard struct {
 	Config
 	filters  filterList
@@ -67,8 +67,8 @@ func New(c Config) *Dashboard {
 	return &Dashboard{Config: c, filters: filterList{store: c.Store, most: c.Listed}}
 }
 
-// Keep looks at the filters again if it is time for that. It is to be called about once
-// a second.
+// Keep looks at the filters again if the last look is old enough. Call it about once a
+// second.
 func (d *Dashboard) Keep() {
 	now := d.Now()
 	d.filters.keep(now)
@@ -76,10 +76,10 @@ func (d *Dashboard) Keep() {
 }
 
 // PastRate returns how many filters were past their error rate at the last look. It does
-// not wait for the next, which may take seconds where there are millions of filters.
-func (d *Dashboard) PastRate() int { return d.pastRate.count() }
+// not start a look, which may take seconds with millions of filters.
+func (d *Dashboard) PastRate() int { return int(d.pastRate.past.Load()) }
 
-// Enter returns who has a name and a password, or why nobody does.
+// Enter returns the visitor with a name and a password.
 func (d *Dashboard) Enter(r *http.Request, name, password string) (web.Visitor, error) {
 	u, err := d.Users.Enter(r, name, password)
 	if err != nil {
@@ -88,8 +88,8 @@ func (d *Dashboard) Enter(r *http.Request, name, password string) (web.Visitor, 
 	return &visitor{d, u}, nil
 }
 
-// Anybody returns the default user if it needs no password, and an error if that is not
-// for clients of other machines.
+// Anybody returns the visitor for requests without a password, nil if every request needs
+// one. Its error is for clients on other machines, which always need one.
 func (d *Dashboard) Anybody(r *http.Request) (web.Visitor, error) {
 	u, err := d.Users.Anybody(r)
 	if u == nil || err != nil {
@@ -98,7 +98,7 @@ func (d *Dashboard) Anybody(r *http.Request) (web.Visitor, error) {
 	return &visitor{d, u}, nil
 }
 
-// refusedLogin returns the error of a login as one for visitors.
+// refusedLogin returns the error of a log-in as an error for visitors.
 func refusedLogin(err error) error {
 	var refused *rest.LoginError
 	if !errors.As(err, &refused) {
@@ -114,5 +114,5 @@ func refusedLogin(err error) error {
 	return &web.Refused{Status: refused.Status, Text: text}
 }
 
-// Done is closed when the server is about to end.
+// Done is closed when the server begins to shut down.
 func (d *Dashboard) Done() <-chan struct{} { return d.Ending }

@@ -24,7 +24,7 @@ func (u *fakeUser) May(words ...string) bool {
 	return u.names == nil || words[0] == "SCAN" || len(words) > 1 && u.names[words[1]]
 }
 
-// Ask answers what a page asks for before it reads a filter.
+// Ask answers the commands that a page runs before it reads a filter.
 func (u *fakeUser) Ask(words ...[]byte) (resp.Value, error) {
 	switch string(words[0]) {
 	case "TYPE":
@@ -44,8 +44,8 @@ type fakeUsers struct{ user User }
 func (u *fakeUsers) Enter(*http.Request, string, string) (User, error) { return u.user, nil }
 func (u *fakeUsers) Anybody(*http.Request) (User, error)               { return u.user, nil }
 
-// testDashboard is a dashboard of n filters, each larger than the one before, and a clock
-// that moves with now.
+// testDashboard returns a dashboard of n filters, each larger than the one before, whose
+// clock shows *now.
 func testDashboard(t testing.TB, n, listed int) (d *Dashboard, users *fakeUsers, now *time.Time) {
 	t.Helper()
 	s, err := store.Open(t.TempDir(), store.Options{Fsync: store.Never})
@@ -70,8 +70,7 @@ func testDashboard(t testing.TB, n, listed int) (d *Dashboard, users *fakeUsers,
 	}), users, now
 }
 
-// Where there are very many filters the overview has the largest, and all others have
-// their pages.
+// With very many filters the overview lists the largest, and the others still have pages.
 func TestOverviewOfTheLargest(t *testing.T) {
 	d, users, _ := testDashboard(t, 5, 2)
 	for _, c := range []struct {
@@ -98,7 +97,7 @@ func TestOverviewOfTheLargest(t *testing.T) {
 	}
 }
 
-// However many filters there are, a look at them is computed once for all who ask.
+// A look at all filters is computed once for all visitors.
 func BenchmarkFilterList(b *testing.B) {
 	d, _, now := testDashboard(b, 10_000, 0)
 	for b.Loop() {

@@ -14,16 +14,17 @@ import (
 const (
 	formatDump     = "dump"
 	formatFile     = "file"
-	formatOriginal = "original" // of a filter of another system: the bytes that came
+	formatOriginal = "original" // a filter of another system, as it was imported
 )
 
-// notOthers begins the reason why formats of other systems are missing.
+// notOthers begins the reason why a value has no formats of other systems.
 const notOthers = "Formats of other systems are not available: "
 
 // asRedis are the formats of a filter in the layout of Redis, apart from its dump.
 var asRedis = []interop.Spec{{Name: "redisbloom", Params: map[string]string{"form": "chunks"}}, {Name: "rdb"}}
 
-// formats are the forms in which a value can be downloaded, and why there are no others.
+// formats returns the formats in which a value can be downloaded, and why there are no
+// others.
 func formats(value store.Value, name string) (all []web.Format, why string) {
 	all = []web.Format{{Name: formatDump, Title: "dump", Extension: ".dump", Use: "to restore it on this server: redis-cli -x RESTORE NAME 0 < FILE"}}
 	switch value := value.(type) {
@@ -54,7 +55,7 @@ func formats(value store.Value, name string) (all []web.Format, why string) {
 	return all, notOthers + "no other system has a sketch with the same hash."
 }
 
-// rewrapped is the form in which another program reads a filter.
+// rewrapped describes a download in a format of another system.
 func rewrapped(s interop.Spec, name string) web.Format {
 	if s.Name == "rdb" {
 		s = interop.Spec{Name: "rdb", Params: map[string]string{"key": name}}
@@ -75,7 +76,7 @@ func rewrapped(s interop.Spec, name string) web.Format {
 	return f
 }
 
-// extension is that of a file in a format of another system.
+// extension returns the extension of files in a format of another system.
 func extension(spec string) string {
 	name, params, _ := strings.Cut(spec, ":")
 	switch {
@@ -89,7 +90,7 @@ func extension(spec string) string {
 	return "." + name
 }
 
-// Download writes a filter.
+// Download writes a filter in a format to the writer that begin returns.
 func (v *visitor) Download(name, format string, begin func() io.Writer) error {
 	value, _, err := v.value(name)
 	if err != nil {
@@ -126,7 +127,7 @@ func (v *visitor) Download(name, format string, begin func() io.Writer) error {
 	return rewrap(f, format, begin)
 }
 
-// rewrap writes a filter of another system as the format that a specification names.
+// rewrap writes a filter of another system in the format of a specification.
 func rewrap(f interop.Foreign, format string, begin func() io.Writer) error {
 	s, err := interop.ParseSpec(format)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"seen/internal/web"
 )
 
-// Check returns the answers for keys.
+// Check returns the answers for keys, in order.
 func (v *visitor) Check(name string, keys [][]byte) ([]web.Answer, error) {
 	_, kind, err := v.value(name)
 	if err != nil {
@@ -36,7 +36,8 @@ func (v *visitor) Check(name string, keys [][]byte) ([]web.Answer, error) {
 	return answers, nil
 }
 
-// Add adds the keys of lines.
+// Add adds the keys of a text with one key per line. It returns how many keys were new and
+// how many there were.
 func (v *visitor) Add(name string, lines io.Reader) (added, all int, err error) {
 	_, kind, err := v.value(name)
 	if err != nil {
@@ -69,7 +70,7 @@ func (v *visitor) Add(name string, lines io.Reader) (added, all int, err error) 
 	return added, all, nil
 }
 
-// addCounted adds keys to a value that counts them; none of them is new.
+// addCounted adds keys to a value that counts them; no key is reported as new.
 func (v *visitor) addCounted(name string, kind *rest.Kind, lines io.Reader) (added, all int, err error) {
 	for keys, err := range rest.Lines(lines) {
 		if err != nil {
@@ -90,7 +91,7 @@ func (v *visitor) addCounted(name string, kind *rest.Kind, lines io.Reader) (add
 	return 0, all, nil
 }
 
-// unreadable is the error of keys that cannot be read.
+// unreadable returns the error for keys that cannot be read.
 func unreadable(err error) error {
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
@@ -105,7 +106,7 @@ func (v *visitor) Clear(name string) error {
 	return err
 }
 
-// Expire sets or takes back when a filter is deleted.
+// Expire sets after what time the filter is deleted; 0 means never.
 func (v *visitor) Expire(name string, after time.Duration) error {
 	words := []string{"PERSIST", name}
 	if after > 0 {
@@ -117,7 +118,8 @@ func (v *visitor) Expire(name string, after time.Duration) error {
 // Delete deletes a filter.
 func (v *visitor) Delete(name string) error { return v.changed(name, []string{"DEL", name}) }
 
-// changed runs a command that answers 0 where there is nothing to change.
+// changed runs a command that answers 0 if it changes nothing, and returns an error if the
+// filter does not exist.
 func (v *visitor) changed(name string, words []string) error {
 	reply, err := v.do(words...)
 	if err == nil && reply.Int == 0 && v.Store.Get([]byte(name)) == nil {

@@ -10,48 +10,47 @@ import (
 	"seen/internal/web"
 )
 
-// A filterList is what the pages show of filters, looked at now and then: a visitor that
-// asks meanwhile is shown what was seen last. What takes time, the error rates, is
-// computed only for filters that have changed. Where there are very many filters it
-// has the largest.
+// A filterList has the state of all filters for the pages. It looks at the filters from
+// time to time; visitors see the last look. A look computes the error rates, which takes
+// time, only for filters that have changed. With very many filters it has the largest.
 type filterList struct {
 	store *store.Store
-	most  int // filters on it
+	most  int // filters in the list
 
 	mu      sync.Mutex
 	looked  time.Time
-	took    time.Duration // by the last look
-	asked   time.Time     // when somebody was last interested
+	took    time.Duration // for the last look
+	asked   time.Time     // when a page last needed the list
 	filters []*web.Filter
-	others  int // filters that are not among them
+	others  int // smaller filters that are not in the list
 	notes   map[store.Value]*note
 }
 
-// note is what the list remembers of a value.
+// note is what the list remembers about a value.
 type note struct {
 	at      store.LSN
-	row     web.Filter // without its rates, and as it was at at
+	row     web.Filter // the state at position at, without rates
 	traffic store.Traffic
-	since   time.Time // of traffic
+	since   time.Time // when traffic was read
 	rates
 }
 
-// rates are how often a value was asked lately, in keys per second.
+// rates are the recent traffic of a value in keys per second.
 type rates struct{ adds, checks, hits float64 }
 
 const (
-	// lookEvery is the least time between two looks, and lookShare how much longer than
-	// a look takes that time is at least.
+	// lookEvery is the least time between two looks. That time is also at least lookShare
+	// times as long as a look takes.
 	lookEvery = 2 * time.Second
 	lookShare = 20
-	// smoothing is the time over which rates are averaged, older ones counting less.
+	// smoothing is the time constant of the moving average of rates.
 	smoothing = 10 * time.Second
-	// interest is how long looks go on when nobody asks any more.
+	// interest is how long looks go on after a page last needed the list.
 	interest = time.Minute
 )
 
-// show returns the filters as they were a short time ago, which must not be changed, and
-// how many others there are.
+// show returns the filters as of the last look, which callers must not change, how many
+// others there are, and the time of the look.
 func (l *filterList) show(now time.Time) (filters []*web.Filter, others int, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +66,7 @@ func (l *filterList) due(now time.Time) bool {
 	return now.Sub(l.looked) >= max(lookEvery, lookShare*l.took)
 }
 
-// keep looks again while somebody is interested.
+// keep looks again while pages need the list.
 func (l *filterList) keep(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *filterList) look(now time.Time) {
 	begin := time.Now()
 	shown, others := l.store.Largest(l.most, func(string) bool { return true })
 	filters := make([]*web.Filter, 0, len(shown))
-	rows := make([]web.Filter, 0, len(shown)) // in one piece
+	rows := make([]web.Filter, 0, len(shown)) // one allocation for all
 	present := make(map[store.Value]*note, len(shown))
 	for _, found := range shown {
 		v := found.Value
@@ -96,7 +95,7 @@ func (l *filterList) look(now time.Time) {
 			n.at = v.LSN()
 		}
 		present[v] = n
-		// Generations of a window go by themselves.
+		// Generations of a window expire without a change.
 		if at := v.LSN(); at != n.at || n.row.Kind == kindWindow {
 			n.at, n.row = at, describe(v)
 		}
@@ -128,7 +127,7 @@ func (n *note) measure(t store.Traffic, now time.Time) {
 		is, was uint64
 	}{{&n.adds, t.Adds, n.traffic.Adds}, {&n.checks, t.Checks, n.traffic.Checks}, {&n.hits, t.Hits, n.traffic.Hits}} {
 		*r.rate += weight * (float64(r.is-r.was)/span - *r.rate)
-		if *r.rate < 0.01 { // it would never become 0
+		if *r.rate < 0.01 { // the average alone never becomes 0
 			*r.rate = 0
 		}
 	}
@@ -137,7 +136,7 @@ func (n *note) measure(t store.Traffic, now time.Time) {
 
 const kindWindow = "window"
 
-// describe returns the state of a value but for its name.
+// describe returns the state of a value without its name.
 func describe(v store.Value) web.Filter {
 	f := web.Filter{Rate: math.NaN(), Asked: math.NaN()}
 	if kind := rest.KindOf(v.Type()); kind != nil {

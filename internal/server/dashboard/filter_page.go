@@ -13,7 +13,7 @@ import (
 	"seen/sizing"
 )
 
-// Filter returns all about a filter.
+// Filter returns the details of a filter.
 func (v *visitor) Filter(name string) (*web.Detail, error) {
 	value, kind, err := v.value(name)
 	if err != nil {
@@ -31,7 +31,7 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 		Check: v.user.May(kind.Ask, name, "x"), Add: v.user.May(kind.Add, name, "x", "x"),
 		Clear: kind.Clear != "" && v.user.May(kind.Clear, name), Expire: v.user.May("PEXPIRE", name, "1"), Delete: v.user.May("DEL", name),
 	}
-	if f, ok := value.(*store.Foreign); ok { // which nothing changes
+	if f, ok := value.(*store.Foreign); ok { // cannot be changed
 		d.May.Add, d.May.Clear = false, false
 		d.Facts = append(d.Facts, web.Fact{Name: "format", Value: f.Format()})
 	}
@@ -46,7 +46,7 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 	return d, nil
 }
 
-// explain fills in what depends on the type.
+// explain fills in the details that depend on the type.
 func (v *visitor) explain(d *web.Detail, value store.Value) {
 	fact := func(name, value string) { d.Facts = append(d.Facts, web.Fact{Name: name, Value: value}) }
 	whole := func(name string, n uint64) { fact(name, figure.Comma(n)) }
@@ -105,14 +105,14 @@ func (v *visitor) explain(d *web.Detail, value store.Value) {
 }
 
 const (
-	sampledLines    = 1024    // of each layer, in a picture
-	sampledCounters = 1 << 16 // to find those that are stuck
+	sampledLines    = 1024    // of each layer in a picture
+	sampledCounters = 1 << 16 // in the search for stuck counters
 	shownBest       = 100     // keys of a top-k sketch
-	// mostComparedBytes bounds what a page reads to compare two filters, of each.
+	// mostComparedBytes is the largest size of a filter that a page compares.
 	mostComparedBytes = 1 << 30
 )
 
-// spans are those of the store by those of the pages.
+// spans are the spans of the store for the spans of the pages.
 var spans = map[web.Span]store.Span{web.Hour: store.Hour, web.Day: store.Day, web.Month: store.Month}
 
 // History returns the samples of a filter.
@@ -137,8 +137,8 @@ func (v *visitor) History(name string, span web.Span) ([]web.Sample, error) {
 	return samples, err
 }
 
-// counted returns what the count of a Bloom filter tells of its keys; nil for others and
-// for windows, which forget.
+// counted returns an estimator of the number of keys in a Bloom filter. It returns nil for
+// other types, and for windows, because they forget keys.
 func counted(value store.Value) *sizing.Counted {
 	f, ok := value.(store.Filter)
 	if !ok {
@@ -157,7 +157,7 @@ func counted(value store.Value) *sizing.Counted {
 	return sizing.NewCounted(shares, layers)
 }
 
-// Bits returns shares of ones.
+// Bits returns the shares of ones in sampled lines of the newest layers.
 func (v *visitor) Bits(name string) ([][]float64, error) {
 	value, _, err := v.value(name)
 	if err != nil {

@@ -20,12 +20,12 @@ func (v *visitor) Overview() (o web.Overview, err error) {
 			kind := rest.KindNamed(f.Type)
 			return kind == nil || !v.user.May(kind.Info, f.Name)
 		})
-		o.Others = 0 // which of them the user may read is not known
+		o.Others = 0 // how many of them the user may read is unknown
 	}
 	if v.user.May("INFO") {
 		stats := v.Store.Stats()
 		o.Memory, o.MaxMemory, o.DiskFree = stats.Memory, v.Store.MaxMemory(), stats.DiskFree
-		o.Lag = uint64(max(stats.Last, stats.Durable) - stats.Durable) // they are read one after the other
+		o.Lag = uint64(max(stats.Last, stats.Durable) - stats.Durable) // the two are not read at the same moment
 		if err := v.Store.Failed(); err != nil {
 			o.Trouble = err.Error()
 		}

@@ -8,26 +8,22 @@ import (
 	"seen/internal/store"
 )
 
-// pastRate follows which filters are past their error rate: that err more often than was
-// asked for when they were made. It tells of each once, when it gets there.
+// pastRate watches which filters are past their error rate, that is, err more often than was
+// asked for when they were made. It warns once about each, when it crosses the rate.
 type pastRate struct {
-	past   atomic.Int64 // filters, as of the last look
+	past   atomic.Int64 // filters past their rate at the last look
 	mu     sync.Mutex
-	names  map[string]bool // as of the last look
+	names  map[string]bool // of these filters
 	began  bool            // there was a look
-	upTo   store.LSN       // of the changes that it has seen
+	upTo   store.LSN       // the last change before it
 	looked time.Time
 	took   time.Duration
 }
 
-// pastRateTold is how many filters one look tells of by name.
+// pastRateTold is how many filters one look names in the log.
 const pastRateTold = 10
 
-// count returns how many filters were past their error rate at the last look. It does not
-// wait for the next, which may take seconds where there are millions of filters.
-func (r *pastRate) count() int { return int(r.past.Load()) }
-
-// keep looks at filters that were changed since the last look, if that is some time ago.
+// keep looks at the filters that have changed since the last look if that is old enough.
 func (r *pastRate) keep(s *store.Store, warn func(message string, pairs ...any), now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,10 +19,10 @@ type visitor struct {
 // User returns the name.
 func (v *visitor) User() string { return v.user.Name() }
 
-// Valid reports whether the user may still come in.
+// Valid reports whether the session may go on.
 func (v *visitor) Valid() bool { return v.user.Valid() }
 
-// ask runs a command as the visitor. What the command refuses is an error to be read.
+// ask runs a command as the visitor. An error reply becomes an error for the visitor.
 func (v *visitor) ask(words ...[]byte) (resp.Value, error) {
 	answer, err := v.user.Ask(words...)
 	if err == nil && answer.Kind == resp.Error {
@@ -31,7 +31,7 @@ func (v *visitor) ask(words ...[]byte) (resp.Value, error) {
 	return answer, err
 }
 
-// refusalOf returns the error of a command as one for visitors.
+// refusalOf returns the error of a command as an error for visitors.
 func refusalOf(text string) error {
 	status, rest := rest.Status(text)
 	return &web.Refused{Status: status, Text: rest}
@@ -45,14 +45,14 @@ func (v *visitor) do(words ...string) (resp.Value, error) {
 	return v.ask(args...)
 }
 
-// value returns the value of a name and its kind, if the visitor may read it.
+// value returns the value with a name, and its kind, if the visitor may read it.
 func (v *visitor) value(name string) (store.Value, *rest.Kind, error) {
 	kind, err := v.do("TYPE", name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if k := rest.KindOf(kind.Text); k != nil {
-		// The command counts in statistics, and says no to who may not ask.
+		// The command checks the rights of the user and counts in the statistics.
 		if _, err := v.do(k.Info, name); err != nil {
 			return nil, nil, err
 		}

@@ -12,14 +12,14 @@ import (
 	"seen/internal/fair"
 )
 
-// answerBytes is about what the answer for a key takes until it is sent.
+// answerBytes is about how much memory the answer for a key takes until it is sent.
 const answerBytes = 8
 
-// errBodyLong says that a body that was compressed is too long.
+// errBodyLong is the error of a compressed body that is too long.
 var errBodyLong = errors.New("the body is too long")
 
-// content is the body of a request, decompressed. What is read of it is paid from the
-// memory for all clients until it is settled.
+// content is the decompressed body of a request. The bytes read from it are paid from the
+// budget of all clients until settle gives them back.
 type content struct {
 	in     io.Reader
 	budget *fair.Holder
@@ -28,8 +28,8 @@ type content struct {
 	paid   int
 }
 
-// content returns the body of the request, of so many bytes at most, before and after
-// it is decompressed.
+// content returns the body of the request. limit bounds its bytes before and after
+// decompression.
 func (r *request) content(limit int64) (*content, error) {
 	body := http.MaxBytesReader(r.out, r.Body, limit)
 	c := &content{in: body, budget: r.budget, left: limit, limit: limit}
@@ -44,9 +44,8 @@ func (r *request) content(limit int64) (*content, error) {
 	return c, nil
 }
 
-// Read fills b, unless the body ends before: the decoder of JSON looks through all that
-// it has of a value again whenever more comes, which would take hours for many small
-// pieces.
+// Read fills b unless the body ends before: the JSON decoder scans its whole buffer again
+// after every read, which would take hours if a body came in many small pieces.
 func (c *content) Read(b []byte) (n int, err error) {
 	for n < len(b) && err == nil {
 		var more int
@@ -61,7 +60,7 @@ func (c *content) Read(b []byte) (n int, err error) {
 
 func (c *content) read(b []byte) (int, error) {
 	if c.left <= 0 {
-		// It may end here.
+		// The body may end exactly at the limit.
 		var one [1]byte
 		if n, err := io.ReadFull(c.in, one[:]); n == 0 {
 			return 0, err
@@ -78,11 +77,11 @@ func (c *content) read(b []byte) (int, error) {
 	return n, err
 }
 
-// settle gives back what was paid for the bytes so far, but for so many that are kept.
+// settle gives back what was paid for the bytes so far, except for keep bytes.
 func (c *content) settle(keep int) {
 	if keep > c.paid {
 		if !c.budget.Take(keep - c.paid) {
-			return // the next read says so
+			return // the next read fails
 		}
 	} else {
 		c.budget.Give(c.paid - keep)
@@ -90,7 +89,7 @@ func (c *content) settle(keep int) {
 	c.paid = keep
 }
 
-// gunzip decompresses from its first use on.
+// gunzip is a gzip reader that reads the header at its first use.
 type gunzip struct {
 	in  io.Reader
 	out *gzip.Reader
@@ -106,7 +105,7 @@ func (g *gunzip) Read(b []byte) (n int, err error) {
 	return n, notGzip(err)
 }
 
-// notGzip marks what is wrong with compressed data as an error of the body.
+// notGzip turns an error in compressed data into an error of the body.
 func notGzip(err error) error {
 	var damaged flate.CorruptInputError
 	switch {

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the body of a request that carries keys. A client with more of them
-// sends several requests.
+// Limits of the body of a request with keys. A client with more keys sends several
+// requests.
 const (
 	MaxBytes    = 64 << 20
 	MaxKeys     = 1 << 20
 	maxKeyBytes = 1 << 20
 )
 
-// errBody is matched by errors about what stands in a body.
+// errBody is wrapped by errors about the contents of a body.
 var errBody = errors.New("bad body")
 
 // keyReader reads the keys of a body, one after another. The key is valid until
@@ -28,14 +28,14 @@ type keyReader interface {
 	next() ([]byte, error)
 }
 
-// newKeyReader returns a reader for a body of the type that its header names:
-// application/json is an array of strings, text/plain is lines.
+// newKeyReader returns a reader for a body of the given Content-Type: application/json is
+// an array of strings, text/plain is lines.
 func newKeyReader(contentType string, body io.Reader) (keyReader, error) {
 	kind, _, err := mime.ParseMediaType(contentType)
 	switch {
 	case err == nil && kind == "application/json":
 		decoder := json.NewDecoder(body)
-		decoder.UseNumber() // a number is refused as no string, not as too large
+		decoder.UseNumber() // a large number is refused because it is not a string
 		return &jsonKeys{decoder: decoder}, nil
 	case err == nil && kind == "text/plain":
 		return newLineKeys(body), nil
@@ -43,8 +43,8 @@ func newKeyReader(contentType string, body io.Reader) (keyReader, error) {
 	return nil, fmt.Errorf("%w: the Content-Type %q is not supported; send application/json with an array of strings, or text/plain with one key per line", errBody, contentType)
 }
 
-// lineKeys reads a key from each line. A CR before the newline is not part of it,
-// and an empty line is no key.
+// lineKeys reads a key from each line. A CR before the newline is not part of the key, and
+// empty lines are skipped.
 type lineKeys struct {
 	in     *bufio.Reader
 	key    []byte
@@ -128,8 +128,8 @@ func (j *jsonKeys) bracket(want json.Delim) error {
 	return notJSON(err, "it is not an array of strings")
 }
 
-// notJSON tells what is wrong with the text of a body from what went wrong with
-// reading it. No error means that the text is JSON, but not what is asked for.
+// notJSON returns the error for a body from the error of its decoder. If err is nil, the
+// body is valid JSON but not what the API expects, and otherwise says why.
 func notJSON(err error, otherwise string) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -143,9 +143,9 @@ func notJSON(err error, otherwise string) error {
 	return err
 }
 
-// jsonString returns the text of a JSON string. The standard library puts the
-// replacement character in the place of what is not Unicode, and would so make one
-// key of two; here that is an error.
+// jsonString returns the text of a JSON string. Invalid Unicode is an error here: the
+// standard library would write the replacement character for it, and two different keys
+// would become one.
 func jsonString(raw []byte) ([]byte, error) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return nil, fmt.Errorf("%.40s is not a string", raw)
@@ -169,7 +169,7 @@ func jsonString(raw []byte) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// loneSurrogate returns the first escape in a JSON string that is half of a pair
+// loneSurrogate returns the first escape in a JSON string that is half of a surrogate pair
 // without its other half, "" if there is none.
 func loneSurrogate(raw []byte) string {
 	unit := func(at int) rune { // the code unit of the escape at raw[at:], -1 if there is none

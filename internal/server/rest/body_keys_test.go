@@ -124,7 +124,7 @@ func FuzzBody(f *testing.F) {
 		if !isJSON {
 			return
 		}
-		// What is taken is what the standard library takes, but for what it would
+		// What is taken is what the standard library takes, except for what it would
 		// have to replace.
 		var want []string
 		if err := json.Unmarshal(body, &want); err != nil || !utf8.Valid(body) {

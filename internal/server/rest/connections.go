@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// reservedHTTP is how many connections more than the limit are accepted when nobody
-	// gives way. Over them health and metrics are answered, and nothing else.
+	// reservedHTTP is how many connections beyond the limit are accepted when no other
+	// connection can be closed for them. They get only health and metrics.
 	reservedHTTP = 16
-	// headerPatience is how long a client may take for the beginning of a request before
-	// others can take its place.
+	// headerPatience is how long a client may take to send the header of a request before
+	// another client can take its place.
 	headerPatience = 2 * time.Second
 )
 
-// A Server answers requests of HTTP on any number of listeners, for a limited
-// number of connections. When there are too many, idle and slow ones are closed.
+// A Server answers HTTP requests on any number of listeners. The number of connections is
+// limited; when there are too many, idle and slow ones are closed.
 type Server struct {
 	Limits
 	http    *http.Server
@@ -34,18 +34,18 @@ type Server struct {
 // Limits bound the connections of a Server.
 type Limits struct {
 	Most int // connections at the same time
-	Each int // of those of one address
+	Each int // connections of one address at the same time
 	// Open reports whether the server can be used without a password.
 	Open func() bool
-	// Rejected is called for each connection that found no place, and Evicted for each
-	// that lost its place to another.
+	// Rejected is called for each connection beyond the limit, and Evicted for each
+	// that is closed to make room for another.
 	Rejected, Evicted func()
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// NewServer returns a server that answers with next. Of server, it uses the ErrorLog and
-// sets all else.
+// NewServer returns a server that answers with next. It uses the ErrorLog of server and
+// sets all its other fields.
 func NewServer(server *http.Server, next http.Handler, l Limits) *Server {
 	h := &Server{Limits: l, http: server, places: fair.NewPlaces(l.Most, l.Each), reserve: fair.NewPlaces(reservedHTTP, 0)}
 	server.Handler = h.watch(next)
@@ -59,12 +59,12 @@ func NewServer(server *http.Server, next http.Handler, l Limits) *Server {
 	return h
 }
 
-// Serve takes connections from l, with TLS if there is a configuration for it, until
-// Shutdown, and then returns nil. It closes l.
+// Serve accepts connections from l until Shutdown, and then returns nil. It uses TLS if
+// config is not nil. It closes l.
 func (h *Server) Serve(l net.Listener, config *tls.Config) error {
 	l = &listener{l, h}
 	if config != nil {
-		l = tls.NewListener(l, config) // outermost: HTTP looks at what is accepted to tell that it is TLS
+		l = tls.NewListener(l, config) // outermost: net/http checks the type of the connection to detect TLS
 	}
 	if err := h.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -72,10 +72,10 @@ func (h *Server) Serve(l net.Listener, config *tls.Config) error {
 	return nil
 }
 
-// Shutdown takes no more connections and lets running requests end.
+// Shutdown accepts no more connections and waits for running requests.
 func (h *Server) Shutdown(ctx context.Context) error { return h.http.Shutdown(ctx) }
 
-// Close cuts all connections off.
+// Close closes all connections at once.
 func (h *Server) Close() error { return h.http.Close() }
 
 // listener accepts connections that have a place.
@@ -84,7 +84,7 @@ type listener struct {
 	server *Server
 }
 
-// Accept returns the next connection that there is a place for; one is found, or made.
+// Accept returns the next connection that gets a place.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		socket, err := l.Listener.Accept()
@@ -94,12 +94,12 @@ func (l *listener) Accept() (net.Conn, error) {
 		if c := l.server.admit(socket); c != nil {
 			return c, nil
 		}
-		_ = socket.Close() // all places, and all that are reserved, are of clients being served
+		_ = socket.Close() // all places are taken by clients that are being served
 	}
 }
 
-// admit gives a connection a place, or one of those that are reserved; nil if there is
-// none at all.
+// admit gives a connection a place or, if there is no place, a reserved one. It returns
+// nil if both are used up.
 func (h *Server) admit(socket net.Conn) *conn {
 	c := &conn{Conn: socket, server: h}
 	now := h.Now()
@@ -117,20 +117,20 @@ func (h *Server) admit(socket net.Conn) *conn {
 	return c
 }
 
-// conn is a connection of HTTP. Fields are set by many goroutines.
+// conn is an HTTP connection. Many goroutines use its atomic fields.
 type conn struct {
 	net.Conn
 	server   *Server
 	place    *fair.Place
-	reserved bool // it is one too many
+	reserved bool // has a reserved place
 
-	began   atomic.Int64 // when the connection, the waiting for a request, or the request began, in Unix nanoseconds
-	idle    atomic.Bool  // it waits for another request
+	began   atomic.Int64 // when the connection, the wait for a request, or the request began, in Unix nanoseconds
+	idle    atomic.Bool  // waits for another request
 	active  atomic.Bool  // a request is being answered
-	known   atomic.Bool  // a client has proved who it is, or need not
+	known   atomic.Bool  // the client has logged in, or does not have to
 	body    atomic.Int64 // readers that wait for the body of the request
-	bytes   atomic.Int64 // of it that have come
-	writing atomic.Int64 // when a write began that is not done, in Unix nanoseconds; 0: none
+	bytes   atomic.Int64 // bytes of the body so far
+	writing atomic.Int64 // when the current write began, in Unix nanoseconds; 0: no write
 }
 
 type connKey struct{}
@@ -153,7 +153,7 @@ func (c *conn) state(state http.ConnState) {
 	}
 }
 
-// Write writes to the client, which may take its time.
+// Write writes to the client and notes for how long that takes.
 func (c *conn) Write(b []byte) (int, error) {
 	c.writing.Store(c.server.Now().UnixNano())
 	defer c.writing.Store(0)
@@ -166,8 +166,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Waits reports for how long the connection has been idle, or its client slow. One that
-// is idle can always give way: clients expect that.
+// Waits reports for how long the connection has been idle or its client slow. An idle
+// connection is always overdue: clients expect that it may be closed.
 func (c *conn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	since = now.Sub(time.Unix(0, c.began.Load()))
 	if at := c.writing.Load(); at != 0 {
@@ -185,17 +185,17 @@ func (c *conn) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	return since, false, false
 }
 
-// Known reports whether a client has proved who it is, or need not.
+// Known reports whether the client has logged in, or does not have to.
 func (c *conn) Known() bool { return c.known.Load() || c.server.Open() }
 
-// Evict closes the connection, whose place is needed.
+// Evict closes the connection because its place is needed.
 func (c *conn) Evict() {
 	c.server.Evicted()
-	_ = c.Conn.Close() // nothing can be done about an error
+	_ = c.Conn.Close() // an error changes nothing: the place is free
 }
 
-// watch notes what requests wait for, and keeps connections that are too many to what
-// they are for.
+// watch notes when requests wait for their bodies, and answers only health and metrics on
+// reserved connections.
 func (h *Server) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
@@ -218,10 +218,10 @@ func (h *Server) watch(next http.Handler) http.Handler {
 	})
 }
 
-// reservedPaths are answered when there is no room for anything else.
+// reservedPaths are answered on reserved connections.
 var reservedPaths = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// watchedBody notes when somebody waits for it.
+// watchedBody is a request body that notes in its connection when it is being read.
 type watchedBody struct {
 	io.ReadCloser
 	conn *conn
@@ -235,20 +235,20 @@ func (w *watchedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A guest is a request under way, which can lose its place to another.
+// A guest is a running request, which can lose its place to another.
 type guest struct {
 	out  http.ResponseWriter
 	conn *conn // nil in a test without connections
 }
 
-// guestOf returns a request as a guest that has a place.
+// guestOf returns the guest of a request.
 func guestOf(out http.ResponseWriter, r *http.Request) *guest {
 	c, _ := r.Context().Value(connKey{}).(*conn)
 	return &guest{out, c}
 }
 
 // Waits reports for how long the client of a request has been slow, and whether that is
-// too long; ok is false while it is not.
+// too long. ok is false while the client is not slow.
 func Waits(r *http.Request, now time.Time) (since time.Duration, overdue, ok bool) {
 	return guestOf(nil, r).Waits(now)
 }
@@ -261,10 +261,10 @@ func (g *guest) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	return g.conn.Waits(now)
 }
 
-// Known reports that the client has logged in: others have no requests under way.
+// Known returns true: a request gets a place only after its log-in.
 func (g *guest) Known() bool { return true }
 
-// Evict has reading and writing fail, so that the request ends.
+// Evict makes reads and writes of the request fail, so that it ends.
 func (g *guest) Evict() {
 	past, control := time.Unix(1, 0), http.NewResponseController(g.out)
 	if control.SetReadDeadline(past) != nil || g.conn != nil && g.conn.writing.Load() != 0 { // the client may have gone

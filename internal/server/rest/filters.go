@@ -20,8 +20,8 @@ import (
 // batchKeys is the number of keys that one command adds or checks.
 const batchKeys = 1024
 
-// kind returns the type of the value that the request names. If there is none, or
-// it cannot be told, it answers the request and returns nil.
+// kind returns the kind of the value that the request names. If there is no such value or
+// an error, it answers the request and returns nil.
 func (r *request) kind() *Kind {
 	v, ok := r.must("TYPE", r.name())
 	if !ok {
@@ -34,13 +34,13 @@ func (r *request) kind() *Kind {
 	return nil
 }
 
-// name is that of the filter which the path names.
+// name returns the name of the filter in the path.
 func (r *request) name() string { return r.PathValue("name") }
 
-// filterName is the name of a value in JSON, which cannot hold all bytes.
+// filterName is the name of a value. JSON text cannot hold all bytes.
 type filterName struct {
 	Name   string `json:"name"`
-	Base64 []byte `json:"name_base64,omitempty"` // where the name is not UTF-8
+	Base64 []byte `json:"name_base64,omitempty"` // if the name is not UTF-8
 }
 
 func newFilterName(s string) filterName {
@@ -53,7 +53,7 @@ func newFilterName(s string) filterName {
 // filterList is the answer to GET /v1/filters.
 type filterList struct {
 	Filters []filterName `json:"filters"`
-	Next    string       `json:"next,omitempty"` // cursor of the next page; absent: this is the last
+	Next    string       `json:"next,omitempty"` // cursor of the next page; absent on the last page
 }
 
 func listFilters(r *request) {
@@ -97,10 +97,10 @@ type filterState struct {
 	Type      string             `json:"type"`
 	ExpiresIn *float64           `json:"expires_in,omitempty"` // seconds
 	Info      map[string]float64 `json:"info"`
-	Errors    *ErrorRates        `json:"errors,omitempty"` // of Bloom filters
+	Errors    *ErrorRates        `json:"errors,omitempty"` // only Bloom filters
 }
 
-// ErrorRates says how often a filter errs.
+// ErrorRates are the error rates of a filter.
 type ErrorRates struct {
 	Now   float64 `json:"now"`
 	Asked float64 `json:"asked"`
@@ -124,7 +124,7 @@ func (h *handler) showFilter(r *request) {
 		}
 		state.Info[strings.ReplaceAll(strings.ToLower(info.Elems[i].Text), " ", "_")] = number
 	}
-	state.Errors = h.ErrorRates(r.name()) // who may ask for the information may know this too
+	state.Errors = h.ErrorRates(r.name()) // the right to the information includes the error rates
 	ttl, ok := r.must("PTTL", r.name())
 	if !ok {
 		return
@@ -136,7 +136,7 @@ func (h *handler) showFilter(r *request) {
 	r.reply(http.StatusOK, state)
 }
 
-// number returns the value of a reply that is a number.
+// number returns the value of a numeric reply.
 func number(v resp.Value) (float64, bool) {
 	switch v.Kind {
 	case resp.Int:
@@ -150,20 +150,21 @@ func number(v resp.Value) (float64, bool) {
 	return 0, false
 }
 
-// filterConfig is the body of PUT /v1/filters/{name}. Each type has its fields.
+// filterConfig is the body of PUT /v1/filters/{name}. The comments name the types that use
+// a field.
 type filterConfig struct {
 	Type string `json:"type"`
 
 	Capacity  uint64  `json:"capacity"`   // bloom, cuckoo
-	ErrorRate float64 `json:"error_rate"` // bloom; countmin: of the total, by which counts are too high
-	Expansion *uint64 `json:"expansion"`  // bloom, cuckoo; 0: it does not grow
+	ErrorRate float64 `json:"error_rate"` // bloom; countmin: the share of the total by which a count may be too high
+	Expansion *uint64 `json:"expansion"`  // bloom, cuckoo; 0: the filter does not grow
 	Layout    string  `json:"layout"`     // bloom
-	Window    string  `json:"window"`     // bloom: a time span after which keys are forgotten
+	Window    string  `json:"window"`     // bloom: the time after which keys are forgotten
 
 	BucketSize    *uint64 `json:"bucket_size"`    // cuckoo
 	MaxIterations *uint64 `json:"max_iterations"` // cuckoo
 
-	Probability float64 `json:"probability"` // countmin: that a count is still higher
+	Probability float64 `json:"probability"` // countmin: the probability of a larger error
 
 	K     uint64  `json:"k"` // topk
 	Width uint64  `json:"width"`
@@ -171,7 +172,7 @@ type filterConfig struct {
 	Decay float64 `json:"decay"`
 }
 
-// words returns the command that makes what c describes.
+// words returns the command that creates the filter.
 func (c *filterConfig) words(name string) ([]string, error) {
 	whole := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	real := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
@@ -210,8 +211,8 @@ func (c *filterConfig) words(name string) ([]string, error) {
 		return []string{"CMS.INITBYPROB", name, real(c.ErrorRate), real(c.Probability)}, nil
 	case "topk":
 		words = []string{"TOPK.RESERVE", name, whole(c.K)}
-		// The defaults of the command are those of another system, and too small for most.
-		// A k that there cannot be is left to the command.
+		// The defaults of the command are those of RedisBloom, which are too small for most
+		// uses. The command refuses an invalid k.
 		if size, err := sketch.DefaultTopK(int(min(c.K, math.MaxInt32))); err == nil {
 			words = append(words, whole(cmp.Or(c.Width, uint64(size.Width))), whole(cmp.Or(c.Depth, uint64(size.Depth))), real(cmp.Or(c.Decay, size.Decay)))
 		}
@@ -221,8 +222,8 @@ func (c *filterConfig) words(name string) ([]string, error) {
 	return words, nil
 }
 
-// wrongConfig says what is wrong with a filterConfig, in words of JSON: those who
-// read it do not know the types of this program.
+// wrongConfig says what is wrong with a filterConfig in the words of JSON, since clients do
+// not know the types of this program.
 func wrongConfig(err error) string {
 	var field *json.UnmarshalTypeError
 	switch {

@@ -10,28 +10,29 @@ import (
 	"seen/internal/resp"
 )
 
-// Config says whom a handler answers, and what it gets from the server.
+// Config is what a handler gets from the server.
 type Config struct {
-	// Hosts are names by which requests may address the server where they need no
-	// password, besides localhost and IP addresses. With any name, a web page could
-	// have its own name lead here and read everything.
+	// Hosts are the names, in addition to localhost and IP addresses, by which requests
+	// without a password may address the server. If every name were allowed, a web page
+	// could resolve its own name to this server and read everything.
 	Hosts []string
 	// Debug serves profiles under /debug/pprof.
 	Debug bool
 
-	// Login returns a Speaker for a name and a password, or, if given is false, for
-	// a client without them. An error is a *LoginError, or that of the request's context.
+	// Login returns a Speaker for a name and a password or, if given is false, for a
+	// client that sent neither. Its error is a *LoginError or the error of the request's
+	// context.
 	Login func(r *http.Request, name, password string, given bool) (Speaker, error)
 	// Ready returns why the server cannot serve, nil if it can.
 	Ready func() error
-	// ErrorRates returns the error rates of the Bloom filter of a name, nil if there is
-	// no such filter. It is called for clients that may read the filter.
+	// ErrorRates returns the error rates of a Bloom filter, nil if there is no filter of
+	// this name. It is called only for clients that may read the filter.
 	ErrorRates func(name string) *ErrorRates
 	// Metrics answers /metrics.
 	Metrics http.Handler
-	// Pages answers what is neither of the API nor for health and metrics.
+	// Pages answers all other requests.
 	Pages http.Handler
-	// Budget pays for the bodies that are in memory.
+	// Budget pays for bodies in memory.
 	Budget *fair.Budget
 	// Now is the clock.
 	Now func() time.Time
@@ -39,26 +40,24 @@ type Config struct {
 
 // A Speaker runs commands with the rights of a user. It is for one goroutine.
 type Speaker interface {
-	// Ask runs one command and returns its reply, of version 3 of the protocol, once
-	// it is durable.
+	// Ask runs one command and returns its reply (RESP3) once the change is durable.
 	Ask(args ...[]byte) (resp.Value, error)
 }
 
-// MaxRequests bounds the requests that are worked on at the same time, and so
-// their memory.
+// MaxRequests bounds the requests that run at the same time, and so their memory.
 const MaxRequests = 64
 
-// maxLooking bounds the requests for metrics.
+// maxLooking bounds the requests for metrics that run at the same time.
 const maxLooking = 4
 
-// handler answers the requests of a Config.
+// handler answers requests.
 type handler struct {
 	Config
 	slots   *fair.Places // for requests
 	looking *fair.Places // reserved for metrics
 }
 
-// New returns what answers requests of HTTP.
+// New returns a handler for all requests of the HTTP side.
 func New(c Config) http.Handler {
 	h := &handler{Config: c, slots: fair.NewPlaces(MaxRequests, 0), looking: fair.NewPlaces(maxLooking, 0)}
 	mux := http.NewServeMux()
@@ -80,19 +79,19 @@ func New(c Config) http.Handler {
 		}
 	}
 	mux.Handle("/", h.Pages)
-	// Web pages of other sites are kept from changing anything here.
+	// Pages of other sites cannot change anything here.
 	return http.NewCrossOriginProtection().Handler(h.routes(mux))
 }
 
-// request is a request of somebody who was let in.
+// request is a request with the rights of its user.
 type request struct {
 	*http.Request
 	out    http.ResponseWriter
-	budget *fair.Holder // pays for what of the request is in memory
+	budget *fair.Holder // pays for the parts of the request that are in memory
 	Speaker
 }
 
-// guard lets in who may, a limited number at a time.
+// guard logs requests in and lets a limited number of them run at the same time.
 func (h *handler) guard(slots *fair.Places, serve func(*request)) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		r := &request{Request: in, out: out}
@@ -123,7 +122,7 @@ func (h *handler) guard(slots *fair.Places, serve func(*request)) http.Handler {
 	})
 }
 
-// seesServer lets in who may ask for the state of the server.
+// seesServer serves next to users who may run INFO.
 func (h *handler) seesServer(next http.Handler) func(*request) {
 	return func(r *request) {
 		if _, ok := r.must("INFO", "server"); ok {

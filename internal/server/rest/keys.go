@@ -14,8 +14,8 @@ import (
 	"seen/internal/resp"
 )
 
-// addKeys adds the keys of the body, to a new Bloom filter if there is none of the
-// name, and tells for each whether it was new.
+// addKeys adds the keys of the body and answers for each whether it was new. If there is
+// no filter of this name, it creates a Bloom filter.
 func addKeys(r *request) {
 	command := []string{bloomKind.Add, r.name(), "ITEMS"}
 	if r.URL.Query().Get("create") == "false" {
@@ -29,7 +29,7 @@ func addKeys(r *request) {
 	r.eachBatch("added", command)
 }
 
-// checkKeys tells for each key of the body whether it may have been added.
+// checkKeys answers for each key of the body whether it may have been added.
 func checkKeys(r *request) {
 	kind := r.kind()
 	switch {
@@ -41,8 +41,8 @@ func checkKeys(r *request) {
 	}
 }
 
-// eachBatch runs the command for all keys of the body, some at a time, and answers
-// with the list of what it said for each, under the name given.
+// eachBatch runs the command for the keys of the body, a batch at a time, and answers with
+// the list of all results under the given name.
 func (r *request) eachBatch(name string, command []string) {
 	body, err := r.content(MaxBytes)
 	var keys keyReader
@@ -63,7 +63,7 @@ func (r *request) eachBatch(name string, command []string) {
 	)
 	for more := true; more; {
 		batch.reset(command)
-		body.settle(answerBytes * len(answers)) // the keys before are done with
+		body.settle(answerBytes * len(answers)) // the earlier keys are no longer needed
 		more, err = batch.fill(keys, MaxKeys-len(answers))
 		if len(batch.args) > len(command) && err == nil {
 			var status int
@@ -80,7 +80,7 @@ func (r *request) eachBatch(name string, command []string) {
 	r.answer(name, answers)
 }
 
-// batch is a command with its next keys.
+// batch is a command with a batch of keys.
 type batch struct {
 	args  [][]byte
 	bytes []byte
@@ -93,15 +93,15 @@ func (b *batch) reset(command []string) {
 	}
 }
 
-// errTooMany says that a body has more keys than are taken at once.
+// errTooMany is the error of a body with more than MaxKeys keys.
 var errTooMany = errors.New(tooLarge(fmt.Sprintf("the body has more than %d keys", MaxKeys)))
 
 func tooLarge(what string) string {
 	return fmt.Sprintf("%s; a request may have at most %d keys and %d bytes: send it in parts", what, MaxKeys, MaxBytes)
 }
 
-// fill adds the next keys, at most a batch of them or of their bytes; more is false
-// after the last one.
+// fill adds the next keys until the batch is full by number or by bytes. more is false
+// after the last key, and left is how many keys the body may still have.
 func (b *batch) fill(keys keyReader, left int) (more bool, err error) {
 	for range batchKeys {
 		key, err := keys.next()
@@ -114,7 +114,7 @@ func (b *batch) fill(keys keyReader, left int) (more bool, err error) {
 		if left--; left < 0 {
 			return false, errTooMany
 		}
-		// Keys before it keep the former array if this one needs a larger.
+		// If append moves the bytes, the keys before this one keep the old array.
 		from := len(b.bytes)
 		b.bytes = append(b.bytes, key...)
 		b.args = append(b.args, b.bytes[from:len(b.bytes):len(b.bytes)])
@@ -125,9 +125,8 @@ func (b *batch) fill(keys keyReader, left int) (more bool, err error) {
 	return true, nil
 }
 
-// Lines returns the keys of a text, one a line, some at a time: so many that one command
-// takes them. They are valid until the next ones come. An error is the last thing that
-// comes.
+// Lines returns the keys of a text with one key per line, in batches for one command each.
+// A batch is valid until the next one. After an error there is no further batch.
 func Lines(text io.Reader) iter.Seq2[[][]byte, error] {
 	return func(yield func([][]byte, error) bool) {
 		keys, b := newLineKeys(text), &batch{}
@@ -145,8 +144,8 @@ func Lines(text io.Reader) iter.Seq2[[][]byte, error] {
 	}
 }
 
-// run runs the command of a batch of n keys and appends what it says of each. A
-// status other than 0 says that it, or one of the keys, has failed.
+// run runs the command of a batch of n keys and appends the result for each key. status
+// is not 0 if the command or one of its keys failed.
 func (r *request) run(b *batch, answers *[]bool, n int) (status int, err error) {
 	v, err := r.Ask(b.args...)
 	if err != nil {
@@ -172,7 +171,7 @@ func (r *request) run(b *batch, answers *[]bool, n int) (status int, err error) 
 	return 0, nil
 }
 
-// bodyStatus is the status for an error about the body.
+// bodyStatus returns the HTTP status for an error of the body.
 func bodyStatus(err error) int {
 	var tooLong *http.MaxBytesError
 	switch {
@@ -185,15 +184,15 @@ func bodyStatus(err error) int {
 	case errors.Is(err, errBody):
 		return http.StatusBadRequest
 	}
-	return http.StatusBadRequest // the connection was cut off; nobody will read this
+	return http.StatusBadRequest // the connection was closed, so no client reads this
 }
 
-// stop answers with an error after some keys were dealt with.
+// stop answers with an error after done keys were processed.
 func (r *request) stop(status int, err error, done int) {
 	r.reply(status, failure{Error: err.Error(), Done: &done})
 }
 
-// answer writes {"NAME": [true, false, ...], "true": N}.
+// answer writes {"NAME": [true, false, ...], "count": N}, where N is the number of trues.
 func (r *request) answer(name string, answers []bool) {
 	out := make([]byte, 0, 32+6*len(answers))
 	out = append(out, `{"`...)

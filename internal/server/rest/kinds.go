@@ -1,16 +1,16 @@
 package rest
 
-// Kind is a type of values, and the commands by which requests use such a value.
+// Kind is a type of values with the commands that requests run on such a value.
 type Kind struct {
 	Name string // in JSON and on pages
 	Type string // what TYPE answers
 	Info string // the command that describes a value
 
 	Add   string // the command that adds keys
-	Ask   string // the command that asks for keys
+	Ask   string // the command that checks or counts keys
 	Clear string // the command that forgets all keys; "" if there is none
-	// Counts says that keys are counted: Ask replies with counts, and Add does not tell
-	// which keys were new.
+	// Counts reports that the type counts keys: Ask replies with counts, and the reply to
+	// Add does not say which keys were new.
 	Counts bool
 }
 
@@ -24,7 +24,7 @@ var (
 	kinds = []*Kind{bloomKind, cuckooKind, countMinKind, topKKind}
 )
 
-// KindOf returns the kind of a value by what TYPE answers, nil if there is none.
+// KindOf returns the kind whose Type is typ, nil if there is none.
 func KindOf(typ string) *Kind {
 	for _, k := range kinds {
 		if k.Type == typ {
@@ -34,7 +34,7 @@ func KindOf(typ string) *Kind {
 	return nil
 }
 
-// KindNamed returns the kind of a name, nil if there is none.
+// KindNamed returns the kind with a name, nil if there is none.
 func KindNamed(name string) *Kind {
 	for _, k := range kinds {
 		if k.Name == name {

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// LoginError says why a request was not let in.
+// LoginError says why a log-in failed.
 type LoginError struct {
-	Status int    // of HTTP: 401 for a password that is wrong or missing, 403, or 429
+	Status int    // HTTP status: 401 (password wrong or missing), 403 (denied) or 429 (too many failures)
 	Wait   int    // seconds until the next attempt, with status 429
-	Text   string // for people
+	Text   string // for the user
 }
 
 func (e *LoginError) Error() string { return e.Text }
 
-// refuseLogin answers a request of which nobody knows whose it is.
+// refuseLogin answers a request whose log-in failed.
 func (r *request) refuseLogin(err error) {
 	var refused *LoginError
 	if !errors.As(err, &refused) { // the client has gone
@@ -35,11 +35,11 @@ func (r *request) refuseLogin(err error) {
 	r.fail(refused.Status, refused.Text)
 }
 
-// defaultUser is the name of the user of a password that comes without a name.
+// defaultUser is the user of requests with a password but no name.
 const defaultUser = "default"
 
-// credentials returns what the request says about who sends it. A bearer token is
-// the password of the default user.
+// credentials returns the user name and the password of a request. A bearer token is the
+// password of the default user.
 func credentials(r *http.Request) (name, password string, given bool) {
 	if name, password, ok := r.BasicAuth(); ok {
 		return name, password, true
@@ -51,8 +51,9 @@ func credentials(r *http.Request) (name, password string, given bool) {
 	return defaultUser, "", false
 }
 
-// KnownHost reports whether a Host header names this server for certain, by one of names,
-// as localhost or by an address: an address cannot be made to lead elsewhere as a name can.
+// KnownHost reports whether a Host header certainly names this server: by one of names, as
+// localhost or by an IP address. Any other name could have been resolved to this server by
+// somebody else.
 func KnownHost(host string, names []string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -35,7 +35,7 @@ func (r *request) failWith(v resp.Value) {
 // failure is the body of an answer that reports an error.
 type failure struct {
 	Error string `json:"error"`
-	Done  *int   `json:"done,omitempty"` // keys that were dealt with before it
+	Done  *int   `json:"done,omitempty"` // keys that were processed before the error
 }
 
 func (r *request) fail(status int, text string) { r.reply(status, failure{Error: text}) }
@@ -64,8 +64,8 @@ func plain(out http.ResponseWriter, status int, text string) {
 	_, _ = out.Write([]byte(text + "\n")) // the client may have gone
 }
 
-// Status turns the error of a command into a status of HTTP and a text
-// without the code in front.
+// Status turns the error of a command into an HTTP status and a text without the error
+// code in front.
 func Status(text string) (status int, rest string) {
 	code, rest, _ := strings.Cut(text, " ")
 	status = http.StatusBadRequest

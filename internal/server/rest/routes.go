@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// routes answers what is under /v1/. The standard library's mux cleans paths before it
-// looks at them, and would lead a request for the filter "a/../b" to the filter "b", or
-// find none for "", "." and "..".
+// routes answers requests under /v1/. The mux of the standard library cleans paths first:
+// it would redirect a request for the filter "a/../b" to the filter "b", and would not
+// find filters named "", "." and "..".
 type routes struct {
 	all   map[string]http.Handler            // the list of filters, by method
-	one   map[string]map[string]http.Handler // what can be done with a filter, by the word behind its name and by method
+	one   map[string]map[string]http.Handler // operations on a filter, by the word after its name and by method
 	other http.Handler                       // everything else
 }
 
-// routes returns the API.
+// routes returns the routes of the API.
 func (h *handler) routes(other http.Handler) *routes {
 	on := func(serve func(*request)) http.Handler { return h.guard(h.slots, serve) }
 	return &routes{
@@ -33,7 +33,7 @@ func (h *handler) routes(other http.Handler) *routes {
 }
 
 // ServeHTTP answers /v1/filters, /v1/filters/NAME/WORD, where NAME is percent-encoded,
-// and /v1/filter/WORD?name=NAME, for names that clients or proxies change in a path.
+// and /v1/filter/WORD?name=NAME, for names that a client or a proxy would change in a path.
 func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	rest, ok := strings.CutPrefix(in.URL.EscapedPath(), "/v1/")
 	if !ok {
