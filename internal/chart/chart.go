@@ -1,8 +1,8 @@
-// Package chart draws the curves of the planner and of the pages: panels with one
-// lettering, one grid and colours that everybody can tell apart, as SVG or PNG. It
-// knows no filters: who draws brings points and names.
+// Package chart draws the curves of the planner and of the pages as SVG or PNG: panels with
+// the same fonts and grid, in colours that readers with any colour vision can tell apart.
+// It knows no filters; its callers provide points and names.
 //
-// Panels are for one goroutine each; different goroutines may draw different ones.
+// A panel is for one goroutine; different goroutines may draw different panels.
 package chart
 
 import (
@@ -49,25 +49,25 @@ var (
 	markColour = color.RGBA{0x55, 0x55, 0x55, 0xff}
 )
 
-// Mark returns the look of a line that is no curve but a value to compare with.
+// Mark returns the look of a line that marks a value to compare curves with.
 func Mark(dashes ...vg.Length) Look { return Look{markColour, dashes, 1} }
 
-// A Curve is a line of a panel with its name in the legend; "" is left out there.
+// A Curve is a line of a panel. The legend has its name unless that is "".
 type Curve struct {
 	Name   string
 	Points plotter.XYs
 	Look   Look
-	Dots   bool // the points mean something by themselves
+	Dots   bool // draw the points too
 }
 
-// A Panel is one system of axes with curves.
+// A Panel is a pair of axes with curves.
 type Panel struct {
 	*plot.Plot
-	// Width and Height are those of the panel in a picture; 0 stands for the default.
+	// Width and Height are the size of the panel in a picture; 0 means the default.
 	Width, Height vg.Length
 }
 
-// NewPanel returns an empty panel with the lettering of all of them.
+// NewPanel returns an empty panel with the common fonts.
 func NewPanel(x, y string) *Panel {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = x, y
@@ -87,7 +87,7 @@ func NewPanel(x, y string) *Panel {
 	return &Panel{Plot: p, Width: panelWidth, Height: panelHeight}
 }
 
-// LegendLeft puts the legend to the left or the right of the panel.
+// LegendLeft puts the legend on the left or on the right side of the panel.
 func (p *Panel) LegendLeft(left bool) {
 	p.Legend.Left = left
 	p.Legend.XOffs = vg.Points(6)
@@ -96,7 +96,7 @@ func (p *Panel) LegendLeft(left bool) {
 	}
 }
 
-// Grid adds the grid, which what is added later covers.
+// Grid adds the grid. Curves that are added later cover it.
 func (p *Panel) Grid() {
 	g := plotter.NewGrid()
 	g.Horizontal.Color, g.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}
@@ -119,7 +119,7 @@ func (p *Panel) Curve(c Curve) {
 	}
 }
 
-// Band fills what lies between two curves of the same places; without points it does
+// Band fills the area between two curves with the same X values; without points it does
 // nothing.
 func (p *Panel) Band(name string, c color.RGBA, low, high plotter.XYs) {
 	around := slices.Clone(high)
@@ -137,11 +137,10 @@ func (p *Panel) Band(name string, c color.RGBA, low, high plotter.XYs) {
 	}
 }
 
-// bandAlpha is how much of what lies under it a band covers.
+// bandAlpha is the opacity of a band.
 const bandAlpha = 0x70
 
-// Dots adds points, and returns what stands for them in a legend, nil if there are
-// none.
+// Dots adds points and returns their symbol for a legend, nil if there are no points.
 func (p *Panel) Dots(points plotter.XYs, style draw.GlyphStyle) plot.Thumbnailer {
 	dots, err := plotter.NewScatter(points)
 	if err != nil {
@@ -192,16 +191,16 @@ func Picture(format string, panels ...*Panel) ([]byte, error) {
 	return bytes.ReplaceAll(picture.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil
 }
 
-// faint covers what lies under a legend, but for a trace.
+// faint is the background of a legend: it covers nearly everything under it.
 var faint = color.NRGBA{0xff, 0xff, 0xff, 0xd8}
 
-// draw draws p with its legend on top, readable where curves run through it.
+// draw draws p with its legend on top, readable even where curves cross it.
 func (p *Panel) draw(c draw.Canvas) {
 	legend := p.Legend
 	p.Legend = plot.NewLegend()
 	p.Draw(c)
 	inner := p.DataCanvas(c)
-	size := legend.Rectangle(inner).Size() // its place is right only for legends at the right
+	size := legend.Rectangle(inner).Size() // the position is right only for legends on the right
 	right, top := inner.Max.X+legend.XOffs, inner.Max.Y+legend.YOffs
 	if legend.Left {
 		right = inner.Min.X + legend.XOffs + size.X
@@ -211,8 +210,8 @@ func (p *Panel) draw(c draw.Canvas) {
 	legend.Draw(inner)
 }
 
-// DecadesDown sets the axis of values to a logarithm that reaches from 1, or the
-// largest of the values, down to the power of ten under the least of them.
+// DecadesDown makes the axis of values logarithmic, from 1 or the largest value down to the
+// power of ten below the least value.
 func (p *Panel) DecadesDown(curves ...Curve) {
 	p.Y.Scale = plot.LogScale{}
 	p.Y.Tick.Marker = plot.TickerFunc(decadeTicks)

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// A picture needs panels and a format that is known.
+// A picture needs panels and a known format.
 func TestPictureErrors(t *testing.T) {
 	if b, err := Picture("svg"); err == nil || b != nil || !strings.Contains(err.Error(), "at least one") {
 		t.Errorf("no panels: %q, %v", b, err)
@@ -21,7 +21,7 @@ func TestPictureErrors(t *testing.T) {
 	}
 }
 
-// What the legend names is drawn and written; a curve of no points is neither.
+// Each curve in the legend is drawn; a curve without points is neither drawn nor named.
 func TestLegend(t *testing.T) {
 	p := NewPanel("keys", "bits")
 	p.X.Max, p.Y.Max = 2, 2

@@ -18,8 +18,8 @@ const (
 	heatGap     = 12 // pixels between blocks
 )
 
-// Heat draws shares, each from 0 to 1, as cells of colours from dark to bright, as PNG:
-// a block of rows for each list.
+// Heat draws shares from 0 to 1 as cells with colours from dark to bright, as PNG, with a
+// block of rows for each list.
 func Heat(blocks [][]float64) ([]byte, error) {
 	rows := 0
 	for _, b := range blocks {
@@ -54,7 +54,8 @@ func Heat(blocks [][]float64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// heatColours are those of shares from 0 to 1. Their brightness alone tells them apart.
+// heatColours are the colours of shares from 0 to 1. Their brightness alone tells them
+// apart.
 func heatColours() []color.Color {
 	var m palette.ColorMap = moreland.Kindlmann()
 	m.SetMin(-0.15) // not black, and not white

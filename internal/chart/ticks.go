@@ -9,8 +9,8 @@ import (
 	"seen/internal/figure"
 )
 
-// decadeTicks labels powers of ten, as many as fit, and marks what lies between
-// where there are few.
+// decadeTicks labels as many powers of ten as fit. If there are few, it also marks values
+// between them.
 func decadeTicks(low, high float64) []plot.Tick {
 	from, to := int(math.Round(math.Log10(low))), int(math.Round(math.Log10(high)))
 	step := max(1, (to-from+11)/12)
@@ -56,7 +56,7 @@ func CountTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// Count writes n in a few characters: exactly if that can be.
+// Count writes n in a few characters, exactly if possible.
 func Count(n uint64) string {
 	if s := figure.Exact(n); len(s) <= 6 {
 		return s

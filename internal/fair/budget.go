@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// A Budget is memory that clients share. Each gets what it asks for while there is
-// some; when there is none left, a client that holds less takes from the one that
-// holds most: a client that goes on holding more than its share loses all of it, the
-// idle ones first. So every client can have the share that falls to it if all ask.
+// A Budget is memory that clients share. A client gets memory while some is left. When none
+// is left, a client that holds less takes it from the one that holds the most: that client
+// loses everything, idle clients first. So every client can get its fair share.
 type Budget struct {
 	mu      sync.Mutex
 	limit   int64
@@ -27,7 +26,7 @@ type Holder struct {
 	dropped bool
 }
 
-// idleAfter is when a holder counts as idle.
+// idleAfter is after what time a holder counts as idle.
 const idleAfter = time.Second
 
 // NewBudget returns a budget of so many bytes.
@@ -40,15 +39,17 @@ func (b *Budget) Used() int64 {
 	return b.used
 }
 
-// Holder returns one that holds nothing yet. idle returns for how long its client has
-// done nothing, and drop ends it; both are called by any goroutine, must not wait and
-// must not use the holder. A nil function means never, or nothing to do.
+// Holder returns a holder that holds nothing yet. idle returns for how long its client has
+// done nothing, and drop ends the client. Any goroutine may call them; they must not wait
+// and must not use the holder. If idle is nil, the client is never idle; if drop is nil, it
+// cannot be dropped.
 func (b *Budget) Holder(idle func() time.Duration, drop func()) *Holder {
 	return &Holder{budget: b, idle: idle, drop: drop}
 }
 
-// Take adds n bytes to what is held, or reports false: there are not so many, and no
-// other client holds more than this one then would, or this one was dropped.
+// Take adds n bytes to what is held and reports true. It reports false if so many bytes are
+// not left and no other client holds more than this one then would, or if this holder was
+// dropped.
 func (h *Holder) Take(n int) bool {
 	victims, ok := h.take(int64(n))
 	for _, v := range victims {
@@ -77,8 +78,8 @@ func (h *Holder) take(n int64) (victims []*Holder, ok bool) {
 	return victims, true
 }
 
-// largest returns the holder of the most, the idle ones before the others, of those
-// who hold more than so much and can be dropped. mu is held.
+// largest returns the holder that holds the most, idle ones first, among those that hold
+// more than the given number of bytes and can be dropped. mu is held.
 func (b *Budget) largest(than int64) (most *Holder) {
 	mostIdle := false
 	for h := range b.holders {
@@ -93,7 +94,7 @@ func (b *Budget) largest(than int64) (most *Holder) {
 	return most
 }
 
-// change changes what a holder holds. mu is held.
+// change adds n to what a holder holds. mu is held.
 func (b *Budget) change(h *Holder, n int64) {
 	h.held += n
 	b.used += n
@@ -104,16 +105,16 @@ func (b *Budget) change(h *Holder, n int64) {
 	}
 }
 
-// Give takes n bytes back from what is held.
+// Give gives n bytes back.
 func (h *Holder) Give(n int) {
 	h.budget.mu.Lock()
 	defer h.budget.mu.Unlock()
-	if !h.dropped { // otherwise all was taken back
+	if !h.dropped { // otherwise everything was already given back
 		h.budget.change(h, -min(int64(n), h.held))
 	}
 }
 
-// Close takes everything back. The holder can hold nothing more.
+// Close gives everything back. The holder can hold nothing more.
 func (h *Holder) Close() {
 	h.budget.mu.Lock()
 	defer h.budget.mu.Unlock()
@@ -121,17 +122,17 @@ func (h *Holder) Close() {
 	h.dropped = true
 }
 
-// Dropped reports whether the holder has lost what it had.
+// Dropped reports whether the holder has lost what it held.
 func (h *Holder) Dropped() bool {
 	h.budget.mu.Lock()
 	defer h.budget.mu.Unlock()
 	return h.dropped
 }
 
-// ErrBudget is the error of a reader whose bytes the budget does not pay for.
+// ErrBudget is the error of a reader when the budget has no memory for its bytes.
 var ErrBudget = errors.New("the memory for requests of all clients together is used up; send less at a time, or try again")
 
-// Reader returns r whose bytes are taken from the budget when they are read.
+// Reader returns a reader that takes the bytes that it reads from r from the budget.
 func (h *Holder) Reader(r io.ReadCloser) io.ReadCloser { return &paidReader{r, h} }
 
 type paidReader struct {

@@ -21,7 +21,7 @@ func (g *guest) Waits(time.Time) (time.Duration, bool, bool) { return g.since, g
 func (g *guest) Known() bool                                 { return g.known }
 func (g *guest) Evict()                                      { g.evicted++ }
 
-// An address that has taken everything gives way to others; those who are served, and
+// An address that has taken everything gives way to others; guests being served, and
 // addresses with few places, stay.
 func TestPlacesAreFair(t *testing.T) {
 	now := time.Now()
@@ -48,7 +48,7 @@ func TestPlacesAreFair(t *testing.T) {
 	if _, err := take("friend", friend); err != nil || attack[8].evicted != 1 || victim.evicted != 0 {
 		t.Errorf("%v, evicted: %d times the longest-waiting of the attacker, %d the victim", err, attack[8].evicted, victim.evicted)
 	}
-	// Who is overdue goes first, a stranger before somebody known.
+	// Overdue guests leave first, strangers before known clients.
 	attack[0].overdue, attack[1].overdue, attack[1].known = true, true, false
 	if _, err := take("attacker", &guest{}); err != nil || attack[1].evicted != 1 || attack[0].evicted != 0 {
 		t.Errorf("%v: the overdue stranger was evicted %d times", err, attack[1].evicted)
@@ -149,7 +149,7 @@ func TestBudgetIsShared(t *testing.T) {
 	if !three.Take(480) || !three.Take(5) || dropped["one"] {
 		t.Error("there was room")
 	}
-	one.Give(9999) // too much is no more than all
+	one.Give(9999) // gives back at most all
 	three.Close()
 	if b.Used() != 0 || len(b.holders) != 0 {
 		t.Errorf("%d bytes of %d holders", b.Used(), len(b.holders))

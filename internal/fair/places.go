@@ -6,28 +6,26 @@ import (
 	"time"
 )
 
-// Places are what only so many guests can have at a time: connections, or requests
-// under way. A guest that finds all taken gets the place of one that waits for its
-// client. Of these a stranger leaves before somebody known, one that is overdue before
-// one that is not, and then the guest of the address that has the most places, the
-// longest-waiting first. Guests that are not overdue leave only for an address that has
-// clearly fewer places than theirs. So neither one address nor idle guests keep others
-// out, and a guest that is being served stays.
+// Places limit how many guests there are at a time: connections, or running requests. When
+// all places are taken, a new guest gets the place of one that waits for its client.
+// Overdue guests leave first, then strangers before known clients, then guests of the
+// address with the most places, then the longest-waiting. Guests that are not overdue leave
+// only for an address that has clearly fewer places than theirs. So neither one address nor
+// idle guests keep others out, and a guest that is being served stays.
 type Places struct {
 	mu    sync.Mutex
 	most  int
-	each  int // of one address; 0: as many as there are
+	each  int // places of one address; 0: no limit
 	all   map[*Place]bool
 	count map[string]int // by address
 }
 
-// A Guest has a place. Its methods are called by any goroutine, and must not use the
-// place.
+// A Guest has a place. Any goroutine may call its methods, which must not use the place.
 type Guest interface {
 	// Waits reports for how long the guest has been waiting for its client, and whether
 	// that is longer than it should take. ok is false while the guest is served.
 	Waits(now time.Time) (since time.Duration, overdue, ok bool)
-	// Known reports whether its client has proved who it is, or need not.
+	// Known reports whether its client has logged in, or does not have to.
 	Known() bool
 	// Evict ends the guest, which has lost its place. It does not wait.
 	Evict()
@@ -46,12 +44,12 @@ var (
 	ErrAddress = errors.New("the address has all places that one may have")
 )
 
-// NewPlaces returns so many places, of which one address may have each; 0: all of them.
+// NewPlaces returns most places. One address may have each of them; 0 means all.
 func NewPlaces(most, each int) *Places {
 	return &Places{most: most, each: each, all: map[*Place]bool{}, count: map[string]int{}}
 }
 
-// Limit changes the number of places. Guests who have one stay.
+// Limit changes the number of places. Guests that have a place keep it.
 func (p *Places) Limit(most, each int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +63,8 @@ func (p *Places) Len() int {
 	return len(p.all)
 }
 
-// Take gives a guest from an address a place, if need be that of another, which is
-// evicted; or it returns ErrFull or ErrAddress.
+// Take gives a guest from an address a place. If all are taken, it may evict another guest;
+// otherwise it returns ErrFull or ErrAddress.
 func (p *Places) Take(key string, g Guest, now time.Time) (*Place, error) {
 	place, victim, err := p.take(key, g, now)
 	if victim != nil {
@@ -125,7 +123,8 @@ func (c candidate) before(other candidate) bool {
 	return c.since > other.since
 }
 
-// victim returns who leaves of those that may, nil if nobody does. mu is held.
+// victim returns the place of the first guest to leave among those for which may is true,
+// nil if there is none. mu is held.
 func (p *Places) victim(now time.Time, may func(candidate) bool) *Place {
 	var first candidate
 	for place := range p.all {

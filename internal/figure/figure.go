@@ -1,7 +1,7 @@
-// Package figure writes numbers as people read them, and reads them as people write
-// them: counts, amounts of memory, error rates, estimates. Reports of the command, its
-// options, and the pages that a browser shows use the same forms, so that what one
-// says can be found, or put, in the other. It knows no filters.
+// Package figure formats numbers for people and parses numbers that people write: counts,
+// amounts of memory, error rates, estimates. Reports and options of the command and the
+// pages for browsers use the same forms, so that a number from one can be found in, or
+// pasted into, another. It knows no filters.
 //
 // All functions are pure and safe for any number of goroutines.
 package figure
@@ -73,13 +73,12 @@ func Scientific(p float64) string {
 	return mantissa + "e" + sign + digits
 }
 
-// ExactRate writes p as a flag and a Go literal: exactly, without padding.
+// ExactRate writes p as an option and as a Go literal: exactly, without padding.
 func ExactRate(p float64) string {
 	return strings.Replace(strconv.FormatFloat(p, 'g', -1, 64), "e-0", "e-", 1)
 }
 
-// Estimate writes a number of keys with its standard error, both without digits that
-// mean nothing.
+// Estimate writes a number of keys with its standard error, both without meaningless digits.
 func Estimate(e sizing.Estimate) string {
 	switch {
 	case math.IsInf(e.Value, 1):
@@ -92,13 +91,13 @@ func Estimate(e sizing.Estimate) string {
 	return fmt.Sprintf("%s ± %s", Comma(uint64(math.Round(e.Value))), Comma(uint64(math.Ceil(e.StdErr))))
 }
 
-// units are those of counts.
+// units are the units of counts.
 var units = []struct {
 	factor uint64
 	name   string
 }{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
 
-// Exact writes n as a flag takes it, with a unit where that is exact.
+// Exact writes n as an option accepts it, with a unit if that is exact.
 func Exact(n uint64) string {
 	for _, u := range units {
 		if n >= u.factor && n%u.factor == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// decimal keeps out what ParseFloat takes beyond plain numbers: hexadecimal, inf, nan.
+// decimal matches plain numbers. ParseFloat accepts more: hexadecimal, inf, nan.
 var decimal = regexp.MustCompile(`^[0-9]*\.?[0-9]+([eE][+]?[0-9]+)?$`)
 
 // ParseCount reads a number such as 1000, 10k, 2.5M, 2G, 1T, 1e9 or 1_000_000.

@@ -179,7 +179,7 @@ func TestHTTPContract(t *testing.T) {
 	}
 }
 
-// Every filter is named once in pages, names that are no text included.
+// Pages list every filter once, including filters whose names are not text.
 func TestHTTPPages(t *testing.T) {
 	c := newContract(t, start(t).HTTP(HTTPConfig{}))
 	want := map[string]bool{"\xff/\x00": true}

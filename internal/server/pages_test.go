@@ -96,11 +96,11 @@ func TestOverviewSaysWhatCommandsSay(t *testing.T) {
 			t.Errorf("%+v is marked: %v", f, f.Marked())
 		}
 	}
-	// Rates sink when nobody asks, and what is new is seen.
+	// Rates sink without traffic, and the next look sees changes.
 	s.run(t, keysOf("BF.MADD fixed", 850, 200)...)
 	s.run(t, "DEL", "grown")
 	s.clock.advance(time.Minute)
-	s.dashboard.Keep() // nobody is interested
+	s.dashboard.Keep() // no page needs the list
 	if o, _ := v.Overview(); len(o.Filters) != 6 {
 		t.Errorf("%d filters", len(o.Filters))
 	} else {

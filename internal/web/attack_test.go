@@ -86,7 +86,7 @@ func TestManyFields(t *testing.T) {
 	}
 }
 
-// Who sends a form slowly, or knocks without a password, keeps nobody from the pages.
+// Clients that send forms slowly or without a password do not keep others from the pages.
 func TestSlowSenders(t *testing.T) {
 	s := newSite(Config{Source: &fake{password: "sesame"}, Now: time.Now, Known: func(string) bool { return true }})
 	held := make(chan struct{})
@@ -131,7 +131,7 @@ func TestSlowSenders(t *testing.T) {
 	running.Wait()
 }
 
-// A download that fails in the middle is not taken for a whole one.
+// A download that fails in the middle does not look complete.
 func TestDownloadIsCut(t *testing.T) {
 	server := httptest.NewServer(New(Config{Source: &fake{open: true, keys: map[string]bool{"k": true}, cut: true}}))
 	defer server.Close()
@@ -320,7 +320,7 @@ func TestManyWatchersLeave(t *testing.T) {
 	}
 }
 
-// unread is a body that nobody may read.
+// unread is a body that must not be read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -328,7 +328,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A file in a GET would fill the disk of whoever looks for a form in it.
+// Looking for a form in the body of a GET could fill the disk.
 func TestBodyOfGetIsNotRead(t *testing.T) {
 	pages := New(Config{Source: &fake{password: "sesame"}})
 	for _, path := range []string{"/login", "/login?next=/filter", "/", "/filter?name=a", "/planner?n=1000"} {

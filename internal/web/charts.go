@@ -15,10 +15,10 @@ import (
 	"seen/internal/figure"
 )
 
-// A historyChart is a picture of what was over a span.
+// A historyChart is a chart of the history of a filter over a span.
 type historyChart struct {
 	name, title string
-	types       []string // of filters that have it; nil: all
+	types       []string // types of filters that have this chart; nil: all
 	draw        func(h *history) *chart.Panel
 }
 
@@ -29,7 +29,7 @@ var historyCharts = []historyChart{
 	{"traffic", "Adds, checks and found keys per second", nil, drawTraffic},
 }
 
-// chartsOf returns the pictures that filters of a type have.
+// chartsOf returns the charts for filters of a type.
 func chartsOf(kind string) (all []historyChart) {
 	for _, c := range historyCharts {
 		if c.types == nil || slices.Contains(c.types, kind) {
@@ -39,7 +39,7 @@ func chartsOf(kind string) (all []historyChart) {
 	return all
 }
 
-// history is the samples of a filter over a span, and how it is now.
+// history has the samples of a filter over a span, and its current state.
 type history struct {
 	detail  *Detail
 	samples []Sample
@@ -76,8 +76,8 @@ func filterChart(r *request) error {
 	return &Refused{http.StatusNotFound, "There is no such chart."}
 }
 
-// picture answers with panels. Their attributes of style are allowed, since a picture
-// is shown by itself and holds no text of others.
+// picture answers with a picture of panels. An SVG may have style attributes: it is shown by
+// itself, and contains no text from users.
 func (r *request) picture(format string, panels ...*chart.Panel) error {
 	b, err := chart.Picture(format, panels...)
 	if err != nil {
@@ -93,11 +93,11 @@ func (r *request) picture(format string, panels ...*chart.Panel) error {
 
 func (r *request) image(kind string, b []byte) error {
 	r.out.Header().Set("Content-Type", kind)
-	_, _ = r.out.Write(b) // if the browser has gone, there is nobody to tell
+	_, _ = r.out.Write(b) // the browser may have gone
 	return errAnswered
 }
 
-// panel returns an empty panel over the span, as wide as a page shows it.
+// panel returns an empty panel for the span, in the size that pages show.
 func (h *history) panel(y string) *chart.Panel {
 	p := chart.NewPanel(h.axis, y)
 	p.Width, p.Height = 13*vg.Centimeter, 7*vg.Centimeter
@@ -107,12 +107,12 @@ func (h *history) panel(y string) *chart.Panel {
 	return p
 }
 
-// at returns the place of a time on the axis.
+// at returns the position of a time on the axis.
 func (h *history) at(t time.Time) float64 {
 	return max(-float64(h.length), -float64(h.now.Sub(t))) / float64(h.unit)
 }
 
-// level returns the curve of what stays as it is while nothing happens.
+// level returns the curve of a value that stays the same while nothing happens.
 func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 	add := func(t time.Time, v float64) {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -130,14 +130,14 @@ func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 			last = of(s)
 			continue
 		}
-		add(s.Begin, last) // until then nothing has happened
+		add(s.Begin, last) // nothing happened since the last sample
 		last = of(s)
 		if end.Before(h.now) {
 			add(end, last)
 		}
 	}
 	present := Sample{Items: h.detail.Items, Capacity: h.detail.Capacity, Fill: h.detail.Fill, Rate: h.detail.Rate, Keys: h.detail.Keys}
-	if len(h.samples) == 0 { // older than any sample, or too young for one
+	if len(h.samples) == 0 { // no change in the span, or the filter is new
 		add(laterOf(from, h.detail.Created), of(present))
 	}
 	add(h.now, of(present))
@@ -151,8 +151,7 @@ func laterOf(a, b time.Time) time.Time {
 	return b
 }
 
-// perSecond returns the curve of how often something happened: nothing in steps
-// without a sample.
+// perSecond returns the curve of a rate, which is 0 in steps without a sample.
 func (h *history) perSecond(of func(Sample) uint64) (points plotter.XYs) {
 	from := h.now.Add(-h.length)
 	add := func(t time.Time, v float64) {
@@ -185,7 +184,7 @@ func (h *history) perSecond(of func(Sample) uint64) (points plotter.XYs) {
 	return points
 }
 
-// room sets the axis of values from 0 to a little over the largest of the curves.
+// room draws the curves with an axis from 0 to a little above the largest value.
 func room(p *chart.Panel, curves ...chart.Curve) {
 	most := 0.0
 	for _, c := range curves {
@@ -212,7 +211,7 @@ func room(p *chart.Panel, curves ...chart.Curve) {
 func drawKeys(h *history) *chart.Panel {
 	p := h.panel("keys")
 	curves := []chart.Curve{{Name: "keys, counted", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: h.level(func(s Sample) float64 { return float64(s.Items) })}}
-	// Keys that were taken for seen by mistake are in too, and are not counted.
+	// Keys that the filter wrongly reported as seen are in it too, but are not counted.
 	estimated := func(deviations float64) plotter.XYs {
 		return h.level(func(s Sample) float64 {
 			if s.Keys.Value == 0 {
@@ -249,7 +248,7 @@ func drawRate(h *history) *chart.Panel {
 	p := h.panel("error rate")
 	now := chart.Curve{Name: "error rate", Look: chart.Look{Color: chart.Vermilion, Width: 2}, Points: h.level(func(s Sample) float64 {
 		if s.Rate <= 0 {
-			return math.NaN() // a logarithm has no place for it
+			return math.NaN() // has no logarithm
 		}
 		return s.Rate
 	})}

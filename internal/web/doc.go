@@ -1,11 +1,11 @@
-// Package web is the pages that a browser shows of a server and its filters. The
-// pages are made here from templates, and read without a script; a little JavaScript
-// of our own brings what they show up to date. Everything is embedded.
+// Package web makes the pages that a browser shows of a server and its filters. The pages
+// are HTML from templates and work without a script; a small script of our own keeps them
+// up to date. All files are embedded. It is for internal/server and for the command.
 //
-// It holds no filters and knows no store, no protocol and no users: what it shows
-// comes from a Source, which internal/server/dashboard has, and which decides who may see and do
-// what. Nothing on the pages is asked of anybody else: no other host, no cookie but
-// that of the session.
+// It holds no filters and knows no store, no protocol and no rights of users: a Source,
+// which internal/server/dashboard implements, provides what the pages show and decides
+// what a visitor may see and do. The pages load nothing from other hosts and set no cookie
+// except the session's.
 //
-// A Handler serves any number of requests at the same time.
+// The handler of New serves any number of requests at the same time.
 package web

@@ -17,7 +17,7 @@ import (
 // fake is a server with a user, and with filters that a test may change.
 type fake struct {
 	mu       sync.Mutex
-	open     bool   // nobody has to say who they are
+	open     bool   // no password is needed
 	password string // of the user ann
 	reader   bool   // visitors may only look
 	overview Overview

@@ -19,26 +19,26 @@ import (
 // filterPage is what the page of a filter shows.
 type filterPage struct {
 	*Detail
-	Live     string // where its news come from
+	Live     string // the address of its live events
 	Spans    []spanLink
 	Span     Span
 	Charts   []chartLink
 	Bits     bool
 	Outlook  string          // when it will be full
-	Missed   sizing.Estimate // keys that were taken for seen by mistake, and are not in Items
-	Answers  []Answer        // to a question
-	Question string          // that was asked
-	Problem  string          // with a form
+	Missed   sizing.Estimate // keys that the filter wrongly reported as seen; Items does not count them
+	Answers  []Answer        // for the keys of Question
+	Question string          // the keys that were checked
+	Problem  string          // what is wrong with a form
 	Now      time.Time
 }
 
-// spanLink leads to the page with charts over another span.
+// spanLink is a link to the page with charts over another span.
 type spanLink struct {
 	Title, URL string
 	Current    bool
 }
 
-// chartLink is a picture of the page.
+// chartLink is a chart on a page.
 type chartLink struct{ Title, URL string }
 
 var spans = []struct {
@@ -47,7 +47,7 @@ var spans = []struct {
 	length time.Duration
 }{{Hour, "the last hour", time.Hour}, {Day, "the last day", 24 * time.Hour}, {Month, "the last 30 days", 30 * 24 * time.Hour}}
 
-// spanOf returns the span of a name, Hour for others.
+// spanOf returns the span with a name, Hour for other names.
 func spanOf(name string) Span {
 	for _, s := range spans {
 		if string(s.span) == name {
@@ -57,11 +57,11 @@ func spanOf(name string) Span {
 	return Hour
 }
 
-// name is that of the filter that the request is about. Forms have it in their address,
-// since browsers change fields that are no text.
+// name returns the name of the filter that the request is about. Forms send it in their
+// address, since browsers change fields that are not text.
 func (r *request) name() string { return r.FormValue("name") }
 
-// filterPage returns what the page of the filter that the request names shows.
+// filterPage returns the contents of the page of the filter that the request names.
 func (r *request) filterPage() (*filterPage, error) {
 	name := r.name()
 	d, err := r.visitor.Filter(name)
@@ -89,14 +89,14 @@ func (r *request) filterPage() (*filterPage, error) {
 	return p, nil
 }
 
-// outlook says when a filter will be full if keys go on coming as they have since the
-// oldest sample.
+// outlook says when a filter will be full if keys keep coming at the rate since the oldest
+// sample.
 func outlook(f *Filter, samples []Sample, now time.Time) string {
 	if f.Capacity == 0 || f.Items >= f.Capacity || f.Kind == "window" || f.Type == "topk" || len(samples) == 0 {
 		return ""
 	}
 	first := samples[0]
-	since := now.Sub(first.Begin.Add(min(first.Step, now.Sub(first.Begin)/2))) // the sample is of some time in its step
+	since := now.Sub(first.Begin.Add(min(first.Step, now.Sub(first.Begin)/2))) // the sample was taken somewhere in its step
 	if f.Items <= first.Items || since < time.Minute {
 		return ""
 	}
@@ -108,7 +108,7 @@ func outlook(f *Filter, samples []Sample, now time.Time) string {
 	return fmt.Sprintf("%s in about %s at this rate", what, about(left))
 }
 
-// about writes a time in seconds with the unit that people would use.
+// about writes a time in seconds in a suitable unit.
 func about(seconds float64) string {
 	for _, u := range []struct {
 		name    string
@@ -128,11 +128,11 @@ func about(seconds float64) string {
 	return ""
 }
 
-// done are the messages about what was done. A page is told which by its address, so
-// that loading it anew does nothing twice.
+// done returns the message about what was done. It comes from the address of the page, so
+// that reloading the page does nothing again.
 func (r *request) done() string {
 	count := func(key string) string {
-		n, _ := strconv.ParseUint(r.FormValue(key), 10, 64) // what is no number is 0
+		n, _ := strconv.ParseUint(r.FormValue(key), 10, 64) // 0 if it is not a number
 		return figure.Comma(n)
 	}
 	switch r.FormValue("done") {
@@ -179,7 +179,7 @@ func filterEvents(r *request) error {
 	})
 }
 
-// back leads to the page of the filter, with a message.
+// back redirects to the page of the filter with a message.
 func (r *request) back(done string, pairs ...any) error {
 	q := url.Values{"name": {r.name()}, "done": {done}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -188,7 +188,7 @@ func (r *request) back(done string, pairs ...any) error {
 	return r.redirect("/filter?" + q.Encode())
 }
 
-// problem shows the page of the filter with what is wrong with a form.
+// problem shows the page of the filter with an error about a form.
 func (r *request) problem(err error) error {
 	refused, ok := err.(*Refused)
 	if !ok {
@@ -196,13 +196,13 @@ func (r *request) problem(err error) error {
 	}
 	p, failed := r.filterPage()
 	if failed != nil {
-		return err // what the form was about is not there, or not to be seen
+		return err // the filter is gone, or the user may not read it
 	}
 	p.Problem, p.Question = refused.Text, r.PostForm.Get("keys")
 	return r.renderFilter(refused.Status, p)
 }
 
-// maxAsked is the number of keys that are checked at once.
+// maxAsked is the most keys that a form checks.
 const maxAsked = 1000
 
 func checkKeys(r *request) error {
@@ -254,7 +254,7 @@ func upload(r *request) error {
 	return r.back("added", "new", added, "of", all)
 }
 
-// stopped says how far an addition came.
+// stopped adds to a refusal how many keys were added before it.
 func stopped(err error, added, all int) error {
 	if refused, ok := err.(*Refused); ok && all > 0 {
 		return &Refused{refused.Status, fmt.Sprintf("%s Before that, %d keys were added, %d of them new.", strings.TrimSuffix(refused.Text, ".")+".", all, added)}
@@ -262,7 +262,7 @@ func stopped(err error, added, all int) error {
 	return err
 }
 
-// confirmed refuses what was not confirmed.
+// confirmed returns an error if the user did not tick the box of a form.
 func (r *request) confirmed() error {
 	if r.PostForm.Get("sure") == "" {
 		return &Refused{http.StatusBadRequest, "Nothing was done. To confirm, tick the box above the button."}
@@ -329,7 +329,7 @@ func download(r *request) error {
 	return &Refused{http.StatusNotFound, "This filter is not available in that format."}
 }
 
-// fileName makes a name for a file of that of a filter.
+// fileName returns a safe file name for the name of a filter.
 func fileName(name string) string {
 	ok := func(c rune) rune {
 		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.ContainsRune("-_.", c) {

@@ -17,16 +17,16 @@ import (
 	"seen/sizing"
 )
 
-// howPage explains filters with a small real one, which is made anew from the address
-// of the page each time.
+// howPage explains filters with a small real one, which each request makes again from the
+// address of the page.
 type howPage struct {
 	toy
 	Types, Hashes []string
 	Bits          []bit
-	Lines         bool // the bits are lines of 512
+	Lines         bool // the bits are in lines of 512
 	Answer        *answer
-	Example       string // an address that shows an error
-	Wrong         string // the word of it
+	Example       string // the address of a page with an error
+	Wrong         string // the word that it checks
 	Removal       *removal
 	Layers        []toyLayer
 	Cascade       *cascade
@@ -40,7 +40,7 @@ type toy struct {
 	Type, Hash string
 	M, K       int
 	Words      []string // added, in this order
-	Out        []string // words that are known not to be in, for the cascade
+	Out        []string // words that are known to be absent, for the cascade
 	Ask        string
 	Remove     string
 }
@@ -55,7 +55,7 @@ var (
 	toyHashes = []string{"xxh3", "xxh3, seed 1", "siphash"}
 )
 
-// newToy reads an address. What cannot be is replaced by what is next to it: this is
+// newToy reads an address. It replaces invalid values by the nearest valid ones: the page is
 // to play with.
 func newToy(q url.Values) toy {
 	number := func(name string, def, low, high int) int {
@@ -105,10 +105,10 @@ func newToy(q url.Values) toy {
 	return t
 }
 
-// Text returns the words as they stand in the form.
+// Text returns the added words as the form shows them.
 func (t toy) Text() string { return strings.Join(t.Words, ", ") }
 
-// OutText returns the words that are out as they stand in the form.
+// OutText returns the absent words as the form shows them.
 func (t toy) OutText() string { return strings.Join(t.Out, ", ") }
 
 // query returns the address of the toy.
@@ -128,7 +128,7 @@ func (t toy) hash() bloom.Hash {
 	return bloom.Hash{}
 }
 
-// params is the layout of the toy, but for another number of bits.
+// params returns the layout of the toy with m bits.
 func (t toy) params(m uint64) sizing.Params {
 	p := sizing.Params{M: m, K: t.K}
 	switch t.Type {
@@ -144,7 +144,7 @@ func (t toy) params(m uint64) sizing.Params {
 	return p
 }
 
-// filter makes an empty filter of the toy's type with about m bits.
+// filter returns an empty filter of the toy's type with about m bits.
 func (t toy) filter(m uint64) (bloom.Set, error) {
 	c := bloom.Config{Params: t.params(m), Hash: t.hash()}
 	switch t.Type {
@@ -158,21 +158,21 @@ func (t toy) filter(m uint64) (bloom.Set, error) {
 	return bloom.NewClassic(c)
 }
 
-// bit is a bit, or counter, of the picture.
+// bit is a bit or a counter in the picture.
 type bit struct {
 	Value uint64
-	Probe bool   // the word that is asked for looks at it
-	Title string // who has set it
+	Probe bool   // the checked word has a probe here
+	Title string // the words that have set it
 	Class string
 }
 
-// answer is what the filter says of the word that was asked for.
+// answer is the answer for the checked word.
 type answer struct {
 	Word   string
 	Hash   string
 	Probes []toyProbe
 	Found  bool
-	Added  bool // it really is in
+	Added  bool // it really was added
 }
 
 type toyProbe struct {
@@ -181,21 +181,21 @@ type toyProbe struct {
 	By       string // the words that have set it
 }
 
-// removal is what becomes of the others when a word is removed.
+// removal says what removing a word does to the others.
 type removal struct {
 	Word    string
 	Cleared int
-	Lost    []string // words that are in, and are not found any more
-	Kept    []string // by counters instead
+	Lost    []string // added words that are no longer found
+	Kept    []string // words that a counting filter still finds
 }
 
-// toyLayer is a filter of a growing one.
+// toyLayer is a layer of a scalable filter.
 type toyLayer struct {
 	Capacity, Added uint64
-	Found           bool // the word that is asked for
+	Found           bool // it has the checked word
 }
 
-// places returns where the bits of a word are.
+// places returns the positions of the bits of a word.
 func places(f bloom.Set, word string) ([]uint64, error) {
 	hash := f.Hash()
 	traces, err := bloom.TraceOf(f, hash.SumString(word))
@@ -209,7 +209,7 @@ func places(f bloom.Set, word string) ([]uint64, error) {
 	return all, nil
 }
 
-// newHowPage plays what the address describes.
+// newHowPage makes the filter of a toy and everything that the page shows of it.
 func newHowPage(t toy) (*howPage, error) {
 	p := &howPage{toy: t, Types: toyTypes, Hashes: toyHashes, Lines: t.Type == "blocked"}
 	f, err := t.filter(uint64(t.M))
@@ -260,7 +260,7 @@ func newHowPage(t toy) (*howPage, error) {
 	return p, p.grow()
 }
 
-// ask asks for the word, and marks what that looks at.
+// ask checks the word and marks its probes.
 func (p *howPage) ask(f bloom.Set, by [][]string) error {
 	hash := f.Hash()
 	h := hash.SumString(p.Ask)
@@ -281,7 +281,7 @@ func (p *howPage) ask(f bloom.Set, by [][]string) error {
 	return nil
 }
 
-// findWrong looks for a word that is not in and is taken for it.
+// findWrong looks for a false positive.
 func (p *howPage) findWrong(f bloom.Set) {
 	hash := f.Hash()
 	for i := range 20_000 {
@@ -295,7 +295,8 @@ func (p *howPage) findWrong(f bloom.Set) {
 	}
 }
 
-// remove shows what zeroing the bits of a word does to others, and what counters do.
+// remove computes what clearing the bits of a word does to the others, and what a counting
+// filter does instead.
 func (p *howPage) remove(by [][]string) error {
 	if !slices.Contains(p.Words, p.Remove) {
 		return nil
@@ -340,10 +341,10 @@ func (p *howPage) remove(by [][]string) error {
 	return nil
 }
 
-// toyCapacity is that of the first layer of a growing toy.
+// toyCapacity is the capacity of the first layer of the scalable filter.
 const toyCapacity = 4
 
-// grow makes a filter that grows with the words.
+// grow adds the words to a scalable filter.
 func (p *howPage) grow() error {
 	s, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: toyCapacity, ErrorRate: 0.05, Hash: p.hash()})
 	if err != nil {
@@ -379,11 +380,11 @@ func how(r *request) error {
 
 const (
 	fillBits  = 4096 // of the filter that is filled
-	fillAsked = 4000 // absent keys that are asked for at each step
+	fillAsked = 4000 // absent keys that are checked at each step
 	fillSteps = 16
 )
 
-// howFill fills a real filter and draws how often it errs, beside the formula.
+// howFill fills a real filter and draws its measured error rate and the formula.
 func howFill(r *request) error {
 	t := newToy(r.URL.Query())
 	f, err := t.filter(fillBits)

@@ -8,16 +8,15 @@ import (
 	"seen/sizing"
 )
 
-// A cascade answers without errors where all words are known that are ever asked for, those
-// that are in and those that are not: each level holds the words that the level before
-// takes for its own by mistake. Lists of revoked certificates are sent so: Larisch and
-// others, "CRLite: A Scalable System for Pushing All TLS Revocations to All Browsers", 2017.
+// A cascade answers without errors if all words that will ever be checked are known: each
+// level holds the words that the level before reports by mistake. Browsers receive lists of
+// revoked certificates in this form: Larisch and others, "CRLite: A Scalable System for
+// Pushing All TLS Revocations to All Browsers", 2017.
 
 const (
-	// mostLevels bounds a cascade. Each level leaves a fraction of the words.
+	// mostLevels bounds a cascade. Each level leaves only a fraction of the words.
 	mostLevels = 16
-	// cascadeBits are the bits of a level for each of its words: few, so that there are
-	// errors to see.
+	// cascadeBits is the number of bits per word of a level: few, so that errors occur.
 	cascadeBits   = 4
 	cascadeProbes = 2
 )
@@ -25,9 +24,9 @@ const (
 // cascade is a cascade for the words of a toy.
 type cascade struct {
 	Levels []cascadeLevel
-	Caught []string // words that are out, that the first level takes for in
+	Caught []string // absent words that the first level reports by mistake
 	Ask    string
-	Known  bool // it is one of the words, so that the answer is right for certain
+	Known  bool // Ask is one of the words, so the answer is certainly right
 	In     bool // the answer
 	Path   []cascadeStep
 }
@@ -35,10 +34,10 @@ type cascade struct {
 // cascadeLevel is a level: a filter of words of one of the sets.
 type cascadeLevel struct {
 	Number     int
-	Of         string // the set whose words it holds: in or out
+	Of         string // the set that its words are from: in or out
 	Words      []string
 	Bits, Ones uint64
-	Wrong      []string // words of the other set that it takes for its own
+	Wrong      []string // words of the other set that it reports by mistake
 	filter     *bloom.Classic
 }
 
@@ -64,19 +63,19 @@ func newCascade(in, out []string, ask string) (*cascade, error) {
 			}
 		}
 		c.Levels = append(c.Levels, *l)
-		// The next level needs only tell apart what gets so far.
+		// The next level has to separate only the words that this one reports.
 		mine, others = l.Wrong, mine
 	}
 	if len(c.Levels) > 0 {
 		c.Caught = c.Levels[0].Wrong
 	}
-	c.Known = c.Known && len(mine) == 0 // but for as good as impossible accidents all are told apart
+	c.Known = c.Known && len(mine) == 0 // false only if mostLevels levels were not enough
 	c.answer()
 	return c, nil
 }
 
-// newCascadeLevel makes the filter of a level, with a hash of its own: with the same one it
-// would err on the same words.
+// newCascadeLevel makes the filter of a level. Each level has its own hash: with the same
+// hash, it would be wrong about the same words.
 func newCascadeLevel(number int, of string, words []string) (*cascadeLevel, error) {
 	m := uint64(max(8, cascadeBits*len(words)))
 	f, err := bloom.NewClassic(bloom.Config{Params: sizing.Params{Shape: sizing.Classic, M: m, K: cascadeProbes}, Hash: bloom.Hash{Seed: uint64(number)}})
@@ -92,7 +91,7 @@ func newCascadeLevel(number int, of string, words []string) (*cascadeLevel, erro
 
 func (l *cascadeLevel) has(word string) bool { return l.filter.HasString(word) }
 
-// answer goes down the levels as long as they have the word.
+// answer checks the word level by level until a level does not have it.
 func (c *cascade) answer() {
 	if c.Ask == "" {
 		return
@@ -108,7 +107,7 @@ func (c *cascade) answer() {
 	}
 }
 
-// list writes words with commas between them.
+// list joins words with commas.
 func list(words []string) string {
 	all := make([]string, len(words))
 	for i, w := range words {

@@ -78,7 +78,7 @@ func TestHowError(t *testing.T) {
 	}
 	page, _ := b.get(p.Example)
 	if !strings.Contains(page, "This is a false positive.") {
-		t.Error("the example is no error")
+		t.Error("the example does not show an error")
 	}
 	u, err := url.Parse(p.Example)
 	if err != nil {

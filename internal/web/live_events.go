@@ -10,16 +10,16 @@ import (
 	"seen/internal/fair"
 )
 
-// patience is how long a browser may take to take a state of the page.
+// patience is how long a browser may take to read one event.
 const patience = 20 * time.Second
 
-// follow sends parts of a page, by the id of the element that each fills, at first
-// and whenever they change, until the browser or the server ends. They go out as
-// server-sent events.
+// follow keeps a page up to date with server-sent events. An event has parts of the page as
+// JSON, by the id of the element that each fills. follow sends one at once and one whenever
+// a part has changed, until the browser or the server ends.
 func (r *request) follow(parts func() (map[string]string, error)) error {
 	key := r.visitor.User() + "\x00" + r.URL.RequestURI()
-	// The browser of an address that has most of the places loses one to others, and
-	// comes back later by itself.
+	// When all places are taken, an address with most of them loses one. Its browser
+	// reconnects later by itself.
 	lost := make(chan struct{})
 	place, err := r.watchers.Take(fair.KeyOf(r.RemoteAddr), &watcher{began: time.Now(), lost: lost}, time.Now())
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("The server already keeps %d pages up to date. Close one, or try again later.", maxWatchers)}
 	}
 	defer place.Leave()
-	r.place.Leave() // it waits most of the time
+	r.place.Leave() // the stream waits most of the time
 	control := http.NewResponseController(r.out)
 	_ = control.SetReadDeadline(time.Time{}) // a recorder in a test has none
 	r.out.Header().Set("Content-Type", "text/event-stream")
@@ -39,7 +39,7 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 		if err != nil {
 			return r.broken(last == "", err)
 		}
-		message := ": nothing new\n\n" // tells whether anybody is still there
+		message := ": nothing new\n\n" // a comment: writing it shows whether the browser is still there
 		if text != last {
 			message = "event: parts\ndata: " + text + "\n\n"
 		}
@@ -68,7 +68,7 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 	}
 }
 
-// broken ends a stream; only before its beginning somebody can be told why.
+// broken ends a stream. The browser sees err only if the stream has not begun.
 func (r *request) broken(first bool, err error) error {
 	if first {
 		return err
@@ -76,8 +76,8 @@ func (r *request) broken(first bool, err error) error {
 	return errAnswered
 }
 
-// shared makes parts of pages once for all who look at the same page as the same user:
-// with ten thousand filters that takes a while.
+// shared makes the parts of a page once for all browsers that show the same page to the same
+// user: with ten thousand filters that takes a while.
 type shared struct {
 	mu   sync.Mutex
 	made map[string]*sharedText
@@ -85,17 +85,17 @@ type shared struct {
 
 type sharedText struct {
 	mu   sync.Mutex
-	at   time.Time // zero: not made yet
+	at   time.Time // when it was made; zero: not yet
 	text string
 }
 
-// text returns the parts as JSON, made at most so long ago.
+// text returns the parts as JSON, at most age old.
 func (s *shared) text(key string, age time.Duration, parts func() (map[string]string, error)) (string, error) {
 	s.mu.Lock()
 	one := s.made[key]
 	if one == nil {
 		if s.made == nil || len(s.made) >= 2*maxWatchers {
-			s.made = map[string]*sharedText{} // of pages that nobody looks at any more, mostly
+			s.made = map[string]*sharedText{} // most are of pages that are no longer open
 		}
 		one = new(sharedText)
 		s.made[key] = one

@@ -13,10 +13,10 @@ import (
 // perPage is the number of filters on a page of the overview.
 const perPage = 100
 
-// column is a column of the overview by which it can be sorted.
+// column is a column of the overview, which can be sorted by it.
 type column struct {
 	Key, Title string
-	Number     bool // the largest first
+	Number     bool // sorted with the largest first
 	compare    func(a, b *Filter) int
 }
 
@@ -32,15 +32,15 @@ var columns = []column{
 	{"hits", "Found", true, func(a, b *Filter) int { return cmp.Compare(a.Hits, b.Hits) }},
 }
 
-// choice is what of the overview is asked for.
+// choice says which filters the overview shows, and in which order.
 type choice struct {
 	Search, Type, Sort string
-	Up                 bool // the other way round
-	Marked             bool // only what is marked
+	Up                 bool // in reverse order
+	Marked             bool // only filters with a warning
 	Number             int  // of the page, from 1
 }
 
-// filterTypes are those that can be chosen.
+// filterTypes are the types that can be chosen.
 var filterTypes = []string{"bloom", "cuckoo", "countmin", "topk"}
 
 func newChoice(q url.Values) choice {
@@ -51,12 +51,12 @@ func newChoice(q url.Values) choice {
 	if !slices.ContainsFunc(columns, func(col column) bool { return col.Key == c.Sort }) {
 		c.Sort = "name"
 	}
-	c.Number, _ = strconv.Atoi(q.Get("page")) // what is no number is the first page
+	c.Number, _ = strconv.Atoi(q.Get("page")) // the first page if it is not a number
 	c.Number = max(c.Number, 1)
 	return c
 }
 
-// query returns the address of the choice, without what is as it is anyhow.
+// query returns the query of the choice without default values.
 func (c choice) query() string {
 	q := url.Values{}
 	for _, p := range []struct {
@@ -81,14 +81,14 @@ func (c choice) wants(f *Filter) bool {
 	return (c.Type == "" || f.Type == c.Type) && (!c.Marked || f.Marked()) && strings.Contains(strings.ToLower(f.Name), strings.ToLower(c.Search))
 }
 
-// header is the head of a column.
+// header is the header of a column.
 type header struct {
 	column
-	Query string // that sorts by it
-	Sort  string // how it is sorted now, as aria-sort has it
+	Query string // the address that sorts by it
+	Sort  string // the current order, as a value of aria-sort
 }
 
-// totals are the sums over the filters that are chosen.
+// totals are the sums over the chosen filters.
 type totals struct {
 	Count, All           int
 	Items, Bytes         uint64
@@ -106,7 +106,7 @@ type overviewPage struct {
 	Totals  totals
 	Pages   int
 	Query   string
-	First   string // queries of other pages, "" where there are none
+	First   string // addresses of other pages, "" if there are none
 	Prev    string
 	Next    string
 	Last    string
@@ -168,7 +168,7 @@ func newOverviewPage(o Overview, c choice) *overviewPage {
 	return p
 }
 
-// arrange sorts the filters. Equal ones follow their names.
+// arrange sorts the filters; equal ones by name.
 func (c choice) arrange(filters []*Filter) {
 	by := columns[slices.IndexFunc(columns, func(col column) bool { return col.Key == c.Sort })]
 	slices.SortFunc(filters, func(a, b *Filter) int {
@@ -180,7 +180,7 @@ func (c choice) arrange(filters []*Filter) {
 	})
 }
 
-// link makes the addresses of the heads and of other pages.
+// link sets the addresses of the headers and of other pages.
 func (p *overviewPage) link() {
 	at := func(number int) string {
 		c := p.choice

@@ -13,28 +13,28 @@ func (g *guest) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	return g.request.Config.Waits(g.request.Request, now)
 }
 
-// Known reports whether a visitor has come in.
+// Known reports whether the client has logged in, or does not have to.
 func (g *guest) Known() bool { return g.request.visitor != nil }
 
-// Evict has reading and writing fail, so that the request ends.
+// Evict makes reads and writes of the request fail, so that it ends.
 func (g *guest) Evict() {
 	past, control := time.Unix(1, 0), http.NewResponseController(g.request.out)
 	_ = control.SetReadDeadline(past) // a recorder in a test has none
 	_ = control.SetWriteDeadline(past)
 }
 
-// watcher is a page that is kept up to date, over a connection that waits all the time.
+// watcher is the stream of events of a page, over a connection that waits all the time.
 type watcher struct {
 	began time.Time
 	lost  chan struct{}
 }
 
-// Waits reports for how long the page has been kept up to date. That is never too long.
+// Waits reports for how long the stream has been running. It is never overdue.
 func (w *watcher) Waits(now time.Time) (since time.Duration, overdue, ok bool) {
 	return now.Sub(w.began), false, true
 }
 
-// Known reports true: only visitors follow pages.
+// Known returns true: only visitors follow pages.
 func (w *watcher) Known() bool { return true }
 
 // Evict ends the stream.

@@ -14,9 +14,9 @@ import (
 	"seen/internal/planner"
 )
 
-// planPage is what the planner shows. All of its state stands in the address.
+// planPage is what the planner shows. All its state is in the address.
 type planPage struct {
-	N, P, Memory, Shape string // as they were written
+	N, P, Memory, Shape string // as the user wrote them
 	Shapes              []string
 	Problem             string
 	Wish                planner.Wish
@@ -29,11 +29,11 @@ type planPage struct {
 	NoFleet             string // why no fleet can hold it
 }
 
-// growthRow is what a filter costs that holds more keys than were planned.
+// growthRow is what a filter costs that holds more keys than planned.
 type growthRow struct {
 	Times int
 	N     uint64
-	Cells []growthCell // of the filter that grows, and of the one that does not
+	Cells []growthCell // a scalable filter and a blocked one
 }
 
 type growthCell struct {
@@ -41,7 +41,7 @@ type growthCell struct {
 	Rate  float64
 }
 
-// copies are the lines to copy for a type.
+// copies are the commands and the code for a type.
 type copies struct {
 	Name  string
 	Lines []copyLine
@@ -49,16 +49,16 @@ type copies struct {
 
 type copyLine struct{ For, Text string }
 
-// fleetRow is what a filter that a fleet of engines holds takes on each of its nodes.
+// fleetRow is the memory of a filter in a fleet of engines.
 type fleetRow struct {
 	Nodes int
 	cluster.Plan
 }
 
-// fleetNodes are the numbers of nodes that are told.
+// fleetNodes are the numbers of nodes that the page shows.
 var fleetNodes = []int{1, 3, 6, 12, 24, 48}
 
-// wish reads what is wished for.
+// wish reads the wish from the fields of the form.
 func (p *planPage) wish() error {
 	var err error
 	if p.N != "" {
@@ -91,7 +91,7 @@ func (p *planPage) wish() error {
 	return nil
 }
 
-// newPlanPage plans what an address asks for.
+// newPlanPage plans the filters that an address asks for.
 func newPlanPage(q url.Values) *planPage {
 	p := &planPage{
 		N: strings.TrimSpace(q.Get("n")), P: strings.TrimSpace(q.Get("p")), Memory: strings.TrimSpace(q.Get("memory")),
@@ -115,12 +115,12 @@ func newPlanPage(q url.Values) *planPage {
 	return p
 }
 
-// possible returns the rows that can be had.
+// possible returns the rows without an error.
 func (p *planPage) possible() []planner.Row {
 	return slices.DeleteFunc(slices.Clone(p.Rows), func(r planner.Row) bool { return r.Error != "" })
 }
 
-// complete adds what follows from the rows.
+// complete adds the charts, the growth, the code and the fleet.
 func (p *planPage) complete() {
 	rows := p.possible()
 	if p.Problem != "" || len(rows) == 0 {
@@ -160,7 +160,7 @@ func (p *planPage) complete() {
 	}
 }
 
-// grow compares a filter that grows past the planned keys with one that does not.
+// grow compares a filter that grows beyond the planned keys with one that does not.
 func (p *planPage) grow(rows []planner.Row) {
 	find := func(kind string) *planner.Row {
 		i := slices.IndexFunc(rows, func(r planner.Row) bool { return r.Type == kind && r.Variant == "" })
@@ -183,7 +183,7 @@ func (p *planPage) grow(rows []planner.Row) {
 			g.Cells = append(g.Cells, growthCell{r.BytesWith(n), r.ErrorRateWith(n)})
 		}
 		if math.IsNaN(g.Cells[0].Rate) {
-			break // it cannot grow so far
+			break // it cannot grow that far
 		}
 		p.Growth = append(p.Growth, g)
 	}

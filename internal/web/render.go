@@ -25,8 +25,8 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// pages are the templates: each file of its name, in the frame of all. They are parsed
-// when a page is first asked for, which most runs of the command never come to.
+// pages are the templates by the name of their file, each in the common frame. They are
+// parsed at the first request for a page: most runs of the command never need them.
 var pages = sync.OnceValue(parsePages)
 
 func parsePages() map[string]*template.Template {
@@ -42,7 +42,7 @@ func parsePages() map[string]*template.Template {
 	return all
 }
 
-// functions are those that templates call.
+// functions are the functions that templates call.
 var functions = template.FuncMap{
 	"comma": figure.Comma, "bytes": figure.Bytes, "short": figure.Short,
 	"rate":      func(p float64) string { return number(p, func() string { return figure.Rate(figure.ThreeDigits(p)) }) },
@@ -64,7 +64,7 @@ var functions = template.FuncMap{
 	"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" },
 }
 
-// dash stands for what there is not.
+// dash is written for a value that does not exist.
 const dash = "–"
 
 func number(v float64, text func() string) string {
@@ -74,7 +74,7 @@ func number(v float64, text func() string) string {
 	return text()
 }
 
-// percent writes a share.
+// percent writes a share as a percentage.
 func percent(p float64) string {
 	return number(p, func() string {
 		if p != 0 && p < 0.1 {
@@ -84,7 +84,7 @@ func percent(p float64) string {
 	})
 }
 
-// perSecond writes how often something happens in a second.
+// perSecond writes a rate per second.
 func perSecond(v float64) string {
 	return number(v, func() string {
 		if v < 10 {
@@ -94,8 +94,8 @@ func perSecond(v float64) string {
 	})
 }
 
-// shown writes a name so that it can be read: what is no text is escaped, and a name
-// of nothing is seen too.
+// shown writes a name in a readable way: it quotes and escapes a name that is not printable
+// text or is empty, and cuts a long one.
 func shown(name string) string {
 	if n := len(name); n > maxShown {
 		return shown(strings.ToValidUTF8(name[:maxShown], "")) + fmt.Sprintf("… (%d bytes)", n)
@@ -107,12 +107,11 @@ func shown(name string) string {
 }
 
 const (
-	maxShown  = 300     // bytes of a name that are shown
-	maxLinked = 8 << 10 // bytes of a name that fit into an address, however they are escaped
+	maxShown  = 300     // bytes of a name that pages show
+	maxLinked = 8 << 10 // bytes of a name that fit into an address with every byte escaped
 )
 
-// filterURL returns the address of the page of a filter, "" if its name is too long for
-// one.
+// filterURL returns the address of the page of a filter, "" if its name is too long.
 func filterURL(name string) string {
 	if len(name) > maxLinked {
 		return ""
@@ -120,23 +119,23 @@ func filterURL(name string) string {
 	return "/filter?name=" + url.QueryEscape(name)
 }
 
-// rowKey returns what tells the row of a filter from others in a browser, which keeps text
-// only.
+// rowKey returns a unique key for the row of a filter. It is text, which is all that a
+// browser can keep.
 func rowKey(name string) string {
 	if shown(name) == name {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	return `"` + hex.EncodeToString(sum[:]) // names as they are have no quotes
+	return `"` + hex.EncodeToString(sum[:]) // the names above have no quotes
 }
 
-// frame is what the frame of all pages shows.
+// frame is what the common frame of all pages shows.
 type frame struct {
 	Title   string
 	Path    string // of the page, for the menu
 	Data    bool   // there is a server
-	User    string // "": nobody has logged in
-	Guest   bool   // and needs not
+	User    string // "": no visitor
+	Guest   bool   // the user has not logged in, and does not have to
 	CSRF    string
 	Page    any
 	Message string // what was done
@@ -155,25 +154,25 @@ func (r *request) render(status int, page, title string, content any) error {
 	}
 	r.out.Header().Set("Content-Type", "text/html; charset=utf-8")
 	r.out.WriteHeader(status)
-	_, _ = r.out.Write(b.Bytes()) // if the browser has gone, there is nobody to tell
+	_, _ = r.out.Write(b.Bytes()) // the browser may have gone
 	return nil
 }
 
-// part returns a part of a page by itself.
+// part returns the HTML of a part of a page.
 func part(page, name string, content any) (string, error) {
 	var b strings.Builder
 	err := pages()[page].ExecuteTemplate(&b, name, content)
 	return b.String(), err
 }
 
-// fail answers with a page that reports an error.
+// fail answers with the error page.
 func (r *request) fail(err error) {
 	status, text := http.StatusInternalServerError, "Error of the server: "+err.Error()
 	var refused *Refused
 	if errors.As(err, &refused) {
 		status, text = refused.Status, refused.Text
 	}
-	if r.render(status, "error", http.StatusText(status), text) != nil { // the error to tell is another
+	if r.render(status, "error", http.StatusText(status), text) != nil { // report the first error anyway
 		http.Error(r.out, text, status)
 	}
 }

@@ -10,26 +10,25 @@ import (
 	"time"
 )
 
-// A session is what a browser has in its cookie: a random token. The token of
-// somebody who has logged in stands for the visitor. Everybody has one, since what
-// proves that a form is ours is made from it.
+// A browser has a random token in its cookie. After a log-in, the token identifies the
+// visitor. Every browser gets a token, since the proof that a form is ours is made from it.
 
 const (
 	cookieName = "seen_session"
-	// secureName is the name under TLS: browsers take it for this host only, and over
-	// TLS only.
+	// secureName is the name under TLS: browsers accept and send such a cookie only over
+	// TLS and only for this host.
 	secureName = "__Host-seen_session"
 
 	tokenBytes = 32
-	// maxSessions bounds the memory of those who have logged in.
+	// maxSessions bounds the memory of sessions.
 	maxSessions = 4096
-	// sessionIdle is how long a session lasts in which nothing is asked for.
+	// sessionIdle is how long a session lasts without a request.
 	sessionIdle = 12 * time.Hour
 )
 
-// sessions are those of everybody who has logged in.
+// sessions are the sessions of all visitors who have logged in.
 type sessions struct {
-	secret [sha256.Size]byte // of the proofs that forms are ours
+	secret [sha256.Size]byte // key of the proofs that forms are ours
 
 	mu  sync.Mutex
 	all map[string]*session // by token
@@ -52,8 +51,8 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// begin makes a session for a visitor and returns its token. Where there are too
-// many, that ends which was idle for longest.
+// begin makes a session for a visitor and returns its token. If there are too many
+// sessions, the one that was idle for longest ends.
 func (s *sessions) begin(v Visitor, now time.Time) string {
 	token := newToken()
 	s.mu.Lock()
@@ -78,7 +77,7 @@ func (s *sessions) begin(v Visitor, now time.Time) string {
 
 func (s *session) expired(now time.Time) bool { return now.Sub(s.seen) > sessionIdle }
 
-// visitor returns who has the token, nil if nobody has logged in with it.
+// visitor returns the visitor with a token, nil if the token has no session.
 func (s *sessions) visitor(token string, now time.Time) Visitor {
 	s.mu.Lock()
 	one := s.all[token]
@@ -102,15 +101,15 @@ func (s *sessions) end(token string) {
 	delete(s.all, token)
 }
 
-// proof returns what a form must bring to be ours: only who knows the secret can make
-// it of the token.
+// proof returns what a form must send to show that it is ours. It is a MAC of the token, so
+// another site cannot make it.
 func (s *sessions) proof(token string) string {
 	m := hmac.New(sha256.New, s.secret[:])
 	m.Write([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 
-// proves reports whether a form that brings a proof is ours.
+// proves reports whether a form with a proof is ours.
 func (s *sessions) proves(token, proof string) bool {
 	return token != "" && hmac.Equal([]byte(proof), []byte(s.proof(token)))
 }
@@ -128,7 +127,7 @@ func cookieToken(r *http.Request) string {
 	return c.Value
 }
 
-// setCookie gives the browser a token, which it forgets when it ends.
+// setCookie gives the browser a token, which it keeps until it is closed.
 func setCookie(out http.ResponseWriter, r *http.Request, token string) {
 	c := &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if r.TLS != nil {

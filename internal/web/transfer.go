@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// transfer is a file on its way, in or out. The time that a server gives to a request is
-// for pages; a file may take as long as it needs while it goes on.
+// transfer is an upload or a download of a file. The server's time limit for a request is
+// meant for pages; a file may take longer as long as it makes progress.
 type transfer struct {
 	control *http.ResponseController
 	in      io.Reader
@@ -18,11 +18,11 @@ func (r *request) transfer(in io.Reader, out io.Writer) *transfer {
 	return &transfer{http.NewResponseController(r.out), in, out}
 }
 
-// alive gives the next step time. A recorder in a test has no deadlines.
+// alive extends the deadlines for the next step. A recorder in a test has no deadlines.
 func (p *transfer) alive() {
 	next := time.Now().Add(patience)
-	_ = p.control.SetReadDeadline(next)                // as above
-	_ = p.control.SetWriteDeadline(next.Add(patience)) // also for the answer behind the last step
+	_ = p.control.SetReadDeadline(next)                // see the comment of alive
+	_ = p.control.SetWriteDeadline(next.Add(patience)) // also for the answer after the last step
 }
 
 func (p *transfer) Read(b []byte) (int, error) {
@@ -31,7 +31,7 @@ func (p *transfer) Read(b []byte) (int, error) {
 }
 
 func (p *transfer) Write(b []byte) (int, error) {
-	// One step is never too much for a slow line.
+	// A slow line can take one step in time.
 	done := 0
 	for done < len(b) {
 		p.alive()
@@ -43,5 +43,5 @@ func (p *transfer) Write(b []byte) (int, error) {
 	return done, nil
 }
 
-// stepBytes is what a line has to take in the time of a step.
+// stepBytes is how much a line must take within patience.
 const stepBytes = 64 << 10

@@ -19,42 +19,41 @@ import (
 //go:embed static
 var static embed.FS
 
-// Config says what the pages show, and of whom.
+// Config says what the pages show.
 type Config struct {
-	// Source is the server; nil serves the pages that need none.
+	// Source is the server; with nil, only the pages that need no server are served.
 	Source Source
-	// Known reports whether a Host header names this server for certain. Visitors who
-	// need no password are let in under such names only: with any name, the page of
-	// somebody else could have its own name lead here and read everything. nil takes
-	// every name.
+	// Known reports whether a Host header certainly names this server. Requests without a
+	// password must use such a name: if every name were allowed, a web page could resolve
+	// its own name to this server and read everything. nil allows every name.
 	Known func(host string) bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Waits reports, for a request, since when its client keeps it waiting and whether
-	// that is too long; ok is false while it does not. nil says that it never does.
+	// Waits reports for how long the client of a request has been slow, and whether that
+	// is too long. ok is false while the client is not slow. nil means never.
 	Waits func(r *http.Request, now time.Time) (since time.Duration, overdue, ok bool)
-	// Budget pays for forms that are held in memory; nil is one of 1 GiB.
+	// Budget pays for forms in memory; nil means 1 GiB.
 	Budget *fair.Budget
-	// Every is the time between two states that a page is told; 0 stands for 2 s.
+	// Every is the time between two live events of a page; 0 means 2 s.
 	Every time.Duration
 }
 
-// site is the pages of a Config.
+// site serves the pages.
 type site struct {
 	Config
 	sessions *sessions
-	watchers *fair.Places // of those who follow a page
-	working  *fair.Places // of other requests that only ask
-	sending  *fair.Places // of visitors who send a form, perhaps slowly
-	knocking *fair.Places // of others who send one, to log in
+	watchers *fair.Places // for streams of live events
+	working  *fair.Places // for other GET requests
+	sending  *fair.Places // for forms of visitors, which may be slow
+	knocking *fair.Places // for forms of other clients, who log in
 	shared   shared
 }
 
-// maxWatchers bounds the pages that are kept up to date at the same time.
+// maxWatchers bounds the streams of live events at the same time.
 const maxWatchers = 256
 
-// maxWorking bounds the other requests of each kind that are worked on at the same time,
-// so that pages do not take what the filters are asked with.
+// maxWorking bounds the other requests of each kind at the same time, so that the pages
+// leave the processor to the filters.
 const maxWorking = 32
 
 func newSite(c Config) *site {
@@ -71,7 +70,7 @@ func newSite(c Config) *site {
 	return &site{Config: c, sessions: newSessions(), watchers: places(maxWatchers), working: places(maxWorking), sending: places(maxWorking), knocking: places(maxWorking)}
 }
 
-// New returns what answers requests for pages.
+// New returns a handler for the requests for pages.
 func New(c Config) http.Handler {
 	if c.Known == nil {
 		c.Known = func(string) bool { return true }
@@ -83,7 +82,7 @@ func New(c Config) http.Handler {
 	mux := http.NewServeMux()
 	files, _ := fs.Sub(static, "static") // the path is valid
 	mux.Handle("GET /static/", http.StripPrefix("/static/", cached(http.FileServerFS(files))))
-	// What takes time is for those only who may come in.
+	// Pages that take time to make need a visitor.
 	enter := s.page
 	if c.Source == nil {
 		enter = s.open
@@ -122,7 +121,7 @@ func New(c Config) http.Handler {
 	})
 }
 
-// Protect forbids the browser whatever the pages do not need.
+// Protect sets headers that forbid the browser everything that the pages do not need.
 func Protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -134,7 +133,7 @@ func Protect(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// cached lets browsers keep what changes with the program only, for a short time.
+// cached lets browsers keep static files for a short time: they change only with the program.
 func cached(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		out.Header().Set("Cache-Control", "max-age=600")
@@ -147,22 +146,22 @@ type request struct {
 	*http.Request
 	*site
 	out      http.ResponseWriter
-	slots    *fair.Places // one of which the request holds
+	slots    *fair.Places // the places that place is from
 	place    *fair.Place
-	budget   *fair.Holder // pays for a form that is held in memory
-	visitor  Visitor      // nil: nobody has come in
-	anybody  Visitor      // who may come in without a password, under a name that is known
-	refusal  error        // why a visitor without a password may not come in
+	budget   *fair.Holder // pays for a form in memory
+	visitor  Visitor      // nil: the client must log in
+	anybody  Visitor      // the visitor without a password, if the host name were known
+	refusal  error        // why a request without a password is refused
 	token    string
 	message  string          // what was done, for the page
 	answered bool            // the answer has begun
-	file     *multipart.Part // of a form with one
+	file     *multipart.Part // of an upload
 }
 
-// errAnswered says that the request has its answer already.
+// errAnswered says that the request already has its answer.
 var errAnswered = errors.New("answered")
 
-// open serves a page that everybody may see.
+// open serves a page for all clients.
 func (s *site) open(serve func(*request) error) http.HandlerFunc {
 	return func(out http.ResponseWriter, in *http.Request) {
 		r := &request{Request: in, site: s, out: out, token: cookieToken(in)}
@@ -177,7 +176,7 @@ func (s *site) open(serve func(*request) error) http.HandlerFunc {
 		}
 		err := r.admit()
 		if err == nil {
-			defer func() { r.place.Leave() }() // of those that it has then
+			defer func() { r.place.Leave() }() // the place that it has by then
 			r.budget = s.Budget.Holder(nil, (&guest{r}).Evict)
 			defer r.budget.Close()
 			err = r.fromUs()
@@ -193,15 +192,15 @@ func (s *site) open(serve func(*request) error) http.HandlerFunc {
 			return
 		}
 		if r.answered {
-			// What has begun is cut off, so that nobody takes half of a file for all of it.
+			// Close the connection, so that a part of a file cannot look like the whole file.
 			panic(http.ErrAbortHandler)
 		}
 		r.fail(err)
 	}
 }
 
-// admit gives the request a slot, unless all are taken. Who sends something slowly keeps
-// nobody from looking, and who has not come in keeps nobody who has.
+// admit gives the request a place, unless all are taken. Slow forms take no places of other
+// requests, and clients who have not logged in take no places of visitors.
 func (r *request) admit() error {
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
@@ -215,8 +214,8 @@ func (r *request) admit() error {
 	return r.enter()
 }
 
-// enter gives the request a place among its slots, if need be that of a slow request or
-// of an address that has most of them.
+// enter gives the request one of its places. If all are taken, a slow request or one of an
+// address with most places loses its own.
 func (r *request) enter() (err error) {
 	if r.place, err = r.slots.Take(fair.KeyOf(r.RemoteAddr), &guest{r}, time.Now()); err != nil {
 		r.out.Header().Set("Retry-After", "1")
@@ -225,7 +224,7 @@ func (r *request) enter() (err error) {
 	return nil
 }
 
-// page serves a page for visitors. Others are sent to where they can log in.
+// page serves a page for visitors. Other clients are redirected to the log-in.
 func (s *site) page(serve func(*request) error) http.HandlerFunc {
 	return s.open(func(r *request) error {
 		switch {
@@ -248,19 +247,20 @@ func (s *site) page(serve func(*request) error) http.HandlerFunc {
 const (
 	// maxForm bounds the body of a form without a file.
 	maxForm = 4 << 20
-	// maxFile bounds a file that is sent.
+	// maxFile bounds an uploaded file.
 	maxFile = 1 << 30
-	// maxField bounds a field of a form with a file, and all that strangers send.
+	// maxField bounds a field of a form with a file, and the whole form of a client who
+	// has not logged in.
 	maxField = 64 << 10
 	// maxFields bounds the number of fields before the file.
 	maxFields = 8
-	// maxNext bounds the address of the page that is shown after the login.
+	// maxNext bounds the address of the page that is shown after the log-in.
 	maxNext = 4 << 10
-	// knockTime is how long strangers may take to send the form of the login.
+	// knockTime is how long a client may take to send the form of the log-in.
 	knockTime = 10 * time.Second
 )
 
-// most is the limit of a body, less for those who have not come in.
+// most returns the limit n of a body, or less for a client who has not logged in.
 func (r *request) most(n int64) int64 {
 	if r.visitor == nil {
 		return maxField
@@ -268,14 +268,14 @@ func (r *request) most(n int64) int64 {
 	return n
 }
 
-// fromUs refuses changes that do not come from a form of ours.
+// fromUs reads the form of a request, and refuses one that is not ours.
 func (r *request) fromUs() error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		// FormValue would read a body with a file, whatever its length.
+		// FormValue would read a body of any length.
 		r.Form, r.PostForm, r.Body = r.URL.Query(), url.Values{}, http.NoBody
 		return nil
 	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" { // what cannot be read is no such type
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" { // an invalid type is another type
 		return r.readFile()
 	}
 	r.Body = r.budget.Reader(http.MaxBytesReader(r.out, r.Body, r.most(maxForm)))
@@ -299,8 +299,8 @@ func (r *request) checkProof(proof string) error {
 	return nil
 }
 
-// readFile reads the fields of a form up to its file, which is left to be read as it
-// comes.
+// readFile reads the fields of a form up to its file. The handler reads the file as it
+// arrives.
 func (r *request) readFile() error {
 	r.Body = http.MaxBytesReader(r.out, r.Body, r.most(maxFile))
 	parts, err := r.MultipartReader()
@@ -327,15 +327,14 @@ func (r *request) readFile() error {
 	return &Refused{http.StatusBadRequest, fmt.Sprintf("The form has more than %d fields before the file.", maxFields)}
 }
 
-// redirect sends the browser to another page of ours.
+// redirect sends the browser to another page.
 func (r *request) redirect(to string) error {
 	r.out.Header().Set("Location", to)
 	r.out.WriteHeader(http.StatusSeeOther)
 	return errAnswered
 }
 
-// ownPath returns a path that was told if it leads to a page of ours, else that of the
-// overview.
+// ownPath returns path if it leads to a page of ours, else the path of the overview.
 func ownPath(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || !strings.HasPrefix(path, "/") ||
@@ -345,7 +344,7 @@ func ownPath(path string) string {
 	return path
 }
 
-// loginPage is what the form of the login shows.
+// loginPage is what the log-in page shows.
 type loginPage struct {
 	Next, User, Problem string
 }

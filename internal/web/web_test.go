@@ -100,7 +100,7 @@ func TestLogin(t *testing.T) {
 				t.Errorf("%s: %s to %q", why, a.Status, a.Header.Get("Location"))
 			}
 		}
-		lost("nobody has logged in")
+		lost("without a log-in")
 		if a := b.login("wrong"); a.StatusCode != http.StatusUnauthorized || !strings.Contains(text(t, a), "password is wrong") {
 			t.Errorf("a wrong password: %s", a.Status)
 		}
@@ -170,7 +170,7 @@ func TestNoOpenRedirect(t *testing.T) {
 	}
 }
 
-// Every answer forbids what the pages do not need, and scripts stand in files.
+// Every answer forbids what the pages do not need, and scripts are in files.
 func TestHeaders(t *testing.T) {
 	b := newBrowser(t, New(Config{Source: &fake{open: true, overview: Overview{Filters: []*Filter{{Name: "a", Type: "bloom"}}}}}))
 	for path, status := range map[string]int{"/": 200, "/login": 200, "/nowhere": 404, "/static/seen.js": 200, "/static/seen.css": 200, "/static/": 200} {
