@@ -31,7 +31,8 @@ const (
 // Resembles returns nil for content that may be read as a text, such as a list of keys.
 // For content that [Detect] does not recognise, and that looks like a filter that was cut
 // short or wrapped in something else, it returns an error that says what to do. It looks at text: the JSON of a filter, hexadecimal digits and base64.
-// Lines of JSON are a text unless the first is a filter.
+// Lines of JSON are a text unless the first is a filter. The text is UTF-8: callers refuse
+// other encodings before.
 func Resembles(b []byte) error {
 	if what := resembles(b, 0); what != "" {
 		return fmt.Errorf("it looks like a filter that cannot be opened: %s", what)
@@ -59,11 +60,6 @@ var utf8Mark = []byte("\xef\xbb\xbf")
 func resembles(b []byte, depth int) string {
 	if depth > wrappings {
 		return ""
-	}
-	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(b, []byte(mark)) {
-			return "it begins with the byte order mark of UTF-16; convert it to UTF-8, as with iconv -f UTF-16 -t UTF-8"
-		}
 	}
 	if text, ok := bytes.CutPrefix(b, utf8Mark); ok {
 		if isFilter(text) || resembles(text, depth+1) != "" {

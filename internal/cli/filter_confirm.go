@@ -131,7 +131,7 @@ func (c *confirmer) readText() error {
 		if t.unpacked {
 			var err error
 			if text, err = setfile.Unpack(a.ctx, t.name, a.setConfig(&c.run.foreign, &r, true)); err != nil {
-				return err
+				return explainOpen(err)
 			}
 		}
 		in, config, err := r.textConfig(a, t.name, text)

@@ -30,7 +30,7 @@ func (f *foreignFlags) register(cmd *cobra.Command) {
 func (f *foreignFlags) registerTexts(cmd *cobra.Command) {
 	f.register(cmd)
 	f.format.mayLines = true
-	cmd.Flags().Lookup("format").Usage += "; or " + setfile.FormatLines + ": a text, whatever its bytes"
+	cmd.Flags().Lookup("format").Usage += "; or " + formatLines + ": a text, whatever its bytes"
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "do not warn about a SET without keys")
 }
 
@@ -45,8 +45,11 @@ type formatValue struct {
 	lines    bool // they are texts, whatever their bytes look like
 }
 
+// formatLines is the format of a set that is a text.
+const formatLines = "lines"
+
 func (v *formatValue) Set(text string) error {
-	if v.lines = v.mayLines && text == setfile.FormatLines; v.lines {
+	if v.lines = v.mayLines && text == formatLines; v.lines {
 		v.spec = interop.Spec{}
 		return nil
 	}
@@ -56,7 +59,7 @@ func (v *formatValue) Set(text string) error {
 }
 func (v *formatValue) String() string {
 	if v.lines {
-		return setfile.FormatLines
+		return formatLines
 	}
 	return v.spec.String()
 }
@@ -82,7 +85,26 @@ func (a *app) openSet(name string, flags *foreignFlags, r *recordFlags, inspect 
 		}
 		return &setfile.Set{Kind: setfile.KindForeign, Foreign: f}, nil
 	}
-	return setfile.Open(a.ctx, name, c)
+	s, err := setfile.Open(a.ctx, name, c)
+	if err != nil {
+		return nil, explainOpen(err)
+	}
+	return s, nil
+}
+
+// explainOpen adds to an error of opening a set which option helps.
+func explainOpen(err error) error {
+	var text *setfile.TextError
+	var compressed *setfile.CompressedError
+	switch {
+	case errors.As(err, &compressed):
+		return fmt.Errorf("%s is compressed, and --no-decompress takes files as they are; leave it out, or unpack the file first", compressed.Name)
+	case !errors.As(err, &text):
+		return err
+	case text.Err != nil:
+		return fmt.Errorf("%w; check and filter read it as lines with --format %s", err, formatLines)
+	}
+	return fmt.Errorf("%w (give --format, see \"seen formats\"); to read it as lines, give --format %s", err, formatLines)
 }
 
 // kindOf is openSet for commands that want the file of a filter of ours: one that is

@@ -38,21 +38,18 @@ func (a *app) startProgress(quiet bool, in *input.Files, c *stream.Counters, ext
 	notifyStatus(p.signals)
 	// Not where the data goes to the same screen.
 	if f, ok := terminal(a.env.Stderr); ok && !quiet && !isTerminal(a.env.Stdout) {
-		p.bar = progressbar.NewOptions64(in.Progress().Total,
-			progressbar.OptionSetWriter(f),
-			progressbar.OptionShowBytes(true),
-			progressbar.OptionUseIECUnits(true),
-			progressbar.OptionSetWidth(16),
-			progressbar.OptionFullWidth(),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSpinnerType(14),
-		)
+		p.bar = newBar(f, in.Progress().Total,
+			progressbar.OptionSetWidth(16), progressbar.OptionFullWidth(), progressbar.OptionSetPredictTime(true), progressbar.OptionSpinnerType(14))
 	}
 	p.ended.Add(1)
 	go p.loop()
 	return p
+}
+
+// newBar returns a bar that shows on a terminal how many of total bytes are done.
+func newBar(f *os.File, total int64, more ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, append(more, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())...)
 }
 
 // terminal returns w as a file if it is a terminal.

@@ -59,8 +59,7 @@ func (a *app) verifyFolder(dir string, quiet bool) (*folderReport, []error, erro
 	var o store.VerifyOptions
 	stop := func() {}
 	if f, ok := terminal(a.env.Stderr); ok && !quiet {
-		bar := progressbar.NewOptions64(1, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true),
-			progressbar.OptionSetDescription(dir), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		bar := newBar(f, 1, progressbar.OptionSetDescription(dir))
 		var last atomic.Int64
 		o.Progress = func(done, total uint64) {
 			if now := time.Now().UnixMilli(); now-last.Load() > 100 {

@@ -59,7 +59,7 @@ func (l liveStrings) complete(spec interop.Spec, name string) (interop.Spec, err
 	defer cancel()
 	m, k, err := remote.RedissonSize(ctx, l.client, name)
 	if err != nil {
-		return spec, fmt.Errorf("%w; or give both, --format redisson:m=SIZE,k=HASHES", err)
+		return spec, fmt.Errorf("%w; or give both as parameters of the format: redisson:m=SIZE,k=HASHES", err)
 	}
 	params := map[string]string{"m": strconv.FormatUint(m, 10), "k": strconv.FormatUint(k, 10)}
 	maps.Copy(params, spec.Params)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 
 	"seen/bloomfile"
 	"seen/internal/figure"
@@ -26,9 +25,6 @@ const (
 	KindOwn                 // a filter file of seen
 	KindForeign             // a filter of another system
 )
-
-// FormatLines is the name of the format of a set that is a text.
-const FormatLines = "lines"
 
 // Config says how a set is opened.
 type Config struct {
@@ -108,7 +104,7 @@ func openFile(ctx context.Context, name string, c *Config) (*Set, error) {
 	case c.Lines:
 		return &Set{Kind: KindText}, nil
 	case compressed && c.Plain:
-		return nil, fmt.Errorf("%s is compressed, and --no-decompress takes files as they are; leave it out, or unpack the file first", name)
+		return nil, &CompressedError{name}
 	case compressed && spec.Name != "" && spec.Name != "dcso":
 		return openStream(ctx, name, c)
 	}
@@ -121,7 +117,10 @@ func openFile(ctx context.Context, name string, c *Config) (*Set, error) {
 	case !errors.Is(err, interop.ErrUnknown):
 		return nil, err
 	}
-	return &Set{Kind: KindText}, checkText(name, start, c)
+	if err := checkText(name, start, c); err != nil {
+		return nil, err
+	}
+	return &Set{Kind: KindText}, nil
 }
 
 // openStream is Open for what is compressed or can be read only once. A text goes on
@@ -162,7 +161,10 @@ func openStream(ctx context.Context, name string, c *Config) (*Set, error) {
 	if err := checkResembles(name, head); err != nil {
 		return nil, err
 	}
-	return text(), checkText(name, head[:min(len(head), textHead)], c)
+	if err := checkText(name, head[:min(len(head), textHead)], c); err != nil {
+		return nil, err
+	}
+	return text(), nil
 }
 
 // readRest returns head and all that follows it. It keeps the pieces until it knows their
@@ -209,7 +211,7 @@ func Unpack(ctx context.Context, name string, c Config) (io.Reader, error) {
 			return all, nil
 		}
 		if c.Plain {
-			return nil, fmt.Errorf("%s is compressed, and --no-decompress takes files as they are; leave it out, or unpack it first", name)
+			return nil, &CompressedError{name}
 		}
 		names, from, as = nil, all, name
 	}
@@ -272,56 +274,11 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 	return n, err
 }
 
-// controlByte returns where b has a byte that no text has, in whatever encoding of one
-// byte a letter or more; -1: nowhere.
-func controlByte(b []byte) int {
-	control := func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b' }
-	return slices.IndexFunc(b[:min(len(b), textHead)], control)
-}
+// CompressedError says that a set is compressed although the caller wants content as it is.
+type CompressedError struct{ Name string }
 
-// checkText refuses to read a set as a text that begins as none does: a filter that is
-// damaged, or of a format that content does not tell, would say no to every key.
-func checkText(name string, start []byte, c *Config) error {
-	if c.Records {
-		return nil
-	}
-	at := controlByte(start)
-	if at < 0 {
-		return nil
-	}
-	return fmt.Errorf("%s is neither a text nor a known filter: byte %d is 0x%02x; it may be a filter that is truncated, damaged or in a format that cannot be detected "+
-		"(give --format, see \"seen formats\"); to read it as lines, give --format %s", name, at, start[at], FormatLines)
-}
-
-// wideMarks are the byte order marks of encodings with several bytes a letter. The longer
-// come before those that they begin with.
-var wideMarks = []struct{ mark, name, order string }{
-	{"\xff\xfe\x00\x00", "UTF-32", "little-endian"}, {"\x00\x00\xfe\xff", "UTF-32", "big-endian"},
-	{"\xff\xfe", "UTF-16", "little-endian"}, {"\xfe\xff", "UTF-16", "big-endian"},
-}
-
-// CheckEncoding refuses a text in UTF-16 or UTF-32, of which the lines are not between
-// newline bytes.
-func CheckEncoding(name string, start []byte) error {
-	for _, m := range wideMarks {
-		if bytes.HasPrefix(start, []byte(m.mark)) {
-			return fmt.Errorf("%s begins with the byte order mark of %s (%s) and cannot be split into lines; convert it to UTF-8, as with iconv -f %[2]s -t UTF-8", name, m.name, m.order)
-		}
-	}
-	return nil
-}
-
-// checkResembles refuses to read a set as a text that interop.Resembles refuses, or that
-// is in UTF-16.
-func checkResembles(name string, b []byte) error {
-	err := CheckEncoding(name, b)
-	if err == nil {
-		if err = interop.Resembles(b); err == nil {
-			return nil
-		}
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return fmt.Errorf("%w; check and filter read it as lines with --format %s", err, FormatLines)
+func (e *CompressedError) Error() string {
+	return e.Name + " is compressed, and is to be read as it is; unpack it first"
 }
 
 // ExplainCompressed adds to the error of a file that is not a filter of ours that it is
