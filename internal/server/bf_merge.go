@@ -5,18 +5,15 @@ import (
 	"seen/internal/store"
 )
 
-// The commands on several filters, and on all keys of one: what the other server
-// does not have.
-
-func bfMerge(c *call) {
-	at, err := c.store().MergeBloom(c.work, c.args[1], c.args[2:]...)
-	c.confirm(at, err, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{store.ErrStopped, ""},
-		own{noMachineMemory, noMemory}, own{anyOther, "ERR filters cannot be merged: "})
-}
-
 var bfMergeCommand = command{
 	name: "bf.merge", arity: -3, flags: writer | flagHeavy, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
 	complexity: "O(n * m), n filters of m bits",
 	summary:    "Makes a Bloom filter the union of itself and others.",
 	arguments:  args.Of("destination source [source ...]"),
+}
+
+func bfMerge(c *call) {
+	at, err := c.store().MergeBloom(c.work, c.args[1], c.args[2:]...)
+	c.confirm(at, err, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{store.ErrStopped, ""},
+		own{noMachineMemory, noMemory}, own{anyOther, "ERR filters cannot be merged: "})
 }

@@ -13,7 +13,7 @@ const (
 
 var clientCommands = []command{
 	{name: "id", arity: 2, flags: forAll, handle: clientID, since: "5.0.0", complexity: "O(1)", summary: "Tells the number of the connection."},
-	infoCommand,
+	{name: "info", arity: 2, flags: forAll, handle: clientInfo, since: "6.2.0", complexity: "O(1)", summary: "Describes the connection."},
 	clientListCommand,
 	{name: "getname", arity: 2, flags: forAll, handle: clientGetName, since: "2.6.9", complexity: "O(1)", summary: "Tells the name of the connection."},
 	{

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	memory "seen/internal/pages"
+	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -34,6 +35,11 @@ var infoSections = []infoSection{
 	{"latencystats", false, infoLatencies},
 	{"cluster", true, infoCluster},
 	{"keyspace", true, infoKeyspace},
+}
+
+var infoCommand = command{
+	name: "info", arity: -1, flags: flagLoading | flagStale | flagAlone, categories: []string{"dangerous"}, handle: info,
+	since: "1.0.0", complexity: "O(1)", summary: "Describes the server.", arguments: args.Of("[section [section ...]]"),
 }
 
 func info(c *call) {
@@ -294,5 +300,3 @@ func (s *Server) port() int {
 	defer s.mu.Unlock()
 	return s.tcpPort
 }
-
-var infoCommand = command{name: "info", arity: 2, flags: forAll, handle: clientInfo, since: "6.2.0", complexity: "O(1)", summary: "Describes the connection."}

@@ -2,7 +2,7 @@ package server
 
 import "seen/internal/server/args"
 
-var lastsaveCommand = command{
+var lastSaveCommand = command{
 	name: "lastsave", arity: 1, flags: flagLoading | flagStale | flagFast | flagAlone, categories: []string{"admin", "dangerous"}, handle: lastSave,
 	since: "1.0.0", complexity: "O(1)", summary: "Tells when the last checkpoint ended, in seconds since 1970.",
 }
@@ -12,7 +12,7 @@ var saveCommand = command{
 	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Makes a checkpoint, and answers when it is there.",
 }
 
-var bgsaveCommand = command{
+var bgSaveCommand = command{
 	name: "bgsave", arity: -1, flags: flagAdmin | flagNoScript | flagNoAsyncLoading | flagAlone, handle: bgSave,
 	since: "1.0.0", complexity: "O(1)", summary: "Begins a checkpoint.", arguments: args.Of("[SCHEDULE]"),
 }

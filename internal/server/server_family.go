@@ -1,21 +1,16 @@
 package server
 
-import "seen/internal/server/args"
-
 var serverCommands = section("server", nil, []command{
-	{
-		name: "info", arity: -1, flags: flagLoading | flagStale | flagAlone, categories: []string{"dangerous"}, handle: info,
-		since: "1.0.0", complexity: "O(1)", summary: "Describes the server.", arguments: args.Of("[section [section ...]]"),
-	},
+	infoCommand,
 	timeCommand,
 	roleCommand,
-	lastsaveCommand,
+	lastSaveCommand,
 	saveCommand,
-	bgsaveCommand,
+	bgSaveCommand,
 	shutdownCommand,
 	configCommand,
 	memoryCommand,
-	slowlogCommand,
+	slowLogCommand,
 	latencyCommand,
 	debugCommand,
 })

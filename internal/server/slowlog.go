@@ -91,7 +91,7 @@ func (l *slowLog) clear() {
 	l.entries = nil
 }
 
-var slowlogCommand = command{
+var slowLogCommand = command{
 	name: "slowlog", arity: -2, flags: flagAlone, since: "2.2.12", complexity: "Depends on the subcommand", summary: "Commands about commands that took long.",
 	subs: []command{
 		{
