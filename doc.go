@@ -33,7 +33,7 @@
 //	internal/stream/input    opens and decompresses inputs
 //	internal/stream/split    cuts blocks into records
 //	internal/stream/keyspec  takes the key out of a record: fields, columns, JSON
-//	internal/remote    reaches filters on other machines: addresses, batches under way
+//	internal/remote    filters on other machines: addresses, batches under way, what errors mean
 //	internal/setfile   opens what a SET is: our file, a foreign one, a text; asks and unites them
 //	internal/resp      the protocol of Redis on byte slices
 //	internal/store     names and their filters, kept through crashes

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/redis/rueidis"
+
+	"seen/sizing"
 )
 
 const (
@@ -21,7 +23,30 @@ const (
 	// sureOf is how many standard errors below the counts an estimate of distinct keys
 	// must lie to be believed instead.
 	sureOf = 3
+
+	// firstShare is the part of the error rate that the first layer gets, which is
+	// nearly all: the capacity is what the caller expects, and growth the exception.
+	firstShare = 0.95
+	// layerGrowth is the capacity of a layer relative to the one before it.
+	layerGrowth = 2
 )
+
+// layerDemand returns what layer i, counted from 0, is made for. The error rates of
+// all layers sum up to errorRate: the first gets firstShare of it, the others share the
+// rest by the rule of growth.
+func layerDemand(capacity uint64, errorRate float64, fixed bool, i int) (n uint64, rate float64, err error) {
+	switch {
+	case fixed:
+		return capacity, errorRate, nil
+	case i == 0:
+		return capacity, firstShare * errorRate, nil
+	}
+	growth := sizing.Growth{First: capacity, Factor: layerGrowth, ErrorRate: (1 - firstShare) * errorRate}
+	if n = growth.Capacity(i); n > math.MaxInt64 {
+		return 0, 0, fmt.Errorf("%w: layer %d would be for %.3g keys", ErrFull, i+1, float64(n))
+	}
+	return n, growth.Rate(i - 1), nil
+}
 
 // mayBeFull reports whether keys are to be written to layer l of which a slice that
 // was read has had its share: then it is to be seen whether the layer is full, before

@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"seen/bloom"
-	"seen/internal/redistest"
 )
 
 // begin does the first half of an Add: what a client knows that has asked and not
@@ -358,60 +355,6 @@ func TestReopenedBeforeANewLayer(t *testing.T) {
 	})
 }
 
-// Replicas that confirm are waited for, and where they do not the keys are named.
-func TestWait(t *testing.T) {
-	p := lab.Pair(t)
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.Sentinel.Addr()}, DisableCache: true, Sentinel: rueidis.SentinelOption{MasterSet: redistest.Master}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	c := Config{Capacity: 10000, ErrorRate: 0.01, SliceBytes: 4096, Wait: Wait{Replicas: 1, Timeout: 30 * time.Second}}
-	f := open(t, client, c)
-	if n := trues(mustAdd(t, f, keys(0, 100)...)); n < 95 {
-		t.Errorf("%d of 100 keys are new", n)
-	}
-	g, err := Open(t.Context(), client, f.name, Config{Wait: Wait{Replicas: 2, Timeout: 10 * time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	added, err := g.Add(t.Context(), keys(50, 100)...)
-	var u *UndecidedError
-	if !errors.Is(err, ErrReplicas) || !errors.As(err, &u) {
-		t.Fatalf("%v; want ErrReplicas", err)
-	}
-	if trues(added) != 0 || len(u.Keys) < 45 || u.Keys[0] < 50 {
-		t.Errorf("%d are told new, undecided are %v", trues(added), u.Keys)
-	}
-	// So do recipes, about what was new, and their strings stay as they are.
-	n := name(t)
-	recipe := func(w Wait) *RecipeFilter {
-		r, err := OpenRecipe(t.Context(), client, n, RecipeConfig{Bits: 20, Wait: w})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	if added, err := recipe(c.Wait).Add(t.Context(), keys(0, 100)...); err != nil || trues(added) != 100 {
-		t.Errorf("a recipe: %d of 100 keys are new, %v", trues(added), err)
-	}
-	before, err := client.Do(t.Context(), client.B().Get().Key(n+"0").Build()).ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
-	impatient := recipe(Wait{Replicas: 2, Timeout: 10 * time.Millisecond})
-	added, err = impatient.Add(t.Context(), keys(50, 100)...)
-	if !errors.Is(err, ErrReplicas) || !errors.As(err, &u) || u.NotAdded || len(u.Keys) != 50 || u.Keys[0] != 50 || trues(added) != 0 {
-		t.Errorf("a recipe: %d are told new, %v", trues(added), err)
-	}
-	if added, err := impatient.Add(t.Context(), keys(0, 150)...); err != nil || trues(added) != 0 {
-		t.Errorf("a recipe: %d old keys are new, %v", trues(added), err)
-	}
-	if after, err := client.Do(t.Context(), client.B().Get().Key(n+"0").Build()).ToString(); err != nil || len(after) < len(before) || len(after) > 1<<20/8 {
-		t.Errorf("the string had %d bytes and has %d, %v", len(before), len(after), err)
-	}
-}
-
 // A context that has ended leaves all keys undecided.
 func TestContext(t *testing.T) {
 	f := open(t, engines[0].dial(t), Config{Capacity: 100, ErrorRate: 0.01})
@@ -427,77 +370,6 @@ func TestContext(t *testing.T) {
 	if found := mustHas(t, f, keys(0, 3)...); trues(found) != 0 {
 		t.Error("keys were added")
 	}
-}
-
-func TestConfig(t *testing.T) {
-	client := engines[0].dial(t)
-	for _, c := range []Config{
-		{Capacity: 10},
-		{ErrorRate: 0.1},
-		{Capacity: 10, ErrorRate: 1},
-		{Capacity: 10, ErrorRate: 0.1, SliceBytes: 100},
-		{Capacity: 10, ErrorRate: 0.1, SliceBytes: 1 << 30},
-		{Capacity: 10, ErrorRate: 0.1, Hash: bloom.Hash{Algorithm: bloom.SipHash}},
-		{Capacity: 10, ErrorRate: 0.1, Wait: Wait{Replicas: -1}},
-		{Capacity: 1 << 62, ErrorRate: 1e-9},
-	} {
-		if _, err := Open(t.Context(), client, name(t), c); err == nil {
-			t.Errorf("%+v opens", c)
-		}
-	}
-	if _, err := Open(t.Context(), client, "", Config{Capacity: 10, ErrorRate: 0.1}); err == nil {
-		t.Error("a filter without a name opens")
-	}
-	if _, err := OpenWindow(t.Context(), client, name(t), WindowConfig{Config: Config{Capacity: 10, ErrorRate: 0.1}}); err == nil {
-		t.Error("a window without a span opens")
-	}
-	if _, err := PlanFor(Config{Capacity: 10, ErrorRate: 0.1}, 0); err == nil {
-		t.Error("a plan for no nodes")
-	}
-}
-
-// FuzzRecord holds that a record is a value or an error, and a value that can be
-// used and written again.
-func FuzzRecord(f *testing.F) {
-	p, err := Config{Capacity: 1000, ErrorRate: 0.01}.parameters()
-	if err != nil {
-		f.Fatal(err)
-	}
-	s, err := p.shapeOf(0)
-	if err != nil {
-		f.Fatal(err)
-	}
-	r := &record{Format: recordFormat, Version: recordVersion, parameters: p, Live: []generation{{Epoch: newEpoch(), Layers: []shape{s}}}}
-	raw, err := r.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(raw)
-	f.Add(`{"format":"seen cluster filter","version":2}`)
-	f.Add(`{}`)
-	f.Fuzz(func(t *testing.T, raw string) {
-		r, err := decodeRecord("f", raw)
-		if (r == nil) == (err == nil) {
-			t.Fatalf("%v, %v", r, err)
-		}
-		if err != nil {
-			return
-		}
-		for _, g := range r.Live {
-			for _, s := range g.Layers {
-				if s.sliceBytes() > MaxSliceBytes || s.sliceOf(1<<63) >= uint32(s.Slices) {
-					t.Errorf("%+v", s)
-				}
-			}
-		}
-		again, err := r.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := decodeRecord("f", again); err != nil {
-			t.Errorf("%v of %s", err, again)
-		}
-	})
 }
 
 // TestSlicesOfADroppedFilter has a client that was slow go on with a layer of a filter
@@ -552,23 +424,4 @@ func slicesOfADroppedFilter(t *testing.T, client rueidis.Client, wait Wait) {
 	if left := leftOf(t, client, f.name); len(left) != 0 {
 		t.Errorf("%d keys are left: %q", len(left), left)
 	}
-}
-
-// Who waits for replicas to have a slice does not make it anew when it has been deleted
-// meanwhile, nor takes it for confirmed.
-func TestWaitForADroppedSlice(t *testing.T) {
-	onEngines(t, func(t *testing.T, client rueidis.Client) {
-		f := open(t, client, Config{Capacity: 20000, ErrorRate: 0.01, SliceBytes: 2048})
-		f.wait = Wait{Replicas: 1, Timeout: time.Millisecond}
-		slice := f.current.Load().newest().prefix + "0"
-		if err := f.Drop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.replicated(t.Context(), []string{slice}, 1)[0]; !errors.Is(err, ErrReplicas) || !errors.Is(err, ErrMissingSlice) {
-			t.Errorf("%v; want ErrReplicas and ErrMissingSlice", err)
-		}
-		if left := leftOf(t, client, f.name); len(left) != 0 {
-			t.Errorf("%d keys are left: %q", len(left), left)
-		}
-	})
 }

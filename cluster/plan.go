@@ -22,12 +22,6 @@ const (
 	// maxSlices bounds a layer; of the largest slices they are 8 PiB.
 	maxSlices = 1 << 24
 
-	// firstShare is the part of the error rate that the first layer gets, which is
-	// nearly all: the capacity is what the caller expects, and growth the exception.
-	firstShare = 0.95
-	// layerGrowth is the capacity of a layer relative to the one before it.
-	layerGrowth = 2
-
 	// mostMemory is the memory, in classic filters of the same capacity and error
 	// rate, that a layer may take if that makes keys cheaper. What the allocator adds
 	// comes on top.
@@ -39,23 +33,6 @@ const (
 	// moreSlices is how many slices more than necessary may be tried for that.
 	moreSlices = 64
 )
-
-// layerDemand returns what layer i, counted from 0, is made for. The error rates of
-// all layers sum up to errorRate: the first gets firstShare of it, the others share the
-// rest by the rule of growth.
-func layerDemand(capacity uint64, errorRate float64, fixed bool, i int) (n uint64, rate float64, err error) {
-	switch {
-	case fixed:
-		return capacity, errorRate, nil
-	case i == 0:
-		return capacity, firstShare * errorRate, nil
-	}
-	growth := sizing.Growth{First: capacity, Factor: layerGrowth, ErrorRate: (1 - firstShare) * errorRate}
-	if n = growth.Capacity(i); n > math.MaxInt64 {
-		return 0, 0, fmt.Errorf("%w: layer %d would be for %.3g keys", ErrFull, i+1, float64(n))
-	}
-	return n, growth.Rate(i - 1), nil
-}
 
 // shapeFor returns the form of a layer for n keys at the given rate, in slices of
 // at most sliceBytes. The measure of its memory is the classic filter for n keys

@@ -101,7 +101,8 @@ func (t Totals) PerCall() time.Duration {
 	return t.Waited / time.Duration(t.Calls-uint64(t.Inflight))
 }
 
-// Undecided are the lines of a run that the filter could not decide.
+// Undecided are the lines of a run that the filter could not decide. The goroutine that
+// delivers adds to it; others read it when the run has ended.
 type Undecided struct {
 	Lines LineList
 	// Errs are why the first of them are.

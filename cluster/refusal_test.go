@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -229,59 +228,5 @@ func TestRefusals(t *testing.T) {
 	}
 	if code := CodeOf(fmt.Errorf("NOPERM is only a word: %w", rueidis.Nil)); code != "" {
 		t.Errorf("what is not a refusal has the code %q", code)
-	}
-}
-
-// A difference is told with its parameter and both values.
-func TestParameterError(t *testing.T) {
-	client, n := dial(t, lab.Server(t).Addr()), name(t)
-	c := Config{Capacity: 100, ErrorRate: 0.01}
-	for change, want := range map[string]ParameterError{
-		"":           {},
-		"Capacity":   {Have: uint64(100), Want: uint64(101)},
-		"ErrorRate":  {Have: 0.01, Want: 0.02},
-		"SliceBytes": {Have: uint64(DefaultSliceBytes), Want: uint64(2048)},
-		"Fixed":      {Have: false, Want: true},
-		"Hash":       {Have: "xxh3 with seed 0", Want: "xxh3 with seed 7"},
-		"Kind":       {Have: "filter", Want: "window"},
-	} {
-		other := c
-		var err error
-		switch change {
-		case "Capacity":
-			other.Capacity++
-		case "ErrorRate":
-			other.ErrorRate = 0.02
-		case "SliceBytes":
-			other.SliceBytes = 2048
-		case "Fixed":
-			other.Fixed = true
-		case "Hash":
-			other.Hash.Seed = 7
-		}
-		if _, err = Open(t.Context(), client, n, c); err != nil {
-			t.Fatal(err)
-		}
-		if change == "Kind" {
-			_, err = OpenWindow(t.Context(), client, n, WindowConfig{Config: c, Span: time.Hour})
-		} else {
-			_, err = Open(t.Context(), client, n, other)
-		}
-		want.Filter, want.Parameter = n, change
-		if got, ok := errors.AsType[*ParameterError](err); ok != (change != "") || ok && *got != want {
-			t.Errorf("%s: %v", change, err)
-		}
-	}
-}
-
-// A record is not changed where the engine refuses to watch it.
-func TestUnwatched(t *testing.T) {
-	server := redistest.NewServer(t)
-	f := open(t, dial(t, server.Addr()), Config{Capacity: 1000, ErrorRate: 0.01})
-	if _, err := server.Do("ACL", "SETUSER", "default", "-watch"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.grow(t.Context(), f.current.Load().newest()); err == nil {
-		t.Error("the record was changed, unwatched")
 	}
 }
