@@ -208,21 +208,6 @@ func parseBitsAndBloomsJSON(b []byte) (*bitsAndBlooms, error) {
 	return f, f.check()
 }
 
-// Form returns the form that f came in or was made for, which WriteTo writes, and
-// whether its array is little-endian.
-func (f *bitsAndBlooms) Form() (form bitsAndBloomsForm, littleEndian bool) {
-	return f.form, f.order == lsbFirst
-}
-
-// Bits returns m, the modulus of the positions.
-func (f *bitsAndBlooms) Bits() uint64 { return f.m }
-
-// Probes returns k, the positions of a key.
-func (f *bitsAndBlooms) Probes() int { return int(f.k) }
-
-// Length returns L, the length of the array in bits.
-func (f *bitsAndBlooms) Length() uint64 { return f.length }
-
 // bitsAndBloomsHash is what the positions of a key come from.
 type bitsAndBloomsHash [4]uint64
 

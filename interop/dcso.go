@@ -197,32 +197,6 @@ func (f *dcso) As(gzip bool) *dcso {
 	return &g
 }
 
-// Gzip reports whether WriteTo compresses.
-func (f *dcso) Gzip() bool { return f.gzip }
-
-// Bits returns m, the length of the array.
-func (f *dcso) Bits() uint64 { return f.m }
-
-// Probes returns k, the positions of a key.
-func (f *dcso) Probes() int { return int(f.k) }
-
-// Capacity returns the number of keys, and ErrorRate the rate, that the filter was made
-// for.
-func (f *dcso) Capacity() uint64 { return f.capacity }
-
-// ErrorRate is for Capacity keys.
-func (f *dcso) ErrorRate() float64 { return f.errorRate }
-
-// Added returns the number of keys that were new when they were added. After a union it
-// is the sum.
-func (f *dcso) Added() uint64 { return f.added }
-
-// Data returns the user's data behind the bits, which must not be changed.
-func (f *dcso) Data() []byte { return f.data }
-
-// SetData replaces the user's data.
-func (f *dcso) SetData(data []byte) { f.data = bytes.Clone(data) }
-
 // hash returns what the positions of a key follow from.
 func (f *dcso) hash(key []byte) uint64 {
 	h := fnv.New64()

@@ -82,8 +82,8 @@ func TestDCSOVectors(t *testing.T) {
 			plain := unzipped(t, file)
 			v.compareForeign(t, "read", f.Has)
 			v.compareForeign(t, "read in the plain way", plainDCSO(plain))
-			if f.Gzip() != w.Gzip || f.Bits() != w.M || f.Probes() != int(w.K) || f.Added() != w.Added || f.Capacity() != w.N || f.ErrorRate() != w.P ||
-				len(f.Data()) != w.DataBytes {
+			if f.gzip != w.Gzip || f.m != w.M || f.k != w.K || f.added != w.Added || f.capacity != w.N || f.errorRate != w.P ||
+				len(f.data) != w.DataBytes {
 				t.Errorf("%+v, want %+v", f, w)
 			}
 			if !w.Gzip {
@@ -93,7 +93,7 @@ func TestDCSOVectors(t *testing.T) {
 			expectBytes(t, "written plain", written(t, f.As(false)), plain)
 			expectBytes(t, "written compressed", unzipped(t, written(t, f.As(true))), plain)
 
-			made := testDCSO(t, dcsoConfig{Capacity: w.N, ErrorRate: w.P, Data: f.Data()})
+			made := testDCSO(t, dcsoConfig{Capacity: w.N, ErrorRate: w.P, Data: f.data})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), plain)
@@ -169,7 +169,7 @@ func TestDCSOBomb(t *testing.T) {
 		t.Errorf("%d bytes allocated, %v", n, err)
 	}
 	f, err := openDCSO(zipped(t, append(dcsoFile(1, 10, 0.1, 3, 64, 8), make([]byte, dcsoMostData)...)))
-	if err != nil || len(f.Data()) != dcsoMostData {
+	if err != nil || len(f.data) != dcsoMostData {
 		t.Errorf("the most data is refused: %v", err)
 	}
 }
@@ -179,7 +179,7 @@ func TestDCSOConfig(t *testing.T) {
 		{}, {Capacity: 1}, {ErrorRate: 0.5}, {Capacity: 1, ErrorRate: 1}, {Capacity: 1, ErrorRate: 0.9}, {Capacity: 1 << 62, ErrorRate: 1e-9}, {Capacity: 1, ErrorRate: 5e-324},
 	} {
 		if f, err := newDCSO(c); err == nil {
-			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
+			t.Errorf("%+v: a filter of %d bits", c, f.m)
 		}
 	}
 }
@@ -187,16 +187,16 @@ func TestDCSOConfig(t *testing.T) {
 func TestDCSOUnion(t *testing.T) {
 	c := dcsoConfig{Capacity: 200, ErrorRate: 0.01, Data: []byte("data")}
 	whole, a, b := testDCSO(t, c), testDCSO(t, c), testDCSO(t, c)
-	b.SetData([]byte("other"))
+	b.data = []byte("other")
 	adds(t, whole, numberedKeys(0, 200))
 	adds(t, a, numberedKeys(0, 100))
 	adds(t, b, numberedKeys(50, 200))
-	sum := a.Added() + b.Added()
+	sum := a.added + b.added
 	if err := a.Union(b); err != nil {
 		t.Fatal(err)
 	}
-	if a.Added() != sum {
-		t.Errorf("%d keys were added, want %d", a.Added(), sum)
+	if a.added != sum {
+		t.Errorf("%d keys were added, want %d", a.added, sum)
 	}
 	a.added = whole.added
 	expectBytes(t, "the union", written(t, a), written(t, whole))
@@ -250,7 +250,7 @@ func FuzzParseDCSO(f *testing.F) {
 			return
 		}
 		plain := written(t, g.As(false))
-		if !g.Gzip() && !bytes.Equal(plain, b) {
+		if !g.gzip && !bytes.Equal(plain, b) {
 			t.Fatal("what was parsed is written otherwise")
 		}
 		if g.Has(key) != plainDCSO(plain)(key) {

@@ -175,18 +175,6 @@ func parseGuava(b []byte) (*guava, error) {
 	return f, nil
 }
 
-// Bits returns m, the length of the array.
-func (f *guava) Bits() uint64 { return f.m }
-
-// Probes returns k, the positions of a key.
-func (f *guava) Probes() int { return int(f.k) }
-
-// Strategy returns the strategy.
-func (f *guava) Strategy() guavaStrategy { return f.strategy }
-
-// Funnel returns the funnel that was given.
-func (f *guava) Funnel() guavaFunnel { return f.funnel }
-
 // hash returns the hash of key behind the funnel, and false if no value of the funnel's
 // type is written so.
 func (f *guava) hash(key []byte) (h1, h2 uint64, ok bool) {

@@ -89,10 +89,10 @@ func TestGuavaVectors(t *testing.T) {
 			v.compareForeign(t, "read in the plain way", plainGuava(file, funnel))
 			expectBytes(t, "written again", written(t, f), file)
 			expectReadOnly(t, f)
-			if f.Bits() != w.M || f.Probes() != int(w.K) || f.Strategy().String() != w.Strategy || f.Funnel() != funnel {
-				t.Errorf("m %d, k %d, %v, %v; want %d, %d, %s", f.Bits(), f.Probes(), f.Strategy(), f.Funnel(), w.M, w.K, w.Strategy)
+			if f.m != w.M || f.k != w.K || f.strategy.String() != w.Strategy || f.funnel != funnel {
+				t.Errorf("m %d, k %d, %v, %v; want %d, %d, %s", f.m, f.k, f.strategy, f.funnel, w.M, w.K, w.Strategy)
 			}
-			made := testGuava(t, guavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.Strategy()})
+			made := testGuava(t, guavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.strategy})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
@@ -153,7 +153,7 @@ func TestGuavaConfig(t *testing.T) {
 		{Capacity: 1 << 40, ErrorRate: 0.03, Funnel: guavaBytes}, {Capacity: 1, ErrorRate: 1e-300, Funnel: guavaBytes},
 	} {
 		if f, err := newGuava(c); err == nil {
-			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
+			t.Errorf("%+v: a filter of %d bits", c, f.m)
 		}
 	}
 	for _, c := range []struct {
@@ -207,7 +207,7 @@ func TestGuavaUnion(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.Bits() || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.m || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
 	for _, change := range []func(c *guavaConfig){
@@ -263,7 +263,7 @@ func FuzzParseGuava(f *testing.F) {
 			if !bytes.Equal(written(t, g), b) {
 				t.Fatal("what was parsed is written otherwise")
 			}
-			if g.Stats().Ones > g.Bits() {
+			if g.Stats().Ones > g.m {
 				t.Fatal("more ones than bits")
 			}
 			c, err := g.Clone()

@@ -216,11 +216,8 @@ func parseParquet(b []byte) (*parquet, []byte, error) {
 	return f, rest[size:], nil
 }
 
-// Bytes returns the length of the array.
-func (f *parquet) Bytes() uint64 { return f.blocks * parquetBlock }
-
-// Type returns the type that was given.
-func (f *parquet) Type() parquetType { return f.typ }
+// size returns the length of the array in bytes.
+func (f *parquet) size() uint64 { return f.blocks * parquetBlock }
 
 // position returns the i-th position of a key whose hash is h.
 func (f *parquet) position(h, i uint64) uint64 {
@@ -280,7 +277,7 @@ func (f *parquet) Union(other Reader) error {
 		other = one
 	}
 	return unite(&f.bits, f, other, func(g *parquet) (*bitArray, error) {
-		return &g.bits, checkSame(same{"the type", f.typ, g.typ}, same{"the number of bytes", f.Bytes(), g.Bytes()})
+		return &g.bits, checkSame(same{"the type", f.typ, g.typ}, same{"the number of bytes", f.size(), g.size()})
 	})
 }
 
@@ -299,11 +296,11 @@ func (f *parquet) Stats() bloom.Stats {
 		rate += hit
 	}
 	runtime.KeepAlive(f)
-	m := f.Bytes() * 8
+	m := f.size() * 8
 	// The words that a key sets a bit in are eight slices, for what a bit can tell.
 	slices := sizing.Params{Shape: sizing.Partitioned, M: m, K: parquetProbes}
 	return bloom.Stats{
-		Type: "parquet", Bits: m, Probes: parquetProbes, Layers: 1, Bytes: f.Bytes(), Ones: ones, Fill: float64(ones) / float64(m),
+		Type: "parquet", Bits: m, Probes: parquetProbes, Layers: 1, Bytes: f.size(), Ones: ones, Fill: float64(ones) / float64(m),
 		Cardinality: slices.Cardinality(ones), ErrorRate: rate / float64(f.blocks),
 	}
 }
@@ -311,7 +308,7 @@ func (f *parquet) Stats() bloom.Stats {
 // WriteTo writes the header and the array, as most programs do.
 func (f *parquet) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
-	head := binary.AppendUvarint([]byte{0x10 | thriftI32}, 2*f.Bytes())
+	head := binary.AppendUvarint([]byte{0x10 | thriftI32}, 2*f.size())
 	for range 3 {
 		// A union of which the first is chosen, a structure without fields.
 		head = append(head, 0x10|thriftStruct, 0x10|thriftStruct, 0, 0)
@@ -319,5 +316,5 @@ func (f *parquet) WriteTo(w io.Writer) (int64, error) {
 	if _, err := c.Write(append(head, 0)); err != nil {
 		return c.done(err)
 	}
-	return c.done(f.bits.writeTo(c, f.Bytes(), lsbFirst))
+	return c.done(f.bits.writeTo(c, f.size(), lsbFirst))
 }

@@ -224,12 +224,6 @@ func (c *parquetColumn) part(b []byte) (parquetPart, error) {
 	return parquetPart{Column: c.name(), RowGroup: c.group, Physical: physical.name, Offset: c.offset, Filter: f}, nil
 }
 
-// Filters returns the filters by row group, then as the columns are in the file.
-func (f *parquetFile) Filters() []parquetPart { return slices.Clone(f.filters) }
-
-// Columns returns the names of the columns that have filters.
-func (f *parquetFile) Columns() []string { return slices.Clone(f.columns) }
-
 // Select returns those filters of f that belong to a column, if it is not "", and to a
 // row group, if it is not negative. typ, if it is not "", replaces the type of keys; it
 // has to be one that the column can have.

@@ -130,7 +130,7 @@ func (f *parquetFile) Describe() Description {
 	for _, p := range f.filters {
 		groups[p.RowGroup] = true
 		t := totals[p.Column]
-		totals[p.Column] = total{p.Physical, p.Filter.typ, t.bytes + p.Filter.Bytes(), t.filters + 1}
+		totals[p.Column] = total{p.Physical, p.Filter.typ, t.bytes + p.Filter.size(), t.filters + 1}
 	}
 	for _, column := range f.columns {
 		t := totals[column]

@@ -115,7 +115,7 @@ func TestParquetVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.compareForeign(t, "read", f.Has)
-			v.compareForeign(t, "read in the plain way", plainParquet(blob[len(blob)-int(f.Bytes()):]))
+			v.compareForeign(t, "read in the plain way", plainParquet(blob[len(blob)-int(f.size()):]))
 			expectBytes(t, "written again", written(t, f), blob)
 			expectReadOnly(t, f)
 
@@ -131,8 +131,8 @@ func TestParquetVectors(t *testing.T) {
 			}
 			v.compareForeign(t, "in the file", table.Has)
 			expectBytes(t, "cut out of the file", written(t, table), blob)
-			parts := table.Filters()
-			if len(parts) != 1 || parts[0].Column != "k" || parts[0].RowGroup != 0 || parts[0].Filter.Type() != c.typ || parts[0].Offset != w.Offset {
+			parts := table.filters
+			if len(parts) != 1 || parts[0].Column != "k" || parts[0].RowGroup != 0 || parts[0].Filter.typ != c.typ || parts[0].Offset != w.Offset {
 				t.Errorf("%+v", parts)
 			}
 		})
@@ -147,7 +147,7 @@ func TestParquetRowGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if parts, columns := f.Filters(), f.Columns(); len(parts) != 3 || len(columns) != 1 || columns[0] != "k" || parts[2].Filter.Bytes() != 128 {
+	if parts, columns := f.filters, f.columns; len(parts) != 3 || len(columns) != 1 || columns[0] != "k" || parts[2].Filter.size() != 128 {
 		t.Fatalf("%+v in %v", parts, columns)
 	}
 	yes := 0
@@ -185,7 +185,7 @@ func TestParquetRowGroups(t *testing.T) {
 		typ    parquetType
 	}{{"x", -1, ""}, {"k", 3, ""}, {"k", -1, parquetInt64}, {"k", -1, "text"}} {
 		if g, err := f.Select(c.column, c.group, c.typ); err == nil {
-			t.Errorf("%+v: %d filters", c, len(g.Filters()))
+			t.Errorf("%+v: %d filters", c, len(g.filters))
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestParquetTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(f.Columns()); got != "[a.cint32 a.cint64 a.cfloat a.cdouble a.cstring a.cuuid]" {
+	if got := fmt.Sprint(f.columns); got != "[a.cint32 a.cint64 a.cfloat a.cdouble a.cstring a.cuuid]" {
 		t.Errorf("columns %s", got)
 	}
 	// All columns together take text.
@@ -340,7 +340,7 @@ func TestParquetRefuses(t *testing.T) {
 	}
 	// Longer ways to say the same, and fields of later.
 	long := []byte{0x05, 2, 0xc0, 0, 0x0c, 4, 0x0c, 2, 0x18, 3, 'n', 'e', 'w', 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x19, 0xf5, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if f, err := parseParquetBinary(append(long, block...)); err != nil || f.Bytes() != 32 {
+	if f, err := parseParquetBinary(append(long, block...)); err != nil || f.size() != 32 {
 		t.Error(err)
 	}
 	var deep []byte
@@ -442,7 +442,7 @@ func TestParquetConfig(t *testing.T) {
 		{Capacity: 10, ErrorRate: 1e-200, Type: parquetInt64},
 	} {
 		if f, err := newParquet(c); err == nil {
-			t.Errorf("%+v: %d bytes", c, f.Bytes())
+			t.Errorf("%+v: %d bytes", c, f.size())
 		}
 	}
 	for _, c := range []struct {
@@ -450,8 +450,8 @@ func TestParquetConfig(t *testing.T) {
 		p    float64
 		size uint64
 	}{{1, 0.5, 32}, {100, 0.01, 128}, {1000, 0.01, 2048}, {1e6, 0.01, 2 << 20}, {50e6, 0.01, 64 << 20}} {
-		if f := testParquet(t, parquetConfig{Capacity: c.n, ErrorRate: c.p, Type: parquetBinary}); f.Bytes() != c.size {
-			t.Errorf("%d keys at %v: %d bytes, want %d", c.n, c.p, f.Bytes(), c.size)
+		if f := testParquet(t, parquetConfig{Capacity: c.n, ErrorRate: c.p, Type: parquetBinary}); f.size() != c.size {
+			t.Errorf("%d keys at %v: %d bytes, want %d", c.n, c.p, f.size(), c.size)
 		}
 	}
 }
@@ -466,10 +466,10 @@ func TestParquetUnion(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != 8*a.Bytes() || s.ErrorRate <= 0 || s.ErrorRate > 0.02 {
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != 8*a.size() || s.ErrorRate <= 0 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	for _, d := range []parquetConfig{{Bytes: 32, Type: parquetString}, {Bytes: a.Bytes(), Type: parquetBinary}} {
+	for _, d := range []parquetConfig{{Bytes: 32, Type: parquetString}, {Bytes: a.size(), Type: parquetBinary}} {
 		if err := a.Union(testParquet(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", d, err)
 		}
@@ -513,7 +513,7 @@ func FuzzParseParquet(f *testing.F) {
 				return
 			}
 			again, err := openParquetFilter(written(t, g), typ)
-			if err != nil || again.Has(key) != g.Has(key) || again.Bytes() != g.Bytes() {
+			if err != nil || again.Has(key) != g.Has(key) || again.size() != g.size() {
 				t.Fatalf("what was written is another filter, %v", err)
 			}
 			c, err := g.Clone()
@@ -547,7 +547,7 @@ func FuzzParseParquetFile(f *testing.F) {
 			return
 		}
 		any := false
-		for _, p := range g.Filters() {
+		for _, p := range g.filters {
 			one, err := g.Select(p.Column, p.RowGroup, "")
 			if err != nil {
 				t.Fatal(err)

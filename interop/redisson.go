@@ -66,9 +66,6 @@ func newRedisson(r redisson, capacity uint64, errorRate float64) (*bitmap, error
 // openRedisson returns the filter whose string in Redis is b, and to which it refers.
 func openRedisson(b []byte, r redisson) (*bitmap, error) { return parseBitmap(b, r) }
 
-// Check returns an error for parameters that no such filter has.
-func (r redisson) Check() error { return checkBitmap(r) }
-
 func (r redisson) check() error {
 	if r.Size > redissonMaxSize {
 		return fmt.Errorf("a size of %d bits; Redisson takes 1 to %d", r.Size, uint64(redissonMaxSize))

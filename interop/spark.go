@@ -148,21 +148,6 @@ func parseSpark(b []byte) (*spark, error) {
 	return f, f.check()
 }
 
-// Bits returns m, the length of the array.
-func (f *spark) Bits() uint64 { return f.m }
-
-// Probes returns k, the positions of a key.
-func (f *spark) Probes() int { return int(f.k) }
-
-// Version returns the version, 1 or 2.
-func (f *spark) Version() int { return f.version }
-
-// Seed returns the seed, 0 in version 1.
-func (f *spark) Seed() int32 { return f.seed }
-
-// Type returns the type that was given.
-func (f *spark) Type() sparkType { return f.typ }
-
 // takes reports whether key is a value of the type.
 func (f *spark) takes(key []byte) bool { return f.typ != sparkLong || len(key) == 8 }
 

@@ -119,10 +119,10 @@ func TestSparkVectors(t *testing.T) {
 			v.compareForeign(t, "read in the plain way", plainSpark(file))
 			expectBytes(t, "written again", written(t, f), file)
 			expectReadOnly(t, f)
-			if f.Bits() != w.M || f.Probes() != int(w.K) || f.Seed() != int32(w.Seed) || f.Type() != typ {
-				t.Errorf("m %d, k %d, seed %d; want %d, %d, %d", f.Bits(), f.Probes(), f.Seed(), w.M, w.K, w.Seed)
+			if f.m != w.M || f.k != w.K || f.seed != int32(w.Seed) || f.typ != typ {
+				t.Errorf("m %d, k %d, seed %d; want %d, %d, %d", f.m, f.k, f.seed, w.M, w.K, w.Seed)
 			}
-			made := testSpark(t, sparkConfig{Capacity: w.N, ErrorRate: w.P, Type: typ, Version: f.Version(), Seed: f.Seed()})
+			made := testSpark(t, sparkConfig{Capacity: w.N, ErrorRate: w.P, Type: typ, Version: f.version, Seed: f.seed})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
@@ -190,7 +190,7 @@ func TestSparkConfig(t *testing.T) {
 		{Capacity: 1 << 40, ErrorRate: 0.03, Type: sparkLong}, {Capacity: 1, ErrorRate: 5e-324, Type: sparkLong, Version: 1, Seed: 1},
 	} {
 		if f, err := newSpark(c); err == nil {
-			t.Errorf("%+v: a filter of %d bits", c, f.Bits())
+			t.Errorf("%+v: a filter of %d bits", c, f.m)
 		}
 	}
 	f := testSpark(t, sparkConfig{Capacity: 10, ErrorRate: 0.03, Type: sparkLong})
@@ -200,8 +200,8 @@ func TestSparkConfig(t *testing.T) {
 	if isNew, err := f.Add([]byte("1")); isNew || err == nil || f.Has([]byte("1")) || !f.Has([]byte("12345678")) {
 		t.Errorf("text was taken for a number: %v", err)
 	}
-	if f.Version() != 1 {
-		t.Errorf("version %d", f.Version())
+	if f.version != 1 {
+		t.Errorf("version %d", f.version)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestSparkUnion(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.Bits() || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.m || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
 	for _, d := range []sparkConfig{
