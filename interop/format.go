@@ -442,10 +442,10 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	return nil, &SpecError{Err: fmt.Errorf("%w: %s", ErrNotConvertible, reason), Try: []string{to.String()}, Target: true}
 }
 
-// Alone returns a filter that lies in a larger file without that: what writes it, and
+// Extract returns a filter that lies in a larger file without that: what writes it, and
 // the specification that opens what is written. in is false if there is nothing around
 // the filter, or if the file is several of them.
-func Alone(f Foreign) (s Spec, w io.WriterTo, in bool) {
+func Extract(f Foreign) (s Spec, w io.WriterTo, in bool) {
 	described := ""
 	switch f := f.(type) {
 	case *bitmap:

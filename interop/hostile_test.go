@@ -113,7 +113,7 @@ func TestParquetKeepsMaybe(t *testing.T) {
 	if !f.Has(key) {
 		t.Fatal("the file")
 	}
-	if s, w, in := Alone(f); in {
+	if s, w, in := Extract(f); in {
 		var b bytes.Buffer
 		if _, err := w.WriteTo(&b); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestParquetKeepsMaybe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !g.Has(key) {
-			t.Error("Alone says no")
+			t.Error("Extract says no")
 		}
 	}
 	if c, err := f.Clone(); err == nil {

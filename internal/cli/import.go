@@ -227,7 +227,7 @@ func takeName(replace bool, from, to []byte, send func(command ...[]byte) (resp.
 // opens them, without the file around it.
 func restorable(f *setfile.Foreign) (payload []byte, err error) {
 	contents := f.Bytes
-	spec, w, in := interop.Alone(f.Filter)
+	spec, w, in := interop.Extract(f.Filter)
 	if in {
 		var b bytes.Buffer
 		if _, err := w.WriteTo(&b); err != nil {
