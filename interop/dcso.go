@@ -253,7 +253,7 @@ func (f *dcso) Union(other Reader) error {
 	if err != nil {
 		return err
 	}
-	err = checkSame(same{"m", f.m, g.m}, same{"k", f.k, g.k}, same{"the capacity", f.capacity, g.capacity}, same{"the error rate", f.errorRate, g.errorRate})
+	err = checkSame(same{"m", f.m, g.m}, same{"k", f.k, g.k}, same{"capacities", f.capacity, g.capacity}, same{"error rates", f.errorRate, g.errorRate})
 	if err != nil {
 		return err
 	}

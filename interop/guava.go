@@ -263,7 +263,7 @@ func (f *guava) Clone() (*guava, error) {
 // Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *guava) Union(other Reader) error {
 	return unite(&f.bits, f, other, func(g *guava) (*bitArray, error) {
-		return &g.bits, checkSame(same{"the strategy", f.strategy, g.strategy}, same{"the funnel", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})
+		return &g.bits, checkSame(same{"strategies", f.strategy, g.strategy}, same{"funnels", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})
 	})
 }
 

@@ -277,7 +277,7 @@ func (f *parquet) Union(other Reader) error {
 		other = one
 	}
 	return unite(&f.bits, f, other, func(g *parquet) (*bitArray, error) {
-		return &g.bits, checkSame(same{"the type", f.typ, g.typ}, same{"the number of bytes", f.size(), g.size()})
+		return &g.bits, checkSame(same{"types", f.typ, g.typ}, same{"numbers of bytes", f.size(), g.size()})
 	})
 }
 

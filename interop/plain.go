@@ -112,7 +112,7 @@ func (p *plain) set(key []byte) (bool, error) {
 // up, which counts twice what both have.
 func (p *plain) unite(o *plain) error {
 	if p.scheme != o.scheme {
-		return fmt.Errorf("%w: %s", bloom.ErrIncompatible, schemeDifference(p.scheme, o.scheme))
+		return schemeDifference(p.scheme, o.scheme)
 	}
 	if err := p.bits.mayChange(); err != nil {
 		return err
@@ -123,14 +123,14 @@ func (p *plain) unite(o *plain) error {
 }
 
 // schemeDifference names the first parameter in which two schemes differ.
-func schemeDifference(a, b scheme) string {
+func schemeDifference(a, b scheme) error {
 	x, y := a.params(), b.params()
 	for i := range x {
 		if i < len(y) && x[i].Name == y[i].Name && x[i].Value != y[i].Value {
-			return fmt.Sprintf("%s is %s in the one and %s in the other", x[i].Name, x[i].Value, y[i].Value)
+			return &bloom.IncompatibleError{What: x[i].Name, Want: x[i].Value, Have: y[i].Value}
 		}
 	}
-	return "they map a key to bits in different ways"
+	return fmt.Errorf("%w: they map a key to bits in different ways", bloom.ErrIncompatible)
 }
 
 // errUnlike says that a filter of one system cannot be united with another.

@@ -163,7 +163,7 @@ func TestPyText(t *testing.T) {
 	if !asText.Has([]byte("ascii")) || asText.Has([]byte("größer")) {
 		t.Error("code points above 127 and their bytes do not differ")
 	}
-	if err := text.Union(raw); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "keys is str in the one and bytes in the other") {
+	if err := text.Union(raw); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "different keys: str and bytes") {
 		t.Error(err)
 	}
 	if text.KeyKind() != KeyText || raw.KeyKind() != KeyBytes {

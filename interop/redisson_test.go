@@ -215,7 +215,7 @@ func TestRedissonString(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Union(f); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "hashIterations is 4 in the one and 3 in the other") {
+	if err := h.Union(f); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "different hashIterations: 4 and 3") {
 		t.Error(err)
 	}
 	clone, err := g.Clone()

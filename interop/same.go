@@ -12,12 +12,11 @@ type same struct {
 	a, b any
 }
 
-// checkSame returns an error that wraps bloom.ErrIncompatible and names the first
-// property that differs.
+// checkSame returns a [bloom.IncompatibleError] with the first property that differs.
 func checkSame(all ...same) error {
 	for _, s := range all {
 		if s.a != s.b {
-			return fmt.Errorf("%w: %s is %v and %v", bloom.ErrIncompatible, s.name, s.a, s.b)
+			return &bloom.IncompatibleError{What: s.name, Want: s.a, Have: s.b}
 		}
 	}
 	return nil

@@ -205,7 +205,7 @@ func (f *spark) Clone() (*spark, error) {
 // Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *spark) Union(other Reader) error {
 	return unite(&f.bits, f, other, func(g *spark) (*bitArray, error) {
-		return &g.bits, checkSame(same{"the version", f.version, g.version}, same{"the type", f.typ, g.typ}, same{"the seed", f.seed, g.seed},
+		return &g.bits, checkSame(same{"versions", f.version, g.version}, same{"types", f.typ, g.typ}, same{"seeds", f.seed, g.seed},
 			same{"m", f.m, g.m}, same{"k", f.k, g.k})
 	})
 }
