@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log"
 
@@ -58,4 +59,57 @@ func ExampleRewrap() {
 	// Output:
 	// 73 bytes
 	// 144 bytes
+}
+
+// An error names the specifications that avoid it.
+func ExampleSpecError() {
+	_, err := interop.Open(make([]byte, 40), interop.Spec{Name: "spark"})
+	var e *interop.SpecError
+	if errors.As(err, &e) {
+		fmt.Println(e.Try)
+	}
+	// Output: [spark:type=string|binary|long]
+}
+
+// To add keys to a filter that was opened, take a copy.
+func ExampleClone() {
+	made, err := interop.Create(interop.Spec{Name: "dcso"}, 100, 0.01)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := made.WriteTo(&file); err != nil {
+		log.Fatal(err)
+	}
+	f, err := interop.Open(file.Bytes(), interop.Spec{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = f.(interop.Adder).Add([]byte("key"))
+	fmt.Println(errors.Is(err, interop.ErrReadOnly))
+
+	c, err := interop.Clone(f)
+	if err != nil {
+		log.Fatal(err)
+	}
+	isNew, err := c.(interop.Adder).Add([]byte("key"))
+	fmt.Println(isNew, err)
+	// Output:
+	// true
+	// true <nil>
+}
+
+// Some filters count how often a key was added.
+func ExampleCounter() {
+	f, err := interop.Create(interop.Spec{Name: "pyprobables", Params: map[string]string{"type": "counting"}}, 100, 0.01)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 3 {
+		if _, err := f.(interop.Adder).Add([]byte("key")); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(f.(interop.Counter).Count([]byte("key")))
+	// Output: 3
 }
