@@ -217,7 +217,7 @@ func FuzzKeys(f *testing.F) {
 // TestOtherHashes has keys that are not hashed with the default.
 func TestOtherHashes(t *testing.T) {
 	l := Layout{RegionLines: 10, Lines: 2, Lanes: 8}
-	for _, hash := range []keyhash.Hash{{Seed: 5}, keyhash.Keyed([16]byte{1})} {
+	for _, hash := range []keyhash.Hash{{Seed: 5}, {Algorithm: keyhash.SipHash, Secret: [16]byte{1}}} {
 		p := l.Prepare(make([]uint64, l.Words()), hash)
 		key := []byte("some key of ours")
 		if p.HasKey(key) || !p.AddKey(key) || p.AddKey(key) || !p.HasString(string(key)) {

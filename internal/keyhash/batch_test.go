@@ -58,7 +58,7 @@ func TestBatches(t *testing.T) {
 			}
 			keys = append(keys, key)
 		}
-		for _, h := range []Hash{{}, {Seed: 7}, Keyed([SecretSize]byte{1, 2, 3}), {Algorithm: NH, Secret: secret()}} {
+		for _, h := range []Hash{{}, {Seed: 7}, keyed([SecretSize]byte{1, 2, 3}), {Algorithm: NH, Secret: secret()}} {
 			want := make([]uint64, len(keys))
 			for i, key := range keys {
 				want[i] = h.Sum(key)

@@ -76,11 +76,6 @@ func Of[A ~uint8](algorithm A, seed uint64, secret [SecretSize]byte) Hash {
 	return Hash{Algorithm: Algorithm(algorithm), Seed: seed, Secret: secret}
 }
 
-// Keyed returns the SipHash function with the given secret.
-func Keyed(secret [SecretSize]byte) Hash {
-	return Hash{Algorithm: SipHash, Secret: secret}
-}
-
 // Random returns an NH function with a new random secret. What is made with it cannot
 // be merged with what is made with another one.
 func Random() Hash {

@@ -31,8 +31,8 @@ func TestGoldenValues(t *testing.T) {
 		{Hash{}, nil, 0x2d06800538d394c2},
 		{Hash{}, []byte("a"), 0xe6c632b61e964e1f},
 		{Hash{}, []byte("abc"), 0x78af5f94892f3950},
-		{Keyed(secret()), message, 0xa129ca6149be45e5},
-		{Keyed(secret()), nil, 0x726fdb47dd0e0e31},
+		{keyed(secret()), message, 0xa129ca6149be45e5},
+		{keyed(secret()), nil, 0x726fdb47dd0e0e31},
 	} {
 		if got := c.hash.Sum(c.key); got != c.want {
 			t.Errorf("%v of %q is %016x, want %016x", c.hash, c.key, got, c.want)
@@ -60,7 +60,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{Hash{}, ""},
 		{Hash{Seed: 1 << 63}, ""},
-		{Keyed(secret()), ""},
+		{keyed(secret()), ""},
 		{Hash{Secret: secret()}, "has none"},
 		{Hash{Algorithm: SipHash}, "not all zero"},
 		{Hash{Algorithm: SipHash, Secret: secret(), Seed: 7}, "seed 7"},
@@ -77,7 +77,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestSecretIsNotPrinted(t *testing.T) {
-	for _, h := range []Hash{Keyed(secret()), {Algorithm: NH, Secret: secret()}} {
+	for _, h := range []Hash{keyed(secret()), {Algorithm: NH, Secret: secret()}} {
 		secretIsNotPrinted(t, h)
 	}
 }
@@ -104,17 +104,20 @@ func TestKeyID(t *testing.T) {
 	}
 	other := secret()
 	other[15]++
-	a, b := Keyed(secret()).KeyID(), Keyed(other).KeyID()
+	a, b := keyed(secret()).KeyID(), keyed(other).KeyID()
 	if a == b || a == 0 || a != 0x8f0eedbf35f899d3 {
 		t.Errorf("key ids %x and %x", a, b)
 	}
 }
 
 func TestNoAllocation(t *testing.T) {
-	for _, h := range []Hash{{}, {Seed: 3}, Keyed(secret()), {Algorithm: NH, Secret: secret()}} {
+	for _, h := range []Hash{{}, {Seed: 3}, keyed(secret()), {Algorithm: NH, Secret: secret()}} {
 		key := make([]byte, 40)
 		if n := testing.AllocsPerRun(100, func() { h.Sum(key); h.SumString("text") }); n != 0 {
 			t.Errorf("%v allocates %v times", h, n)
 		}
 	}
 }
+
+// keyed returns the SipHash function with the given secret.
+func keyed(secret [SecretSize]byte) Hash { return Hash{Algorithm: SipHash, Secret: secret} }
