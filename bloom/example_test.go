@@ -189,6 +189,22 @@ func ExampleWindow() {
 	// fetched on day 8
 }
 
+// Records of a log have times of their own. The window looks at no clock.
+func ExampleWindow_AddHashAt() {
+	f, err := bloom.NewWindow(bloom.WindowConfig{Span: time.Hour, Capacity: 1000, ErrorRate: 1e-4, NoClock: true})
+	check(err)
+	h := f.Hash().SumString("10.0.0.7")
+	for _, at := range []string{"12:00", "12:30", "14:00"} {
+		t, err := time.Parse(time.DateTime, "2024-03-01 "+at+":00")
+		check(err)
+		fmt.Println(at, f.AddHashAt(t, h))
+	}
+	// Output:
+	// 12:00 true
+	// 12:30 false
+	// 14:00 true
+}
+
 // The last thousand keys, and some more, are remembered.
 func ExampleWindow_spanKeys() {
 	f, err := bloom.NewWindow(bloom.WindowConfig{SpanKeys: 1000, ErrorRate: 1e-6})

@@ -10,14 +10,10 @@ import (
 type Algorithm uint8
 
 const (
-	// XXH3 is XXH3-64 with a 64-bit seed: fast, and not secret.
-	XXH3 = Algorithm(keyhash.XXH3)
-	// SipHash is SipHash-2-4 with a 128-bit secret, which files do not contain.
-	SipHash = Algorithm(keyhash.SipHash)
-	// Murmur64A is MurmurHash64A with a seed, for layouts of other systems only.
-	Murmur64A = Algorithm(keyhash.Murmur64A)
-	// NH is fast and has a random 128-bit secret, which files contain.
-	NH = Algorithm(keyhash.NH)
+	XXH3      Algorithm = 0 // XXH3-64 with a 64-bit seed: fast, and not secret
+	SipHash   Algorithm = 1 // SipHash-2-4 with a 128-bit secret, which files do not contain
+	Murmur64A Algorithm = 2 // MurmurHash64A with a seed, for layouts of other systems only
+	NH        Algorithm = 3 // fast, with a random 128-bit secret, which files contain
 )
 
 // String returns the name in reports: "xxh3", "siphash", "murmur64a" or "nh".

@@ -135,40 +135,6 @@ func (w *Window) Stats() Stats {
 	return st
 }
 
-// Generation describes one generation of a [Window].
-type Generation struct {
-	// Start and End bound the times whose keys it has: from Start on, and before
-	// End. They are zero in a window that counts calls of Add.
-	Start, End time.Time
-	// First and Last are the numbers, from 0, of the calls of Add that it has the
-	// keys of. They are zero in a window by time.
-	First, Last uint64
-	// Stats describes its arrays.
-	Stats Stats
-}
-
-// Generations describes the generations that are live now and have keys, the
-// newest first.
-func (w *Window) Generations() []Generation {
-	var list []Generation
-	for _, g := range w.liveGens(w.now()) {
-		d := Generation{Stats: g.set.Stats()}
-		if w.byKeys() {
-			d.First = uint64(g.number) * uint64(w.step)
-			d.Last = min(d.First+uint64(w.step), w.calls) - 1
-		} else {
-			d.Start = w.startOf(g.number)
-			d.End = d.Start.Add(time.Duration(w.step))
-		}
-		list = append(list, d)
-	}
-	return list
-}
-
-// startOf returns the time at which a generation begins, or the nearest that an
-// int64 holds in nanoseconds.
-func (w *Window) startOf(number int64) time.Time { return time.Unix(0, w.edge(number)) }
-
 // edge returns where a generation begins, in nanoseconds of Unix time or calls of Add, or
 // the nearest that an int64 holds.
 func (w *Window) edge(number int64) int64 {
