@@ -30,13 +30,15 @@ func (a *app) addCommand() *cobra.Command {
 	var c addFlags
 	cmd := &cobra.Command{
 		Use:   "add {SET | --redis URL --name NAME} [FILE...]",
-		Short: "add keys, one a line, to a filter file",
-		Long: `Add keys, one a line, to a filter file. The file is replaced as a whole at the
-end, so that a failure leaves it as it was. With --in-place only the parts that
-change are written, which is quicker for few keys in a large file.`,
+		Short: "add keys to a filter",
+		Long: `Add keys, one per line, to a filter file.
+
+The file is replaced as a whole at the end; if something fails, it is unchanged. With
+--in-place, only the parts that change are written, which is faster for few keys in a
+large file.`,
 		Example: `  seen add known.seen more.txt
   seen add known.seen --in-place < one-more-key.txt
-  seen add --redis redis://db1 --name crawl -n 1G urls.txt     to a filter that a fleet shares`,
+  seen add --redis redis://db1 --name crawl -n 1G urls.txt     to a filter that many machines share`,
 		Args: c.fleet.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.fleet.isSet() {

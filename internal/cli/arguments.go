@@ -19,9 +19,9 @@ func arguments(least, most int, name string) cobra.PositionalArgs {
 		case len(args) < least && least == 1:
 			return usagef("%s is missing", name)
 		case len(args) < least:
-			return usagef("%d arguments are needed, %s; there are %d", least, name, len(args))
+			return usagef("give %d arguments: %s; there are %d", least, name, len(args))
 		case len(args) > most:
-			return usagef("%q is one argument too many", args[most])
+			return usagef("unexpected argument %q", args[most])
 		}
 		return nil
 	}

@@ -10,11 +10,11 @@ func (a *app) backupCommand() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
 		Use:   "backup DIR",
-		Short: "have a running server write a backup",
-		Long: `Have a running server on this machine write all its filters, as they are at one
-moment, into the new folder DIR, while it goes on serving. The server writes with
-its own rights, so that DIR must be where it may. The secret of the hash is part of
-the backup; keep it as you keep the data.`,
+		Short: "back up a running server",
+		Long: `Write a backup of a server that runs on this machine into the new folder DIR: all its
+filters as they are at one moment. The server keeps serving meanwhile. It writes DIR
+with its own rights, so choose a place where it may write. The backup contains the
+secret of the hash; protect it as you protect the data.`,
 		Example: `  seen backup /var/backups/seen/$(date +%F)
   seen backup --addr unix:/run/seen.sock --password-file /etc/seen.password /var/backups/seen/now`,
 		Args: arguments(1, 1, "DIR"),
@@ -28,7 +28,7 @@ the backup; keep it as you keep the data.`,
 }
 
 func (a *app) backup(f *serverFlags, dir string) error {
-	dir, err := filepath.Abs(dir) // the server stands in another folder
+	dir, err := filepath.Abs(dir) // the server runs in another folder
 	if err != nil {
 		return err
 	}

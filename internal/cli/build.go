@@ -33,20 +33,27 @@ func (a *app) buildCommand() *cobra.Command {
 	var b buildFlags
 	cmd := &cobra.Command{
 		Use:   "build -o SET [FILE...]",
-		Short: "make a filter file from keys, one a line",
-		Long: `Make a filter file from keys, one a line. Without -n the keys are counted first:
-their hashes are held in memory (up to --memory), and the filter fits them
-exactly. With -n it is filled as the input arrives, in constant memory. A UTF-8 byte
-order mark at the start of a file is not part of its first key.
+		Short: "make a filter file from a list of keys",
+		Long: `Make a filter file from keys, one per line.
 
-Types: blocked (the default: fast, small), classic (smallest that can grow old),
-partitioned (k slices), counting (keys can be removed), scalable (grows),
-static (smallest, read-only), window (forgets, with --window).
+Without -n, the keys are counted first: their hashes are kept in memory, up to --memory,
+and the filter has exactly the size for them. With -n, the filter is filled as the
+input arrives, in constant memory. A UTF-8 byte order mark at the start of a file is
+not part of its first key.
 
-The hash is public, so that files of different machines can be merged: strangers
-can compute keys that the filter takes for seen. --secret prevents that.
+Types:
+  blocked       fast and small; the default
+  classic       the smallest to which keys can be added
+  partitioned   k separate slices
+  counting      keys can be removed
+  scalable      grows
+  static        the smallest; read-only
+  window        forgets keys; needs --window
 
-With --format the filter is one of another system, as that would have made it from
+The hash is public, so that filters of different machines can be merged. It also lets
+others compute keys that the filter says yes to. --secret prevents that.
+
+With --format, the file is a filter of another system, as that system makes it from
 the same keys, capacity and error rate; see "seen formats".`,
 		Example: `  seen build -o members.seen members.txt
   seen build -o urls.seen -n 1G -p 1e-4 urls-*.gz
@@ -68,13 +75,13 @@ the same keys, capacity and error rate; see "seen formats".`,
 	f.VarP(&b.capacity, "capacity", "n", "size for N distinct keys")
 	b.rate = defaultRate
 	f.VarP(&b.rate, "error-rate", "p", "error rate at capacity")
-	f.Var(&b.bits, "bits", "explicit layout: m, the number of bits (of counters for counting)")
-	f.IntVar(&b.probes, "probes", 0, "explicit layout: `K`, the bits a key sets")
-	f.IntVar(&b.lines, "lines", 1, "explicit blocked layout: lines `T` a key, 1 to 3")
+	f.Var(&b.bits, "bits", "explicit layout: m, the number of bits (for counting: of counters)")
+	f.IntVar(&b.probes, "probes", 0, "explicit layout: `K`, the bits that a key sets")
+	f.IntVar(&b.lines, "lines", 1, "explicit blocked layout: `T` cache lines for each key, 1 to 3")
 	f.IntVar(&b.counterBits, "counter-bits", 4, "width of a counter: 4, 8 or 16 `BITS`")
 	b.memory = defaultMemory
 	f.VarP(&b.memory, "memory", "m", "without -n: memory for the hashes of all keys")
-	f.Var(&b.window, "window", "for --type window: forget after SPAN (7d, 12h; 10M keys)")
+	f.Var(&b.window, "window", "for --type window: forget keys after SPAN (7d, 12h; 10M keys)")
 	f.StringVar(&b.timeKey, "time-key", "", "for --type window: take the time from the line, `SPEC` as for -k")
 	f.BoolVar(&b.json, "json", false, "report as JSON on standard output")
 	cmd.Flags().Var(&b.foreign.format, "format", "make a filter of another system; see \"seen formats\"")
@@ -89,21 +96,21 @@ func (b *buildFlags) check(cmd *cobra.Command) error {
 	single := b.kind.Value == "blocked" || b.kind.Value == "classic" || b.kind.Value == "partitioned" || b.kind.Value == "counting"
 	switch {
 	case b.output == "":
-		return usagef("-o SET is missing: the file to write the filter to")
+		return usagef("-o SET is missing; name the file to write the filter to")
 	case b.kind.Value == "static" && set("capacity"):
-		return usagef("-n is not for static filters, which are made for the keys there are")
+		return usagef("-n is not for static filters, which are sized for the keys of the input")
 	case explicit && !(set("bits") && set("probes")):
-		return usagef("--bits and --probes go together")
+		return usagef("give both --bits and --probes")
 	case explicit && !single:
 		return usagef("--bits and --probes are for blocked, classic, partitioned and counting filters, not for %s", b.kind.Value)
 	case explicit && set("error-rate") && !set("capacity"):
-		return usagef("--bits and --probes give the error rate; leave -p out, or give -n to say for how many keys")
+		return usagef("--bits and --probes determine the error rate; leave -p out, or give -n, the number of keys for it")
 	case set("lines") && !(explicit && b.kind.Value == "blocked"):
 		return usagef("--lines is part of an explicit blocked layout: --type blocked --bits M --probes K --lines T")
 	case set("counter-bits") && b.kind.Value != "counting":
 		return usagef("--counter-bits is for --type counting")
 	case (b.kind.Value == "window") != b.window.IsSet():
-		return usagef("--type window and --window SPAN go together")
+		return usagef("give both --type window and --window SPAN")
 	case b.timeKey != "" && b.window.Time == 0:
 		return usagef("--time-key needs a --window of time, such as 7d")
 	case set("capacity") && b.capacity == 0:

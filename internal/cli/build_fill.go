@@ -30,7 +30,7 @@ func (a *app) readKeys(r *recordFlags, in *input.Files, c stream.Config, add fun
 // refuseKept refuses to keep records without a key, for which a filter has no place.
 func (r *recordFlags) refuseKept(b *stream.Block) error {
 	if len(b.Missing) > 0 && r.missing.Value == "keep" {
-		return fmt.Errorf("%s: record %d has no such key and cannot be kept in a filter; use --missing drop or empty",
+		return fmt.Errorf("%s: record %d has no key, and a filter cannot keep it; use --missing drop or empty",
 			b.File, b.First+uint64(b.Missing[0]))
 	}
 	return nil
@@ -57,7 +57,7 @@ func addAll(set bloom.Set, hs []uint64, times []int64) (int, error) {
 	}
 	n := set.AddHashes(nil, hs)
 	if f, ok := set.(bloom.Limited); ok && f.Err() != nil {
-		return n, &exitError{ExitLimit, fmt.Errorf("the filter cannot take all keys, and is left as it was: %w", f.Err())}
+		return n, &exitError{ExitLimit, fmt.Errorf("the filter cannot hold all keys, and is unchanged: %w", f.Err())}
 	}
 	return n, nil
 }
@@ -84,11 +84,11 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats m
 			}
 		}
 		if all.Bytes()+repeatBytes*uint64(len(repeats)) > uint64(b.memory) {
-			hint := "give -n N, the number of distinct keys, to build without holding them in memory; or allow more with -m"
+			hint := "give -n N, the number of distinct keys, to avoid holding them in memory, or allow more with -m"
 			if b.kind.Value == "static" {
-				hint = "allow more with -m; a static filter needs all its keys at once"
+				hint = "allow more with -m, because a static filter needs all its keys at once"
 			}
-			return &exitError{ExitLimit, fmt.Errorf("the hashes of %s keys take more than %s; %s",
+			return &exitError{ExitLimit, fmt.Errorf("the hashes of %s keys need more than %s; %s",
 				humanize.Comma(int64(all.Added())), humanize.IBytes(uint64(b.memory)), hint)}
 		}
 		return nil
@@ -171,7 +171,7 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 			a.say(cmd, "warning: %s: %s; build it with more --counter-bits", name, w)
 		}
 		if untold {
-			a.say(cmd, "%s does not tell its layout; open it with --format %s", name, r.Format)
+			a.say(cmd, "the file %s does not say what its layout is; open it with --format %s", name, r.Format)
 		}
 	}
 	return past(name, st) // it is written all the same

@@ -22,13 +22,13 @@ var ownOnly = []string{"type", "bits", "probes", "lines", "counter-bits", "windo
 func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) error {
 	switch {
 	case b.output == "":
-		return usagef("-o SET is missing: the file to write the filter to")
+		return usagef("-o SET is missing; name the file to write the filter to")
 	case cmd.Flags().Changed("capacity") && b.capacity == 0:
 		return usagef("-n 0: a filter needs room for at least one key")
 	}
 	for _, name := range ownOnly {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s is for seen's own filters; filters of format %s have what their system gives them", name, b.foreign.format.spec.Name)
+			return usagef("--%s is for seen's own filters; it cannot be combined with --format %s", name, b.foreign.format.spec.Name)
 		}
 	}
 	// A small one tells what keys are, and whether it can be built at all.
@@ -40,7 +40,7 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 	case numbers && b.records.encoding.Value == "":
 		b.records.encoding.Value = encodingDecimal
 	case numbers != (b.records.encoding.Value == encodingDecimal):
-		return usagef("filters of format %s hold %s; --key-encoding %s does not go with them", b.foreign.format.spec, sample.KeyKind(), b.records.encoding.Value)
+		return usagef("filters of format %s hold %s; --key-encoding %s does not fit", b.foreign.format.spec, sample.KeyKind(), b.records.encoding.Value)
 	}
 	if err := a.checkReplaceable(b.output, &b.foreign); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (f *foreignFill) create(capacity uint64) error {
 	}
 	adder, ok := made.(interop.Adder)
 	if !ok {
-		return fmt.Errorf("filters of format %s cannot be added to", f.flags.foreign.format.spec)
+		return fmt.Errorf("keys cannot be added to filters of format %s", f.flags.foreign.format.spec)
 	}
 	f.filter = adder
 	return nil
@@ -125,7 +125,7 @@ func (f *foreignFill) create(capacity uint64) error {
 func (f *foreignFill) add(key []byte) error {
 	isNew, err := f.filter.Add(key)
 	if errors.Is(err, interop.ErrFull) {
-		return &exitError{ExitLimit, fmt.Errorf("the filter cannot take all keys, and is not written: %w", err)}
+		return &exitError{ExitLimit, fmt.Errorf("the filter cannot hold all keys, so it is not written: %w", err)}
 	}
 	if isNew {
 		f.added++
@@ -179,7 +179,7 @@ func (f *foreignFill) counted(files []string) error {
 		keys = append(keys, key...)
 		held = append(held, heldKey{len(keys) - len(key), len(keys), 1})
 		if uint64(cap(keys)+24*cap(held)+repeatBytes*len(numbers)) > uint64(f.flags.memory) {
-			return &exitError{ExitLimit, fmt.Errorf("%s keys take more than %s; give -n N, the number of distinct keys, to build without holding them in memory; or allow more with -m",
+			return &exitError{ExitLimit, fmt.Errorf("%s keys need more than %s; give -n N, the number of distinct keys, to avoid holding them in memory, or allow more with -m",
 				humanize.Comma(int64(len(held))), humanize.IBytes(uint64(f.flags.memory)))}
 		}
 		return nil

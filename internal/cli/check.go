@@ -24,19 +24,22 @@ func (a *app) checkCommand() *cobra.Command {
 	var c checkFlags
 	cmd := &cobra.Command{
 		Use:   "check {SET | --redis URL --name NAME} [KEY...]",
-		Short: "tell for each key whether it may be in a set: maybe or no",
-		Long: `Print each key, a tab, and "maybe" or "no". Keys are the arguments, or the lines
-of standard input if there are none. "no" is certain. The exit code is 0 if all
-keys may be there and 1 if one is certainly not; with -q nothing is printed.
+		Short: "check whether keys are in a set",
+		Long: `Print each key, a tab, and "maybe" or "no". Keys are the arguments, or the lines of
+standard input if there are no arguments.
 
-SET may be a filter of another system, see "seen formats": content tells which, and
---format what content does not. Keys of filters of numbers are decimal numbers.`,
+"no" is certain. The exit code is 0 if all keys may be in the set, and 1 if one is
+certainly not. With -q, nothing is printed.
+
+SET may be a filter of another system, see "seen formats". Its content tells which one;
+--format adds what the content does not tell. In a filter of numbers, keys are decimal
+numbers.`,
 		Example: `  seen check known.seen https://example.org/
   seen check -q known.seen "$url" || fetch "$url"
   seen check known.seen < candidates.txt | grep -v 'maybe$'
   seen check --format guava:funnel=long --must-contain 42 ids.bloom 7 8
   seen check --key-encoding hex hashes.bloom 00ff
-  seen check --redis redis://db1 --name crawl "$url"      in a filter that a fleet shares`,
+  seen check --redis redis://db1 --name crawl "$url"      in a filter that many machines share`,
 		Args: c.fleet.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.fleet.isSet() {

@@ -19,13 +19,15 @@ func (a *app) clearCommand() *cobra.Command {
 	var c clearFlags
 	cmd := &cobra.Command{
 		Use:   "clear {SET... | --redis URL --name NAME}",
-		Short: "forget all keys of a filter, keeping its type and size",
-		Long: `Forget all keys of filter files, or of a filter that many machines share, keeping
-type and size. A shared filter that has lost a part, which is refused otherwise,
-is whole again. What another machine adds at the same time is forgotten or not.
+		Short: "delete all keys of a filter",
+		Long: `Delete all keys of filter files, or of a filter that many machines share. Type and size
+stay.
 
-With --drop a shared filter is deleted, and its memory is free. A file is deleted
-like any other.`,
+A shared filter that has lost a part is refused by other commands; this one repairs
+it. Keys that another machine adds at the same time may be deleted or not.
+
+With --drop, a shared filter is deleted as a whole and its memory is freed. Delete a
+file with rm.`,
 		Example: `  seen clear crawl.seen
   seen clear --redis redis://db1 --name crawl
   seen clear --drop --redis redis://db1 --name crawl`,
@@ -34,7 +36,7 @@ like any other.`,
 				return arguments(0, 0, "")(cmd, args)
 			}
 			if c.drop {
-				return usagef("--drop needs --redis or --server; a file is deleted with rm")
+				return usagef("--drop needs --redis or --server; delete a file with rm")
 			}
 			return c.fleet.arguments(cmd, args)
 		},
@@ -69,7 +71,7 @@ func clearFiles(names []string) error {
 // clearFleet clears or drops a filter elsewhere, whatever state it is in.
 func (a *app) clearFleet(c *clearFlags) error {
 	if c.fleet.server != "" && !c.drop {
-		return usagef("--server: a filter of a server cannot be cleared; delete it with --drop, and create it anew")
+		return usagef("--server: a filter in a server cannot be cleared; delete it with --drop and create it again")
 	}
 	at, client, err := c.fleet.dial(a)
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 	"seen/internal/stream"
 )
 
-// Exit codes, for scripts. An interrupted run exits with 128 plus the number of
-// the signal, as shells have it.
+// Exit codes, for scripts. An interrupted run exits with 128 plus the number of the
+// signal, as in shells.
 const (
 	ExitOK    = 0
 	ExitNo    = 1 // the answer is no: a key is absent, nothing was selected
@@ -43,8 +43,8 @@ type Env struct {
 	Environ []string // NAME=value, as os.Environ has it
 }
 
-// exitError carries an exit code other than that of an ordinary error. With a
-// nil err there is nothing to say.
+// exitError has an exit code other than that of an ordinary error. With a nil err,
+// nothing is printed.
 type exitError struct {
 	code int
 	err  error
@@ -72,10 +72,10 @@ func usagef(format string, args ...any) error {
 // Run runs the command and returns its exit code. It takes over the signals
 // SIGINT, SIGTERM, SIGPIPE and SIGUSR1 of the process while it runs.
 func Run(ctx context.Context, env Env) int {
-	// A write into a closed pipe must return EPIPE instead of killing us: the
-	// state may need saving or leaving alone.
+	// A write into a closed pipe must return EPIPE instead of ending the process, so
+	// that a state can be saved.
 	signal.Ignore(syscall.SIGPIPE)
-	// Who asks for the status before there is one must not end us.
+	// SIGUSR1 must not end the process, even before there is a status to print.
 	early := make(chan os.Signal, 1)
 	notifyStatus(early)
 	defer signal.Stop(early)
@@ -99,8 +99,8 @@ func Run(ctx context.Context, env Env) int {
 	return a.finish(cmd, err)
 }
 
-// firstError is a writer that keeps its first error, for those who do not look at it,
-// as what prints help does not.
+// firstError is a writer that keeps its first error, for callers that ignore errors,
+// as those that print help do.
 type firstError struct {
 	to  io.Writer
 	err error
@@ -114,11 +114,10 @@ func (w *firstError) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// tightenHeap makes the heap of a large set not much larger than the set. Nearly all
-// of it is fingerprints without pointers: collecting costs next to nothing, and
-// garbage would cost as much memory again. It begins with the first collection,
-// which a run on a few lines does not come to; with this from the start, such a run
-// would spend a fifth of its time on collecting what little there is.
+// tightenHeap keeps the heap of a large set small: nearly all of it is fingerprints
+// without pointers, so that collecting costs little, and garbage would cost as much
+// memory again. It takes effect at the first collection. From the start, it would cost
+// a run on a few lines a fifth of its time.
 func tightenHeap() {
 	const percent = 20
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
@@ -140,22 +139,22 @@ func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:                   "seen COMMAND [ARGUMENT]...",
 		DisableFlagsInUseLine: true,
-		Short:                 "have I seen this before?",
-		Long: `seen answers one question, fast and in little memory: has this key been seen
-before? It removes duplicate lines in one pass, filters lines by sets, and
-builds, merges and inspects Bloom filters.`,
-		Example: `  seen uniq access.log                    each line the first time it is seen
-  seen uniq --state crawl.seen urls.txt   remember across runs
-  seen filter -v --set blocked.txt mail   lines that are not in the set
-  seen build -o known.seen keys.txt       a set to ask
+		Short:                 "tell which lines and keys were seen before",
+		Long: `seen tells whether a key was seen before, fast and in little memory. It removes
+duplicate lines in one pass, selects lines by sets of keys, and builds, merges and
+inspects Bloom filters.`,
+		Example: `  seen uniq access.log                    print each line the first time it occurs
+  seen uniq --state crawl.seen urls.txt   remember lines across runs
+  seen filter -v --set blocked.txt mail   print the lines that are not in the set
+  seen build -o known.seen keys.txt       make a filter from a list of keys
   seen check known.seen some-key          maybe, or no
-  seen plan -n 1G -p 1e-6                 what it will cost`,
+  seen plan -n 1G -p 1e-6                 compute what a filter costs`,
 		Version:       Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("there is no subcommand %q", args[0])
+				return usagef("%q is not a subcommand; \"seen --help\" lists them", args[0])
 			}
 			cmd.SetOut(a.env.Stderr)
 			_ = cmd.Help() // there is no place to report that standard error failed
@@ -171,8 +170,8 @@ builds, merges and inspects Bloom filters.`,
 	return root
 }
 
-// refuseUnknownTopics makes help about what is no subcommand an error, as calling it
-// is; without this it would be the help of seen itself.
+// refuseUnknownTopics makes "seen help X" an error if X is not a subcommand; without
+// this, it prints the help of seen itself.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -182,7 +181,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	print := help.Run
 	help.Run, help.RunE = nil, func(cmd *cobra.Command, args []string) error {
 		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-			return usagef("there is no subcommand %q", strings.Join(args, " "))
+			return usagef("%q is not a subcommand; \"seen --help\" lists them", strings.Join(args, " "))
 		}
 		print(cmd, args)
 		return nil
@@ -195,7 +194,7 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 		return ExitOK
 	}
 	if stream.IsBrokenPipe(err) {
-		return ExitOK // whoever read our output has seen enough
+		return ExitOK // the reader of our output has closed it
 	}
 	var coded *exitError
 	code := ExitError
@@ -222,15 +221,16 @@ func (a *app) say(cmd *cobra.Command, format string, args ...any) {
 	fmt.Fprintf(a.env.Stderr, "%s: %s\n", cmd.CommandPath(), strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
 
-// sayError prints an error, with the command that is the way out if there is one.
+// sayError prints an error, and for some of them what to do. Libraries do not know
+// options and commands, so this is the place for it.
 func (a *app) sayError(cmd *cobra.Command, err error) {
 	a.say(cmd, "%v%s", err, formatHint(err))
 	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
-		fmt.Fprintln(a.env.Stderr, "\"seen verify --rebuild\" accepts it as it is; see \"seen verify --help\".")
+		fmt.Fprintln(a.env.Stderr, "Accept it as it is with \"seen verify --rebuild\"; see \"seen verify --help\".")
 	}
 	var secret *bloom.SecretError
 	if errors.As(err, &secret) {
-		fmt.Fprintln(a.env.Stderr, "--secret FILE names the file that the secret stands in.")
+		fmt.Fprintln(a.env.Stderr, "Give the file with the secret: --secret FILE.")
 	}
 }
 

@@ -15,16 +15,15 @@ func (a *app) compareCommand() *cobra.Command {
 	var foreign foreignFlags
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "estimate how many keys two filters have, and have in common",
-		Long: `Estimate the number of keys of two filter files, of their union and of their
-intersection, and the Jaccard similarity, each with its standard error. The two
-must be of one type, layout and hash; unlike ones are refused with the difference.
+		Short: "compare two filters",
+		Long: `Estimate the number of keys in two filter files, in their union and in their
+intersection, and their Jaccard similarity, each with its standard error. Both need the
+same type, layout and hash; others are refused, with the difference.
 
-Sets that are still exact (those of "seen uniq --state" with few lines) give exact
-numbers, and one of them can be compared with a filter of any type. Filters of
-several layers cannot be compared with each other: a key may lie in different
-layers of the two. Two filters of one other system can be compared where they are
-one array each, of the same size and hash.`,
+A set that is still exact, as that of "seen uniq --state" with few lines, gives exact
+numbers and can be compared with a filter of any type. Two filters of several layers
+cannot be compared: a key may be in different layers of the two. Two filters of another
+system can be compared if each is one array, of the same size and hash.`,
 		Example: `  seen compare monday.seen tuesday.seen
   seen compare --json a.seen b.seen | jq .jaccard.value`,
 		Args:              arguments(2, 2, "A B"),

@@ -27,14 +27,15 @@ func (a *app) convertCommand() *cobra.Command {
 	var c convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT --to FORMAT",
-		Short: "write the bits of a filter as another format of the same system",
-		Long: `Write the bits of a filter of another system, as they are, in another format that
-maps a key to the same bits: another form of the same system's, nearly always. A
-filter stores bits and not keys, so that nothing else can be converted; that is
-refused with the reason, and with the command that builds the filter from its keys.
+		Short: "convert a filter to another format of its system",
+		Long: `Write the bits of a filter of another system, unchanged, in another format that maps a
+key to the same bits. That is nearly always another format of the same system.
 
-With --to redisbloom:form=chunks an OUT that ends in a slash is a folder, made for
-the files chunk-NNN.bin that BF.LOADCHUNK takes.`,
+A filter stores bits, not keys, so no other conversion is possible. A conversion that
+is refused prints the reason and the command that builds the filter from its keys.
+
+With --to redisbloom:form=chunks, an OUT that ends in a slash is a folder for the files
+chunk-NNN.bin that BF.LOADCHUNK loads.`,
 		Example: `  seen convert dump.rdb --format rdb:key=urls urls.dump --to redisbloom
   seen convert urls.dump urls.chunks/ --to redisbloom:form=chunks
   seen convert visited.bin dump.rdb --format redisson:m=9585058,k=7 --to rdb:key=visited`,

@@ -30,17 +30,19 @@ func (a *app) explainCommand() *cobra.Command {
 	var e explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain {SET | --redis URL --name NAME} KEY...",
-		Short: "tell why a filter says maybe or no: the hash of a key and the bits it names",
-		Long: `Tell for each KEY what a filter file looks at: its hash, the bits, counters or
-slots that follow from it in each array, with the line of 64 bytes that each stands
-in, which of them are set, and the verdict. Of a "maybe" it says how often a key that
-was never added gets that answer. The options about keys are those of uniq, so that
-a key is prepared just as it was there. The exit code is that of check: 0 if all
-keys may be there, 1 if one is certainly not.
+		Short: "show how a filter answers for a key",
+		Long: `Show, for each KEY, how a filter file arrives at its answer: the hash of the key; the
+bits, counters or slots that it selects in each array, with their lines of 64 bytes;
+which of them are set; and the answer. For "maybe", it shows how often a key that was
+never added gets the same answer.
 
-SET may be redis://HOST/NAME, a filter that a fleet shares: then it is told in which
-string of Redis the bits stand, for GETBIT. A filter of --server hashes with a secret
-of its own, and only its answer is told.`,
+The options about keys are those of uniq, so that a key is prepared in the same way.
+The exit code is that of check: 0 if all keys may be in the filter, 1 if one is
+certainly not.
+
+SET may be redis://HOST/NAME, a filter that many machines share. The output then names
+the strings in Redis that contain the bits, for GETBIT. A filter of --server hashes
+with a secret of its own; for it, only the answer is shown.`,
 		Example: `  seen explain known.seen https://example.org/
   seen explain known.seen --json "$url" | jq .arrays
   seen explain known.seen --url HTTP://Example.org:80/
@@ -54,7 +56,7 @@ of its own, and only its answer is told.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd, &e, args) },
 	}
-	cmd.Flags().BoolVar(&e.json, "json", false, "one JSON object a line for each key")
+	cmd.Flags().BoolVar(&e.json, "json", false, "print one JSON object per line for each key")
 	e.records.register(cmd)
 	e.hashing.registerSecret(cmd)
 	e.fleet.register(cmd, &e.hashing, false)
@@ -131,11 +133,11 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	case kind == setfile.KindForeign:
 		defer foreign.Close() // it is only read
 		return foreign.Read(func() error {
-			return fmt.Errorf("%s is a filter of another system, of format %s: seen explain tells only about seen's own filters; seen check and seen info answer for it",
+			return fmt.Errorf("%s is a filter of another system, of format %s; seen explain is for seen's own filters: use seen check or seen info",
 				name, foreign.Filter.Describe().Format)
 		})
 	case kind == setfile.KindText:
-		return fmt.Errorf("%s is a text and no filter: it holds its lines as they are, and there is nothing to explain", name)
+		return fmt.Errorf("%s is a text, not a filter; it contains its lines as they are, so there is nothing to explain", name)
 	}
 	o, err := e.hashing.load()
 	if err != nil {
@@ -281,12 +283,12 @@ func (x *explanation) text() string {
 	var b strings.Builder
 	b.WriteString(x.Key + "\n")
 	if x.TakenAs != "" {
-		fmt.Fprintf(&b, "  taken as %q\n", x.TakenAs)
+		fmt.Fprintf(&b, "  key %q\n", x.TakenAs)
 	}
 	if x.Hash != "" {
 		fmt.Fprintf(&b, "  hash %s, by %s\n", x.Hash, x.Algorithm)
 	} else {
-		b.WriteString("  the server hashes with a secret of its own, and does not tell the bits\n")
+		b.WriteString("  the server hashes with a secret of its own; the bits are not known\n")
 	}
 	for _, a := range x.Arrays {
 		what := places[a.Type]
@@ -326,7 +328,7 @@ func (x *explanation) text() string {
 	}
 	switch {
 	case x.Seen && x.ErrorRate != nil:
-		fmt.Fprintf(&b, "  maybe: of keys that were never added, %s get this answer\n", figure.Rate(figure.ThreeDigits(*x.ErrorRate)))
+		fmt.Fprintf(&b, "  maybe: %s of keys that were never added get this answer\n", figure.Rate(figure.ThreeDigits(*x.ErrorRate)))
 	case x.Seen:
 		b.WriteString("  maybe\n")
 	default:

@@ -31,36 +31,37 @@ func (a *app) filterCommand() *cobra.Command {
 	var f filterFlags
 	cmd := &cobra.Command{
 		Use:   "filter --set SET... [FILE...]",
-		Short: "print the lines that are in the sets, or with -v those that are not",
-		Long: `Print the lines whose key is in the sets, or with -v those whose key is not. A SET
-is a filter file, or a text file with one key a line, which is held exactly. Filters
-of other systems serve as well, see "seen formats". The content decides which it is,
-also of compressed files; a SET of - is standard input. A file that looks like a filter
-but cannot be opened is an error (docs/INTEROP.md has the rule); --format lines reads
-it as lines. A UTF-8 byte order mark at the start of a file is not part of its first key.
+		Short: "print the lines that are in sets, or are not",
+		Long: `Print the lines whose key is in the sets, or with -v the lines whose key is not.
 
-A filter may take a key for a member by error. With --confirm each such answer
-is held against the full text of the set, and the result is exact.`,
+A SET is a filter file, a filter of another system (see "seen formats"), or a text
+file with one key per line, which is exact. The content decides which one it is, also
+in compressed files. The name - is standard input. A file that looks like a filter but
+cannot be opened is an error (docs/INTEROP.md has the rule); --format lines reads it as
+lines. A UTF-8 byte order mark at the start of a file is not part of its first key.
+
+A filter may say yes to a key that is not in it. With --confirm, each yes is looked up
+in the full text of the set, and the result is exact.`,
 		Example: `  seen filter --set members.txt -k 2,2 -t , log.csv   lines whose 2nd field is a member
-  seen filter -v --set blocked.seen mail.txt          drop what is blocked
-  seen filter --keep eu.seen --drop seen.seen urls    in one and not in the other
+  seen filter -v --set blocked.seen mail.txt          drop the blocked lines
+  seen filter --keep eu.seen --drop seen.seen urls    in one set and not in the other
   seen filter --set a.seen --set b.seen --tag urls    with the name of the set before each line
-  seen filter -v --set bad.seen --confirm bad.txt urls     exact in spite of the filter
-  seen filter -v --redis redis://db1 --name crawl urls     what the fleet has not seen`,
+  seen filter -v --set bad.seen --confirm bad.txt urls     exact, in spite of the filter
+  seen filter -v --redis redis://db1 --name crawl urls     the lines that the fleet has not seen`,
 		RunE: func(cmd *cobra.Command, files []string) error { return a.filter(cmd, &f, files) },
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.sets, "set", nil, "a `SET` to ask; may be repeated")
-	fl.StringArrayVar(&f.keep, "keep", nil, "short for --set `SET`: print lines that are in it")
-	fl.StringArrayVar(&f.drop, "drop", nil, "short for -v --set `SET`: print lines that are not in it; goes with --keep")
+	fl.StringArrayVar(&f.keep, "keep", nil, "short for --set `SET`: print the lines that are in it")
+	fl.StringArrayVar(&f.drop, "drop", nil, "short for -v --set `SET`: print the lines that are not in it; can be combined with --keep")
 	fl.BoolVarP(&f.invert, "invert-match", "v", false, "print the lines that are not in the sets")
-	fl.BoolVar(&f.any, "any", false, "a line must be in one of the sets (the default)")
-	fl.BoolVar(&f.all, "all", false, "a line must be in every set")
+	fl.BoolVar(&f.any, "any", false, "a line has to be in one of the sets (the default)")
+	fl.BoolVar(&f.all, "all", false, "a line has to be in every set")
 	fl.BoolVar(&f.tag, "tag", false, "print the names of the matching sets and a tab before each line")
-	fl.StringArrayVar(&f.confirm, "confirm", nil, "look matches up in the full text `FILE` of the sets; may be repeated")
+	fl.StringArrayVar(&f.confirm, "confirm", nil, "look matches up in `FILE`, the full text of the sets; may be repeated")
 	f.memory = defaultMemory
-	fl.VarP(&f.memory, "memory", "m", "with --confirm: lines to hold back before the text is read")
-	fl.BoolVar(&f.buffered, "line-buffered", false, "write every line as soon as it is known")
+	fl.VarP(&f.memory, "memory", "m", "with --confirm: memory for lines that wait to be looked up")
+	fl.BoolVar(&f.buffered, "line-buffered", false, "write every line as soon as it is decided")
 	f.records.register(cmd)
 	f.hashing.registerPrivate(cmd)
 	f.fleet.register(cmd, &f.hashing, false)
@@ -75,19 +76,19 @@ func (f *filterFlags) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case len(f.sets)+len(f.keep)+len(f.drop) == 0:
-		return usagef("there is no set to ask; give one with --set SET")
+		return usagef("no set is given; name one with --set SET")
 	case len(f.sets) > 0 && len(f.keep)+len(f.drop) > 0:
-		return usagef("--set does not go with --keep and --drop, which are short forms of it")
+		return usagef("--set cannot be combined with --keep or --drop, which are short forms of it")
 	case f.invert && len(f.keep)+len(f.drop) > 0:
-		return usagef("-v goes with --set; --drop SET is short for -v --set SET")
+		return usagef("-v is for --set; --drop SET is short for -v --set SET")
 	case f.any && f.all:
-		return usagef("--any and --all exclude each other")
+		return usagef("give either --any or --all")
 	case f.tag && (f.invert || len(f.sets)+len(f.keep) == 0):
-		return usagef("--tag names the sets a line is in, and with -v or --drop there are none")
+		return usagef("--tag names the sets that a line is in; the lines of -v and --drop are in no set")
 	case len(f.confirm) > 0 && f.buffered:
-		return usagef("--line-buffered does not go with --confirm, which holds lines back")
+		return usagef("--line-buffered cannot be combined with --confirm, which holds lines back")
 	case len(f.confirm) > 0 && len(f.sets)+len(f.keep)+len(f.drop) > 1:
-		return usagef("--confirm goes with one set, whose full text it names")
+		return usagef("--confirm is the full text of one set; give one SET")
 	}
 	return nil
 }

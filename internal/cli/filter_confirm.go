@@ -44,7 +44,7 @@ func (a *app) confirmTexts(flags *filterFlags) (texts []confirmText, err error) 
 		if info, err := os.Stat(name); err != nil {
 			return nil, err
 		} else if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("--confirm %s: the text may have to be read more than once; it must be a file", name)
+			return nil, fmt.Errorf("--confirm %s: the text is read several times; give a file", name)
 		}
 		set, err := a.openSet(name, &asText, &flags.records, true)
 		if err != nil {
@@ -54,7 +54,7 @@ func (a *app) confirmTexts(flags *filterFlags) (texts []confirmText, err error) 
 			if set.Foreign != nil {
 				set.Foreign.Close() // it is only read
 			}
-			return nil, fmt.Errorf("--confirm %s: it is a filter; give the text that the filter was made from", name)
+			return nil, fmt.Errorf("--confirm %s is a filter; give the text that the filter was made from", name)
 		}
 		texts = append(texts, confirmText{name, set.Text != nil})
 	}

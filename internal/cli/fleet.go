@@ -149,7 +149,7 @@ func (f *fleetFlags) address(a *app) (remote.Address, error) {
 	}
 	switch {
 	case f.redis != "" && f.server != "":
-		return at, usagef("--redis and --server exclude each other")
+		return at, usagef("give either --redis or --server")
 	case f.timeout <= 0:
 		return at, usagef("--timeout %v: there has to be time for an answer", &f.timeout)
 	case f.name != "" && at.Name != "" && f.name != at.Name:

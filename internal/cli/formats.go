@@ -38,13 +38,13 @@ func (a *app) formatsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "formats [NAME...]",
-		Short: "list the filters of other systems that seen knows",
-		Long: `List the filters of other systems that seen knows: how --format names them, whether
-content tells them, whether they can be asked, built and merged, and whose they are.
-With NAMEs describe those: their parameters, and what they were verified against.
+		Short: "list the formats of other systems",
+		Long: `List the filters of other systems that seen can use: their names for --format, whether
+content tells them, whether they can be asked, built and merged, and their systems.
+With NAMEs, describe those: their parameters, and what they were verified against.
 
-To check and filter, "--format lines" says that a SET is a text of one key a line,
-though it has bytes that no text has and would be refused.`,
+To check and filter, "--format lines" says that a SET is a text with one key per line,
+even if it has bytes that no text has and would otherwise be refused.`,
 		Example: `  seen formats
   seen formats guava redisbloom
   seen formats --json | jq -r '.[] | select(.build) | .format'`,

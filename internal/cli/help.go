@@ -65,7 +65,7 @@ func usage(cmd *cobra.Command) error {
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n\"%s COMMAND --help\" tells more.\n", cmd.CommandPath())
+		fmt.Fprintf(w, "\nSee \"%s COMMAND --help\" for the options of a command.\n", cmd.CommandPath())
 	}
 	_, err := io.WriteString(cmd.OutOrStderr(), w.String())
 	return err
@@ -101,18 +101,18 @@ func (a *app) keysCommand() *cobra.Command {
 	var r recordFlags
 	cmd := &cobra.Command{
 		Use:   keysTopic,
-		Short: "what is a record, and what is its key (help topic)",
-		Long: `The options about records and their keys, the same in uniq, filter, build, add,
-remove, check and count. They change the key only; a line is printed as it was.`,
+		Short: "how records and their keys are chosen (help topic)",
+		Long: `The options about records and their keys are the same in uniq, filter, build, add, remove,
+check and count. They change only the key; a line is printed as it was.`,
 		Example: `  -k 2b,2              the second field, without the blanks before it
-  -t , -k 2,2 -k 5     the second, and the fifth to the last, of fields between commas
+  -t , -k 2,2 -k 5     the second field, and the fifth to the last, of fields between commas
   -k csv:email         the column of that name, with quoting as in RFC 4180
-  -k json:/user/id     the value there, of one JSON document a line
+  -k json:/user/id     that value of a JSON document on each line
   -k 're:id=([0-9]+)'  what the first group of a regular expression matches
   --url                HTTP://Example.com:80/a/../b%7e#top and http://example.com/b~ are one URL
   --url-sort-query --url-drop-tracking     so are http://a/?y=1&x=2&utm_source=z and http://a/?x=2&y=1
-  --url --url-drop 'session*' --url-keep fragment     neither session IDs nor #... as it was
-  -k csv:url --url --missing keep          of a column; what is no URL is always printed`,
+  --url --url-drop 'session*' --url-keep fragment     without session IDs, but with #...
+  -k csv:url --url --missing keep          of a column; a value that is not a URL is always printed`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -22,7 +22,7 @@ func TestHelpTopics(t *testing.T) {
 	for _, args := range [][]string{{"help", "nosuch"}, {"help", "uniq", "more"}} {
 		var out, messages bytes.Buffer
 		code := Run(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages})
-		if code != ExitError || out.Len() > 0 || !strings.Contains(messages.String(), "there is no subcommand") {
+		if code != ExitError || out.Len() > 0 || !strings.Contains(messages.String(), "is not a subcommand") {
 			t.Errorf("seen %v: exit code %d, output %q, message %q", args, code, &out, &messages)
 		}
 	}

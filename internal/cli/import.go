@@ -33,17 +33,17 @@ func (a *app) importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import SET",
-		Short: "load a filter of another system into a running server",
-		Long: `Load a filter of another system into a running server, which answers from it as the
-other system would, keeps it over restarts, and refuses to change it: BF.EXISTS,
-BF.MEXISTS, BF.INFO, DUMP, DEL and the like serve, BF.ADD is an error. Keys are sent
-as they are; for a filter of numbers they are decimal digits. A filter of RedisBloom
-becomes one of the server's own, which takes keys too.
+		Short: "load a filter of another system into a server",
+		Long: `Load a filter of another system into a running server. The server answers from it as
+the other system does, keeps it over restarts, and refuses to change it: BF.EXISTS,
+BF.MEXISTS, BF.INFO, DUMP and DEL work, BF.ADD is an error. Keys are sent as they are;
+for a filter of numbers they are decimal digits. A filter of RedisBloom becomes one of
+the server's own, which also accepts keys.
 
 A filter of RedisBloom may have any size, and appears in the server when all of it is
-there. Others take at most 512 MiB, the longest that one command may be; of a file
-with several filters, such as a Parquet file, only the one is sent. seen's own filter files cannot be imported: a server hashes
-keys with a secret of its own.`,
+there. Others may have at most 512 MiB, the limit of one command. Of a file with several
+filters, such as a Parquet file, only one is sent. seen's own filter files cannot be
+imported, because a server hashes keys with a secret of its own.`,
 		Example: `  seen import guava.bloom --format guava:funnel=string --name users --must-contain alice
   seen import dump.rdb --format rdb:key=urls --server 10.0.0.7:6380 --password-file pass`,
 		Args:              arguments(1, 1, "SET"),
@@ -51,8 +51,8 @@ keys with a secret of its own.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.importFile(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "the `NAME` of the filter in the server (default: that of the file)")
-	flags.BoolVar(&f.replace, "replace", false, "take the place of what has the name already")
+	flags.StringVar(&f.name, "name", "", "the `NAME` of the filter in the server (default: the name of the file)")
+	flags.BoolVar(&f.replace, "replace", false, "replace a value that has the name already")
 	flags.BoolVarP(&f.records.quiet, "quiet", "q", false, "no report")
 	_ = cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there
 	f.server.register(cmd, "server")
@@ -66,7 +66,7 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	case err != nil:
 		return err
 	case kind == setfile.KindOwn:
-		return fmt.Errorf("%s is a filter file of seen, whose keys are hashed otherwise than a server hashes them; send the keys to the server, with BF.MADD or over HTTP", name)
+		return fmt.Errorf("%s is a filter file of seen, and a server hashes keys differently; send the keys to the server, with BF.MADD or over HTTP", name)
 	case kind == setfile.KindText:
 		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format", name)
 	}
@@ -108,7 +108,7 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 // sendWhole sends a filter in one command.
 func (a *app) sendWhole(flags *importFlags, name, as string, payload []byte) error {
 	if limit := resp.DefaultLimits.Bulk; len(payload) > limit {
-		return fmt.Errorf("%s takes %s, and a command of Redis at most %s; ask the file itself with seen check and seen filter, or send its keys to the server",
+		return fmt.Errorf("%s has %s, more than the limit of %s for a command; use the file itself with seen check and seen filter, or send its keys to the server",
 			name, formatBytes(uint64(len(payload))), formatBytes(uint64(limit)))
 	}
 	return a.sendRestore(flags, as, payload)
@@ -181,13 +181,13 @@ func (a *app) sendChunked(flags *importFlags, chunker interop.Chunker, as string
 	again.ctx, stop = context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer stop()
 	if left := again.order(&flags.server, []byte("DEL"), part); left != nil {
-		return fmt.Errorf("%w; a part of the filter may be left in the server, as %q, which could not be deleted: %w", err, part, left)
+		return fmt.Errorf("%w; a part of the filter may be left in the server as %q, which could not be deleted: %w", err, part, left)
 	}
 	return err
 }
 
 func errBusy(name string) error {
-	return fmt.Errorf("the server has a value %q already; give --replace to take its place", name)
+	return fmt.Errorf("the server already has a value %q; give --replace to replace it", name)
 }
 
 // sendChunks loads the pieces of a filter. The number of the first, the header, is 1, and

@@ -29,20 +29,20 @@ func (a *app) infoCommand() *cobra.Command {
 	var i infoFlags
 	cmd := &cobra.Command{
 		Use:   "info {SET... | --redis URL --name NAME}",
-		Short: "describe filter files: layout, keys, fill, error rate, checksums",
-		Long: `Describe filter files: type and layout, how many keys they hold, how full they
-are, the error rate now and at capacity, the hash, and whether the checksums
-hold. A filter that is past its capacity or its error rate is marked. The secret
-of a filter is not needed.
+		Short: "describe filters",
+		Long: `Describe filter files: type and layout, how many keys they have, how full they are, the
+error rate now and at capacity, the hash, and whether the checksums are right. A filter
+that is past its capacity or its error rate is marked. The secret of a filter is not
+needed.
 
-With --no-verify only the header is read, which takes no time however large the
-file is, and fill and estimates are left out.
+With --no-verify, only the header is read, which is quick however large the file is;
+fill and estimates are left out.
 
-Filters of other systems are described too, see "seen formats": whose they are, what
-they hold, and where a file holds several, each with the --format that opens it.
+Filters of other systems are described too, see "seen formats": the system, what they
+contain, and, where a file has several filters, the --format that opens each.
 
-A SET may be a filter that many machines share: redis://HOST/NAME is the same as
---redis redis://HOST --name NAME. With --server it is one of a "seen serve".`,
+SET may be a filter that many machines share: redis://HOST/NAME is the same as
+--redis redis://HOST --name NAME. With --server, the filter is in a "seen serve".`,
 		Example: `  seen info known.seen
   seen info --no-verify huge.seen
   seen info --json *.seen | jq -r 'select(.warnings) | .set'     those that are too full
@@ -64,7 +64,7 @@ A SET may be a filter that many machines share: redis://HOST/NAME is the same as
 			return a.info(cmd, &i, names)
 		},
 	}
-	cmd.Flags().BoolVar(&i.noVerify, "no-verify", false, "read the header only; no checksums, no fill, no estimates")
+	cmd.Flags().BoolVar(&i.noVerify, "no-verify", false, "read only the header: no checksums, no fill, no estimates")
 	cmd.Flags().BoolVar(&i.json, "json", false, "report as JSON, one object for each SET")
 	i.fleet.register(cmd, &i.hashing, false)
 	i.foreign.registerFormat(cmd)

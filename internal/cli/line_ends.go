@@ -66,7 +66,7 @@ func (a *app) sayOfKeysWithCR(cmd *cobra.Command, r *recordFlags, c *stream.Conf
 	}
 	atStart(c, func(file string, end lineEnd) {
 		if end == endCRLF {
-			a.say(cmd, "note: the keys of %s end in CR, since its lines end in CR LF; --crlf leaves the CR out", file)
+			a.say(cmd, "note: the keys of %s end in CR, because its lines end in CR LF; --crlf leaves the CR out", file)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func (a *app) sayOfOtherEnds(cmd *cobra.Command, sets []*lookupSet, r *recordFla
 
 // sayOfCR says that the keys of one text end in CR, and those of another do not.
 func (a *app) sayOfCR(cmd *cobra.Command, with, without string) {
-	a.say(cmd, "note: the keys of %s end in CR, since its lines end in CR LF, and those of %s do not; --crlf leaves the CR out", with, without)
+	a.say(cmd, "note: the keys of %s end in CR, because its lines end in CR LF, and those of %s do not; --crlf leaves the CR out", with, without)
 }
 
 // sayOfTextWithCR makes the reading of the text of --confirm say that its keys end in CR,

@@ -20,8 +20,8 @@ func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man [DIR]",
 		Short: "write the manual pages",
-		Long: `Write a manual page for each subcommand, and one for all of them, into DIR.
-Without DIR the page for all of them goes to standard output.`,
+		Long: `Write a manual page for each subcommand, and one for seen itself, into DIR. Without DIR,
+print the page for seen.`,
 		Example: `  seen man /usr/local/share/man/man1
   seen man | man -l -`,
 		Args: arguments(0, 1, "DIR"),

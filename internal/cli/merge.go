@@ -23,14 +23,14 @@ func (a *app) mergeCommand() *cobra.Command {
 	var m mergeFlags
 	cmd := &cobra.Command{
 		Use:   "merge -o OUT SET...",
-		Short: "unite filter files into one that holds all their keys",
-		Long: `Unite filter files of one type, layout and hash into one that holds the keys of
-all, and report its new fill and error rate. Files that are unlike are refused
-with the difference. OUT is replaced as a whole and may be one of the SETs.
+		Short: "merge filter files into one",
+		Long: `Merge filter files of one type, layout and hash into one that has the keys of all, and
+report its new fill and error rate. Files that differ are refused, with the difference.
+OUT is replaced as a whole and may be one of the SETs.
 
-All types can be merged but static filters and windows of a number of keys. The
-secret of the filters is not needed. Filters of one other system, of one layout and
-hash, become one of that system.`,
+All types can be merged, except static filters and windows of a number of keys. The
+secret of the filters is not needed. Filters of one other system, with one layout and
+hash, become one filter of that system.`,
 		Example: `  seen merge -o all.seen shard-*.seen
   seen merge -o known.seen known.seen today.seen`,
 		Args: arguments(1, anyMore, "SET"),

@@ -8,18 +8,18 @@ import (
 	"seen/sizing"
 )
 
-// A filter past its error rate takes keys for seen more often than it was made for.
-// Every command that uses such a filter and knows it says so at its end, and has
-// ExitLimit in place of success: its output is what the filter says, and may lack lines.
+// A filter past its error rate says yes to new keys more often than it was made for.
+// Every command that uses such a filter says so at its end, and exits with ExitLimit
+// instead of success: its output is what the filter says, and lines may be missing.
 
 // pastError is the error about a filter past its error rate.
 func pastError(name string, now, asked float64, added, capacity uint64) error {
-	text := fmt.Sprintf("%s is past its error rate: it takes a key for seen wrongly with probability %s instead of %s",
+	text := fmt.Sprintf("%s is past its error rate: it says yes to a new key with probability %s instead of %s",
 		name, formatRate(threeDigits(now)), formatRate(asked))
 	if capacity > 0 {
 		text += fmt.Sprintf(", with %s keys in a filter for %s", comma(added), comma(capacity))
 	}
-	return &exitError{ExitLimit, fmt.Errorf("%s; make a larger one", text)}
+	return &exitError{ExitLimit, fmt.Errorf("%s; make a larger filter", text)}
 }
 
 // past returns the error about a filter, nil unless it is past its error rate.
@@ -54,7 +54,7 @@ func (f *fleet) past(ctx context.Context) error {
 		if len(pastCapacity(i.Added, i.Capacity)) == 0 {
 			return nil
 		}
-		return &exitError{ExitLimit, fmt.Errorf("%s is past its capacity: %s keys are in layers for %s; make a larger one", f.Label, comma(i.Added), comma(i.Capacity))}
+		return &exitError{ExitLimit, fmt.Errorf("%s is past its capacity: %s keys are in layers for %s; make a larger filter", f.Label, comma(i.Added), comma(i.Capacity))}
 	}
 	now, surely, asked, err := f.Fleet.ErrorRate(ctx)
 	switch {

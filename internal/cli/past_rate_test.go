@@ -40,7 +40,7 @@ func TestFleetPastItsRate(t *testing.T) {
 		}
 		for _, args := range [][]string{{"uniq"}, {"add"}, {"add", "--json"}, {"count"}, {"count", "--json"}, {"filter"}, {"filter", "-v"}, {"check"}, {"info"}, {"info", "--json"}} {
 			code, _, said := run("1\n2\n", append(args, in...)...)
-			if code != ExitLimit || !strings.Contains(said, t.Name()+" is past its error rate: it takes a key for seen wrongly with probability 0.") {
+			if code != ExitLimit || !strings.Contains(said, t.Name()+" is past its error rate: it says yes to a new key with probability 0.") {
 				t.Errorf("%v: exit code %d: %s", args, code, said)
 			}
 		}

@@ -38,38 +38,38 @@ func (a *app) planCommand() *cobra.Command {
 	var p planFlags
 	cmd := &cobra.Command{
 		Use:   "plan [-n N] [-p P] [--memory SIZE]",
-		Short: "tell what a filter costs, every type side by side",
-		Long: `Tell what a filter for -n distinct keys with error rate -p costs, every type side
-by side: its layout, memory, and the error rate at other numbers of keys. With
---memory and -n: the best rate that fits; with --memory and -p: how many keys
-fit. Nothing is built; the lines to copy come with the answer.
+		Short: "compute the size of a filter",
+		Long: `Compute what a filter for -n distinct keys with error rate -p costs, for every type side
+by side: its layout, its memory, and its error rate with other numbers of keys. With
+--memory and -n, the answer is the best rate that fits; with --memory and -p, how many
+keys fit. Nothing is built; the answer has commands to copy.
 
 --topk K computes the size of a sketch that finds the K most frequent keys and their
 counts (TOPK.RESERVE of "seen serve" and of Redis, whose default of 7 rows of 8 is too
 small for most streams). Give the share of all additions that the least frequent of
 them has (--share), or how uneven the frequencies of -n keys are (--skew).`,
-		Example: `  seen plan -n 1G -p 1e-6                      what it will cost
+		Example: `  seen plan -n 1G -p 1e-6                      memory for a billion keys
   seen plan -n 200M --memory 512MiB            the best rate in that memory
   seen plan -p 1e-4 --memory 1GiB              how many keys fit
   seen plan --sample urls.txt.gz               n counted from a file
   seen plan -n 10M -p 1e-3 --plot rates.svg    error rate against n, and against k
   seen plan --table                            error rate by k and m/n
   seen plan --topk 100 --skew 1 -n 10M         a sketch of the 100 most frequent of 10 million keys
-  seen plan -n 10G -p 1e-4 --cluster 6         what each of 6 nodes of a Redis Cluster is to hold`,
+  seen plan -n 10G -p 1e-4 --cluster 6         memory on each of 6 nodes of a Redis Cluster`,
 		Args:              arguments(0, 0, ""),
 		ValidArgsFunction: filesUpTo(0),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.plan(cmd, &p) },
 	}
 	f := cmd.Flags()
 	f.VarP(&p.capacity, "capacity", "n", "number of distinct keys")
-	f.VarP(&p.rate, "error-rate", "p", "wanted error rate (default 1e-6, unless -n and --memory give it)")
-	f.VarP(&p.memory, "memory", "m", "instead of -n or -p: the memory there is")
-	f.StringArrayVar(&p.sample, "sample", nil, "instead of -n: count the distinct keys of `FILE`, all of it, by HyperLogLog; may be repeated")
+	f.VarP(&p.rate, "error-rate", "p", "error rate (default 1e-6, unless -n and --memory give it)")
+	f.VarP(&p.memory, "memory", "m", "instead of -n or -p: the memory that is available")
+	f.StringArrayVar(&p.sample, "sample", nil, "instead of -n: count the distinct keys of the whole `FILE`, by HyperLogLog; may be repeated")
 	f.StringSliceVar(&p.types, "type", nil, "only these `TYPES`: "+strings.Join(planner.Types, ","))
 	f.BoolVar(&p.table, "table", false, "print the error rate for each k and m/n")
 	f.StringVar(&p.plot, "plot", "", "draw the error rate against n and against k to `FILE`.svg or .png")
-	f.BoolVar(&p.clickhouse, "clickhouse", false, "what ClickHouse's bloom_filter index makes of -p")
-	f.IntVar(&p.nodes, "cluster", 0, "what a filter in Redis costs, spread over `NODES` that hold keys")
+	f.BoolVar(&p.clickhouse, "clickhouse", false, "what ClickHouse's bloom_filter index does with -p")
+	f.IntVar(&p.nodes, "cluster", 0, "what a filter in Redis costs, on `NODES` that hold keys")
 	f.Var(&p.slice, "slice", "with --cluster: parts of at most this size (default 16 MiB - 4 KiB)")
 	p.topK.register(cmd)
 	f.BoolVar(&p.json, "json", false, "report as JSON")
@@ -84,7 +84,7 @@ func (p *planFlags) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	for _, name := range p.types {
 		if !slices.Contains(planner.Types, name) {
-			return usagef("--type %q is none of %s", name, strings.Join(planner.Types, ", "))
+			return usagef("--type %q is not one of %s", name, strings.Join(planner.Types, ", "))
 		}
 	}
 	keys := set("capacity") || set("sample")
@@ -96,27 +96,27 @@ func (p *planFlags) check(cmd *cobra.Command) error {
 	}
 	switch ext := filepath.Ext(p.plot); {
 	case set("capacity") && set("sample"):
-		return usagef("-n and --sample exclude each other")
+		return usagef("give either -n or --sample")
 	case p.capacity == 0 && set("capacity"):
 		return usagef("-n 0: a filter needs room for at least one key")
 	case p.memory == 0 && set("memory"):
 		return usagef("--memory 0: a filter needs memory")
 	case p.table && p.clickhouse:
-		return usagef("--table and --clickhouse exclude each other")
+		return usagef("give either --table or --clickhouse")
 	case (p.table || p.clickhouse) && (keys || set("memory") || p.plot != ""):
-		return usagef("--table and --clickhouse stand alone; --clickhouse takes -p")
+		return usagef("--table and --clickhouse cannot be combined with other options, except --clickhouse with -p")
 	case p.table && set("error-rate"):
-		return usagef("--table holds all rates; it takes no -p")
+		return usagef("--table has all rates; leave -p out")
 	case p.clickhouse && !set("error-rate"):
 		return usagef("--clickhouse needs the error rate, -p")
 	case p.table || p.clickhouse:
 		return nil
 	case !keys && !set("memory") && !set("topk"):
-		return usagef("give the number of keys (-n N or --sample FILE), or the memory there is (--memory SIZE)")
+		return usagef("give the number of keys (-n N or --sample FILE) or the memory (--memory SIZE)")
 	case set("topk"):
 		return nil
 	case keys && set("memory") && set("error-rate"):
-		return usagef("-n, -p and --memory: give two of the three, the third is the answer")
+		return usagef("-n, -p and --memory: give two of the three; the third is the answer")
 	case p.plot != "" && ext != ".svg" && ext != ".png":
 		return usagef("--plot %s: the name must end in .svg or .png", p.plot)
 	}
@@ -191,7 +191,7 @@ func noneFits(rows []planner.Row) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no type can have this: %s", rows[0].Error)
+	return fmt.Errorf("no type fits: %s", rows[0].Error)
 }
 
 // sampleReport says what --sample found.
@@ -212,7 +212,7 @@ func (a *app) sample(p *planFlags) (*sampleReport, error) {
 		return nil, err
 	}
 	if e.Value == 0 {
-		return nil, fmt.Errorf("%s: there is no key to count", strings.Join(p.sample, ", "))
+		return nil, fmt.Errorf("%s: no keys to count", strings.Join(p.sample, ", "))
 	}
 	return &sampleReport{
 		Files: p.sample, Lines: counters.Records.Load(), Distinct: e.Value, StdErr: math.Round(e.StdErr),

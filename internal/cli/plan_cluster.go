@@ -18,12 +18,12 @@ func (p *planFlags) checkCluster(set func(name string) bool, keys bool) error {
 	}
 	for _, name := range []string{"memory", "type", "table", "plot", "clickhouse"} {
 		if set(name) {
-			return usagef("--%s does not go with --cluster", name)
+			return usagef("--%s cannot be combined with --cluster", name)
 		}
 	}
 	switch {
 	case p.nodes < 1:
-		return usagef("--cluster %d: at least one node is needed", p.nodes)
+		return usagef("--cluster %d: give at least 1", p.nodes)
 	case !keys:
 		return usagef("--cluster needs the number of keys (-n N or --sample FILE)")
 	}
@@ -75,14 +75,14 @@ func (a *app) planCluster(p *planFlags, sample *sampleReport, w planner.Wish) er
 	t.row("memory", "%s, %.2f bits a key (a classic filter: %.2f)", humanize.IBytes(r.Bytes), r.BitsPerKey, r.ClassicBits)
 	switch {
 	case r.Slices == 1 && r.Nodes > 1:
-		t.row("per node", "%s on one of %d; a replica takes as much again", humanize.IBytes(r.Bytes), r.Nodes)
+		t.row("per node", "%s on one of %d; a replica needs the same again", humanize.IBytes(r.Bytes), r.Nodes)
 	case r.Slices < uint64(r.Nodes):
-		t.row("per node", "%s in one slice, on up to %d of %d; a replica takes as much again", humanize.IBytes(r.Bytes/r.Slices), r.Slices, r.Nodes)
+		t.row("per node", "%s in one slice, on up to %d of %d; a replica needs the same again", humanize.IBytes(r.Bytes/r.Slices), r.Slices, r.Nodes)
 	default:
-		t.row("per node", "%s in %.1f slices, the mean of %d; a replica takes as much again", humanize.IBytes(r.BytesPerNode), r.SlicesPerNode, r.Nodes)
+		t.row("per node", "%s in %.1f slices, the mean of %d; a replica needs the same again", humanize.IBytes(r.BytesPerNode), r.SlicesPerNode, r.Nodes)
 	}
 	t.row("error rate", "%.3g at capacity, %d probes", r.ErrorRate, r.Probes)
-	t.row("add", "%d commands for a new key, %d for a seen one; a batch shares one of them by slice", r.CommandsNew, r.CommandsSeen)
+	t.row("add", "%d commands for a new key, %d for a seen one; a batch shares one of them per slice", r.CommandsNew, r.CommandsSeen)
 	t.row("round trips", "%d for a batch with new keys, %d for one without", r.TripsNew, r.TripsSeen)
 	return t.flush()
 }

@@ -36,7 +36,7 @@ func (r *planReport) print(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "%s distinct %s, error rate %s", figure.Comma(r.N), keys, figure.Rate(r.ErrorRate))
 	case r.N == 0:
-		fmt.Fprintf(&b, "keys that %s hold at error rate %s", figure.Bytes(r.Memory), figure.Rate(r.ErrorRate))
+		fmt.Fprintf(&b, "keys in %s at error rate %s", figure.Bytes(r.Memory), figure.Rate(r.ErrorRate))
 	default:
 		fmt.Fprintf(&b, "%s distinct keys in %s", figure.Comma(r.N), figure.Bytes(r.Memory))
 	}
@@ -98,18 +98,18 @@ func layersOf(r *planner.Row) string {
 // the plan says that lines are too coarse for so few keys.
 const coarse = 1.2
 
-// remarks explain the table and say what cannot be had.
+// remarks explain the table and the types without a row.
 func (r *planReport) remarks() [][]string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(r.Rows, func(p planner.Row) bool { return p.Type == name && p.Error == "" })
 	}
-	rows := [][]string{{""}, {"The last columns: the error rate when that share of the keys is in."}}
+	rows := [][]string{{""}, {"The last columns: the error rate when that share of the keys is added."}}
 	for _, remark := range []struct{ name, text string }{
-		{"blocked", "lines: cache lines per key x bits in each."},
+		{"blocked", "lines: cache lines for each key x bits in each."},
 		{"counting", fmt.Sprintf("counting: m counters of %d bits.", sizing.DefaultCounterBits)},
-		{"scalable", "scalable: grows past n and keeps the rate; takes more memory when it does."},
-		{"static", "static: about; read-only, built from all keys at once. Its memory follows them."},
-		{"exact", "exact: about; 64-bit fingerprints. Its memory follows the keys."},
+		{"scalable", "scalable: grows past n and keeps the rate; it then needs more memory."},
+		{"static", "static: approximate; read-only, built from all keys at once. Its memory depends on them."},
+		{"exact", "exact: approximate; 64-bit fingerprints. Its memory depends on the keys."},
 	} {
 		if has(remark.name) {
 			rows = append(rows, []string{remark.text})
@@ -117,10 +117,10 @@ func (r *planReport) remarks() [][]string {
 	}
 	for _, p := range r.Rows {
 		if least := sizing.OptimalBits(p.N, cmp.Or(r.ErrorRate, p.ErrorRate)); p.Type == "blocked" && float64(p.M) > coarse*least {
-			rows = append(rows, []string{fmt.Sprintf("blocked: whole lines of 64 bytes, %.1f times the least memory for so few keys; classic has no such step.", float64(p.M)/least)})
+			rows = append(rows, []string{fmt.Sprintf("blocked: whole lines of 64 bytes need %.1f times the least memory for so few keys; classic does not.", float64(p.M)/least)})
 		}
 		if p.Error != "" {
-			rows = append(rows, []string{fmt.Sprintf("%s: cannot be had: %s.", p.Name(), p.Error)})
+			rows = append(rows, []string{fmt.Sprintf("%s: not possible: %s.", p.Name(), p.Error)})
 		}
 	}
 	return rows

@@ -18,7 +18,7 @@ type topKFlags struct {
 func (t *topKFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&t.k, "topk", 0, "compute the size of a sketch that finds the `K` most frequent keys (TOPK.RESERVE)")
-	f.Float64Var(&t.skew, "skew", 0, "with --topk and -n: the i-th most frequent of n keys comes in proportion to i^-`SKEW` (words, pages: about 1)")
+	f.Float64Var(&t.skew, "skew", 0, "with --topk and -n: the i-th most frequent of n keys is added in proportion to i^-`SKEW` (words, pages: about 1)")
 	f.Float64Var(&t.share, "share", 0, "with --topk, instead of --skew and -n: the `SHARE` of all additions that the least frequent of the K keys has")
 	f.Float64Var(&t.recall, "recall", 0.99, "with --topk: find this `SHARE` of the K keys")
 	f.Float64Var(&t.countError, "count-error", 0.01, "with --topk: their counts may be too low by this `SHARE`")
@@ -37,7 +37,7 @@ func (t *topKFlags) check(set func(name string) bool, keys bool) error {
 	}
 	for _, name := range []string{"error-rate", "memory", "type", "table", "plot", "clickhouse", "cluster", "slice"} {
 		if set(name) {
-			return usagef("--%s does not go with --topk", name)
+			return usagef("--%s cannot be combined with --topk", name)
 		}
 	}
 	between := func(name string, v float64) error {
@@ -48,15 +48,15 @@ func (t *topKFlags) check(set func(name string) bool, keys bool) error {
 	}
 	switch {
 	case t.k < 1:
-		return usagef("--topk %d: give a number of at least 1", t.k)
+		return usagef("--topk %d: give at least 1", t.k)
 	case set("share") == set("skew"):
 		return usagef("--topk needs --share, or --skew and the number of keys (-n N or --sample FILE)")
 	case set("share") && keys:
-		return usagef("--share needs no number of keys; leave out -n and --sample")
+		return usagef("--share needs no number of keys; leave -n and --sample out")
 	case set("skew") && !keys:
 		return usagef("--skew needs the number of keys (-n N or --sample FILE)")
 	case set("share") && !(t.share > 0 && t.share*float64(t.k) <= 1):
-		return usagef("--share %v: the least frequent of %d keys has more than 0 and at most 1/%d of all additions", t.share, t.k, t.k)
+		return usagef("--share %v: give more than 0 and at most 1/K: the least frequent of %d keys has at most 1/%d of all additions", t.share, t.k, t.k)
 	}
 	if err := between("recall", t.recall); err != nil {
 		return err

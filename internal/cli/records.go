@@ -42,24 +42,24 @@ func (r *recordFlags) register(cmd *cobra.Command) {
 	r.missing = flagvalue.OneOf("fail", "fail", "keep", "drop", "empty")
 	r.encoding = flagvalue.OneOf("", encodingText, encodingHex, encodingDecimal)
 	share(cmd, func(f *pflag.FlagSet) {
-		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "key on part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, json:/pointer, re:REGEX; may be repeated")
+		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "the key is a part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, json:/pointer, re:REGEX; may be repeated")
 		f.StringVarP(&r.key.Separator, "field-separator", "t", "", "`SEP` between fields (default: blanks, or a comma for csv)")
 		f.IntVarP(&r.key.SkipFields, "skip-fields", "f", 0, "skip the first `N` fields, as in uniq")
 		f.IntVar(&r.key.SkipChars, "skip-chars", 0, "skip the first `N` bytes, after -f")
-		f.IntVarP(&r.key.Width, "check-chars", "w", 0, "at most `N` bytes are the key")
-		f.BoolVarP(&r.key.FoldCase, "ignore-case", "i", false, "letters A to Z are the same in either case")
-		f.BoolVar(&r.key.Lower, "lower", false, "lower-case the key (Unicode); the output stays as it was")
-		f.BoolVar(&r.key.Trim, "trim", false, "cut white space off both ends of the key")
-		f.BoolVar(&r.key.Email, "email", false, "the key is a mail address, brought to its canonical form")
+		f.IntVarP(&r.key.Width, "check-chars", "w", 0, "use at most `N` bytes as the key")
+		f.BoolVarP(&r.key.FoldCase, "ignore-case", "i", false, "treat letters A to Z alike in either case")
+		f.BoolVar(&r.key.Lower, "lower", false, "convert the key to lower case (Unicode); the output stays as it was")
+		f.BoolVar(&r.key.Trim, "trim", false, "remove white space from both ends of the key")
+		f.BoolVar(&r.key.Email, "email", false, "the key is a mail address; use its canonical form")
 		r.url.register(f)
-		f.Var(&r.encoding, "key-encoding", "how keys are written: utf8 as they are, hex two digits a byte, decimal whole numbers; the output stays as it was")
-		f.Var(&r.missing, "missing", "a line that has no such key: fail, keep, drop, or empty (the empty key)")
+		f.Var(&r.encoding, "key-encoding", "how keys are written: utf8 (as they are), hex (two digits a byte), decimal (whole numbers); the output stays as it was")
+		f.Var(&r.missing, "missing", "what to do with a line without a key: fail, keep, drop, or empty (use the empty key)")
 		f.BoolVarP(&r.zero, "zero-terminated", "z", false, "records end in NUL, not in a newline")
-		f.StringVar(&r.delimiter, "delimiter", "", "records end in `C`: any bytes; \\t, \\0, \\xHH are understood")
+		f.StringVar(&r.delimiter, "delimiter", "", "records end in `C`, which may have several bytes; write \\t, \\0 or \\xHH for special ones")
 		f.BoolVar(&r.crlf, "crlf", false, "a CR before the newline is not part of the key; the output keeps it")
 		f.IntVarP(&r.jobs, "jobs", "j", 0, "use `N` cores (default: all); the output is the same for every N")
-		f.BoolVar(&r.plain, "no-decompress", false, "take compressed files as they are")
-		f.BoolVarP(&r.quiet, "quiet", "q", false, "no progress, no notes")
+		f.BoolVar(&r.plain, "no-decompress", false, "read compressed files as they are")
+		f.BoolVarP(&r.quiet, "quiet", "q", false, "print no progress and no notes")
 	})
 }
 
@@ -68,7 +68,7 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	var c stream.Config
 	switch {
 	case r.zero && r.delimiter != "":
-		return nil, c, usagef("-z and --delimiter exclude each other")
+		return nil, c, usagef("give either -z or --delimiter")
 	case r.zero:
 		c.Delimiter = []byte{0}
 	case r.delimiter != "":
@@ -79,11 +79,11 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 		c.Delimiter = d
 	}
 	if r.crlf && c.Delimiter != nil {
-		return nil, c, usagef("--crlf is for lines; it does not go with -z or --delimiter")
+		return nil, c, usagef("--crlf is for lines; it cannot be combined with -z or --delimiter")
 	}
 	c.CRLF = r.crlf
 	if r.jobs < 0 {
-		return nil, c, usagef("-j %d: at least one core is needed", r.jobs)
+		return nil, c, usagef("-j %d: give at least 1", r.jobs)
 	}
 	if c.Jobs = r.jobs; c.Jobs == 0 {
 		c.Jobs = runtime.GOMAXPROCS(0)
@@ -135,7 +135,7 @@ func (a *app) checkStarts(files []string, r *recordFlags) error {
 // UTF-16 or a compressed file does: it would be a few keys that no other text has.
 func (r *recordFlags) checkStart(name string, start []byte) error {
 	if bloomfile.Detect(start) {
-		return fmt.Errorf("%s is a filter file, not a list of keys; \"seen merge\" unites filters, and \"seen filter --set\" asks one", name)
+		return fmt.Errorf("%s is a filter file, not a list of keys; use \"seen merge\" to merge filters, and \"seen filter --set\" to select lines", name)
 	}
 	if r.anyBytes {
 		return nil
@@ -260,7 +260,7 @@ func (h *hashFlags) hash() (bloom.Hash, error) {
 		return bloom.Hash{Seed: h.seed}, nil
 	}
 	if h.seeded != nil && h.seeded() || h.seed != 0 {
-		return bloom.Hash{}, usagef("--seed and --secret exclude each other")
+		return bloom.Hash{}, usagef("give either --seed or --secret")
 	}
 	text, err := os.ReadFile(h.secret)
 	if os.IsNotExist(err) {
@@ -295,7 +295,7 @@ func parseSecret(name, text string) (bloom.Hash, error) {
 	b, err := hex.DecodeString(strings.TrimSpace(text))
 	var secret [16]byte
 	if err != nil || len(b) != len(secret) {
-		return bloom.Hash{}, fmt.Errorf("%s holds no secret: it must be 32 hex digits", name)
+		return bloom.Hash{}, fmt.Errorf("%s does not contain a secret of 32 hex digits", name)
 	}
 	copy(secret[:], b)
 	hash := bloom.SecretHash(secret)

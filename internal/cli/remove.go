@@ -13,12 +13,14 @@ func (a *app) removeCommand() *cobra.Command {
 	var c changeFlags
 	cmd := &cobra.Command{
 		Use:   "remove SET [FILE...]",
-		Short: "remove keys, one a line, from a counting filter",
-		Long: `Remove keys, one a line, from a counting filter. A key that is certainly not there
-is counted and changes nothing. A key must be removed as often as it was added.
+		Short: "remove keys from a counting filter",
+		Long: `Remove keys, one per line, from a counting filter.
 
-Remove only what was added: where the filter takes a key for seen by error,
-removing it takes away what belongs to others.`,
+A key that is certainly not in the filter is counted and changes nothing. A key has to
+be removed as often as it was added.
+
+Remove only keys that were added. Removing a key that the filter says yes to by error
+removes parts of other keys.`,
 		Example: `  seen remove stock.seen sold.txt`,
 		Args:    arguments(1, anyMore, "SET"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.remove(cmd, &c, args[0], args[1:]) },
@@ -45,7 +47,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 	err = changeSet(name, o, func(v bloom.View) error {
 		f, ok := v.(*bloom.Counting)
 		if !ok {
-			return fmt.Errorf("%s holds a %s filter; keys can be removed only from counting filters: build it with --type counting", name, v.Design().Type)
+			return fmt.Errorf("%s is a %s filter; only counting filters can remove keys: build it with --type counting", name, v.Design().Type)
 		}
 		in, config, err := c.records.open(a, files)
 		if err != nil {
@@ -70,7 +72,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 	case c.json:
 		return printJSON(a.env.Stdout, r)
 	case !c.records.quiet:
-		a.say(cmd, "%s: %s keys removed, %s were not there", name, humanize.Comma(int64(r.Removed)), humanize.Comma(int64(r.Absent)))
+		a.say(cmd, "%s: %s keys removed, %s were not in it", name, humanize.Comma(int64(r.Removed)), humanize.Comma(int64(r.Absent)))
 		for _, w := range stuckCounters(r.Stuck) {
 			a.say(cmd, "warning: %s: %s", name, w)
 		}

@@ -13,10 +13,10 @@ import (
 func (a *app) restoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore BACKUP DIR",
-		Short: "make a data folder of a backup",
-		Long: `Copy a backup that "seen backup" has had written into the new folder DIR, which
-"seen serve --data DIR" serves then. A backup that is not complete is refused, and
-DIR is there only when all of it is. It is opened once, to see that it can be.`,
+		Short: "restore a backup into a new folder",
+		Long: `Copy a backup that "seen backup" has written into the new folder DIR, for
+"seen serve --data DIR". A backup that is not complete is refused. DIR appears when
+all of it is copied. It is opened once to check that it can be.`,
 		Example: `  seen restore /var/backups/seen/2026-11-21 /var/lib/seen`,
 		Args:    arguments(2, 2, "BACKUP and DIR"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -33,7 +33,7 @@ func (a *app) restore(cmd *cobra.Command, backup, dir string) error {
 	s, err := store.Open(dir, store.Options{})
 	if err != nil {
 		// What has been copied is in the backup still.
-		err = fmt.Errorf("the restored folder %s cannot be opened, and is removed again: %w", dir, err)
+		err = fmt.Errorf("the restored folder %s cannot be opened and was removed: %w", dir, err)
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	filters, memory := s.Len(), s.Memory()

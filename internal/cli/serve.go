@@ -23,31 +23,31 @@ func (a *app) serveCommand() *cobra.Command {
 	s := daemon.NewSettings()
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "answer Redis clients: filters that are kept on disk",
-		Long: `Serve Bloom, cuckoo, count-min and top-k filters to Redis clients (BF.ADD and the
-like, see docs/COMMANDS.md), and to others by HTTP. What was acknowledged is on disk.
+		Short: "run a server for Redis clients and browsers",
+		Long: `Serve Bloom, cuckoo, count-min and top-k filters to Redis clients (BF.ADD and the like,
+see docs/COMMANDS.md) and over HTTP. What the server has acknowledged is on disk.
 
-http://127.0.0.1:6390/ in a browser shows the filters, fills and asks them, and plans
-new ones, for who has a user and a password of the server; --http gives another address.
+Open http://127.0.0.1:6390/ in a browser to see, fill and query the filters and to plan
+new ones, with a user and a password of the server. --http sets another address.
 
-Each option without the two dashes is also a key of the file that --config names
-(TOML: addr = "127.0.0.1:6380"), and with SEEN_ before it, in capitals and with
-underscores, a variable of the environment: SEEN_MAX_MEMORY=4GiB. An option
-outweighs the environment, and that the file.
+Settings: each option below is also a key in the file that --config names, without the
+dashes (TOML: addr = "127.0.0.1:6380"), and a variable of the environment, in capitals
+after SEEN_ (SEEN_MAX_MEMORY=4GiB). An option overrides the environment, and the
+environment overrides the file.
 
-SIGTERM and SIGINT end the server after what is running; a second one ends it at
-once. SIGHUP reloads the settings file, the password, the users and the certificates;
-if one of them is invalid, nothing changes. Settings other than those for the password
-and TLS wait for the next start.`,
-		Example: `  seen serve                                  on this machine only, data in ./seen-data
+Signals: SIGTERM and SIGINT end the server when running commands are done; a second one
+ends it at once. SIGHUP reloads the settings file, the password, the users and the
+certificates; if one of them is invalid, nothing changes. Other settings than those for
+the password and TLS take effect at the next start.`,
+		Example: `  seen serve                                  only for this machine, data in ./seen-data
   seen serve --data /var/lib/seen --max-memory 8GiB
   seen serve --config /etc/seen.toml --check-config
   seen serve --addr :6380 --password-file /etc/seen.password`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd, &f, s) },
 	}
-	cmd.Flags().StringVar(&f.config, "config", "", "read settings from `FILE` (TOML); also "+daemon.ConfigVariable)
-	cmd.Flags().BoolVar(&f.check, "check-config", false, "print the settings as they are in effect, and do not serve; exit code 2 if they are wrong")
+	cmd.Flags().StringVar(&f.config, "config", "", "read settings from `FILE` (TOML); or set "+daemon.ConfigVariable)
+	cmd.Flags().BoolVar(&f.check, "check-config", false, "print the settings in effect and exit; the exit code is 2 if they are wrong")
 	for _, one := range s.All() {
 		registerSetting(cmd, one)
 	}

@@ -32,12 +32,12 @@ type serverFlags struct {
 func (f *serverFlags) register(cmd *cobra.Command, addr string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.addr, addr, "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
-	flags.StringVar(&f.user, "user", "default", "speak as the user of this `NAME`")
+	flags.StringVar(&f.user, "user", "default", "log in as the user `NAME`")
 	flags.StringVar(&f.passwordFile, "password-file", "", "the password is the first line of `FILE`")
-	flags.BoolVar(&f.tls, "tls", false, "speak TLS; the options about it imply it")
-	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust servers with a certificate of an authority in `FILE`, instead of those that the system trusts")
-	flags.StringVar(&f.tlsCert, "tls-cert", "", "our certificate, in `FILE`")
-	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of our certificate, in `FILE`")
+	flags.BoolVar(&f.tls, "tls", false, "use TLS; the options about it imply it")
+	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust servers with a certificate of an authority in `FILE`, instead of the authorities of the system")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "the certificate of this client, in `FILE`")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of the certificate, in `FILE`")
 	for _, name := range []string{addr, "user"} {
 		// It fails only for flags that do not exist or have a function already.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
@@ -145,14 +145,14 @@ func (r *replyReader) next() (resp.Value, error) {
 	for {
 		v, n, err := resp.ParseReply(r.buf)
 		if err != nil {
-			return v, fmt.Errorf("what answers is no server of this protocol: %w", err)
+			return v, fmt.Errorf("the server does not speak this protocol: %w", err)
 		}
 		if n > 0 {
 			r.buf = r.buf[n:]
 			return v, nil
 		}
 		if len(r.buf) > maxReply {
-			return v, fmt.Errorf("what answers is no server of this protocol: a reply of more than %d bytes", maxReply)
+			return v, fmt.Errorf("the server does not speak this protocol: a reply has more than %d bytes", maxReply)
 		}
 		part := make([]byte, 4096)
 		if n, err = r.conn.Read(part); err != nil {

@@ -87,10 +87,10 @@ func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, f
 	}
 	for _, s := range sets {
 		if s.Empty && !flags.allowEmpty {
-			a.say(cmd, "warning: %s is empty: it has no keys; --allow-empty silences this", s.Name)
+			a.say(cmd, "warning: %s is empty; --allow-empty turns this warning off", s.Name)
 		}
 		if s.Unpacked >= unpackedSaid {
-			a.say(cmd, "note: %s is held in %s of memory, since it is compressed or comes through a pipe; an uncompressed file is mapped instead", s.Name, formatBytes(s.Unpacked))
+			a.say(cmd, "note: %s needs %s of memory, because it is compressed or comes through a pipe; an uncompressed file is mapped instead", s.Name, formatBytes(s.Unpacked))
 		}
 	}
 }
@@ -98,12 +98,12 @@ func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, f
 // isStdin reports whether a name is standard input's.
 func isStdin(name string) bool { return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" }
 
-// checkReplaceable refuses to replace a file that is no filter: nobody means to
-// lose a list of keys to the filter made from it. A filter is not written to standard
-// output, since it is replaced as a whole at the end.
+// checkReplaceable refuses to replace a file that is not a filter: it may be the list
+// of keys that the filter is made from. A filter is not written to standard output,
+// because it is replaced as a whole at the end.
 func (a *app) checkReplaceable(name string, flags *foreignFlags) error {
 	if name == "-" {
-		return usagef("a filter cannot be written to standard output; name a file, or ./- for one of that name")
+		return usagef("a filter cannot be written to standard output; name a file (./- for a file named -)")
 	}
 	info, err := os.Stat(name)
 	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
@@ -189,7 +189,7 @@ func asSet(name string, v bloom.View) (bloom.Set, error) {
 		return s, nil
 	}
 	if _, ok := v.(*bloom.Cuckoo); ok {
-		return nil, fmt.Errorf("%s holds a cuckoo filter, which keeps copies of keys and is changed only by programs, with package bloom; build another type", name)
+		return nil, fmt.Errorf("%s is a cuckoo filter, which keeps copies of keys; only programs change it, with package bloom. Build another type", name)
 	}
-	return nil, fmt.Errorf("%s holds a %s filter, which is read-only: it is built once from all its keys; build it again, or build another type", name, v.Design().Type)
+	return nil, fmt.Errorf("%s is a %s filter, which is read-only; build it again with all keys, or build another type", name, v.Design().Type)
 }

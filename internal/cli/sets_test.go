@@ -16,7 +16,7 @@ func TestNoteOfUnpackedSets(t *testing.T) {
 	cmd := &cobra.Command{Use: "filter"}
 	for unpacked, want := range map[uint64]string{
 		0: "", unpackedSaid - 1: "",
-		unpackedSaid: "filter: note: x.gz is held in 64.0 MiB of memory, since it is compressed or comes through a pipe; an uncompressed file is mapped instead\n",
+		unpackedSaid: "filter: note: x.gz needs 64.0 MiB of memory, because it is compressed or comes through a pipe; an uncompressed file is mapped instead\n",
 	} {
 		for _, quiet := range []bool{false, true} {
 			said.Reset()

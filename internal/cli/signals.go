@@ -25,7 +25,7 @@ func (e *signalError) Error() string {
 const patience = 2 * time.Second
 
 // withSignals returns a context that SIGINT, SIGTERM and SIGHUP end, with a
-// *signalError as its cause. Who sends another one after some patience ends the
+// *signalError as its cause. Another signal, after some patience, ends the
 // process at once. Signals that the process was started to ignore stay ignored.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)

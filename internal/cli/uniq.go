@@ -48,53 +48,55 @@ func (a *app) uniqCommand() *cobra.Command {
 	var u uniqFlags
 	cmd := &cobra.Command{
 		Use:   "uniq [FILE...]",
-		Short: "print each line the first time it is seen, in input order",
-		Long: `Print each line the first time it is seen, in input order, without sorting.
+		Short: "print each line the first time it occurs",
+		Long: `Print each line the first time it occurs, in input order, without sorting.
 
-With neither -n nor -p the answer is exact until --memory is reached; then a
-filter takes over, which drops a line wrongly with probability -p at most, and
-a note says so. With -n or -p a filter is used from the start. FILE may be
-compressed (gzip, zstd, xz, bzip2, lz4). Each run hashes lines with a random
-key, so that nobody can make a line that hides another; --state keeps the key.
+With neither -n nor -p, the result is exact until --memory is used up. Then a filter
+takes over, and a note says so. A filter drops a new line by error with a probability
+of at most -p. With -n or -p, a filter is used from the start.
 
-With --redis a filter in Redis or Valkey remembers for many machines: of equal
-lines in all their inputs one is printed, once. -n creates it if there is none.
-With --server that filter is in one "seen serve". In Redis the hash is public,
-unless --secret is given.`,
+FILE may be compressed: gzip, zstd, xz, bzip2 or lz4. Each run hashes lines with a
+random key, so that no one can construct a line that hides another. --state keeps the
+key.
+
+With --redis, many machines share a filter in Redis or Valkey: of equal lines in all
+their inputs, one is printed. -n creates the filter if it does not exist. With
+--server, the filter is in a "seen serve". In Redis, the hash is public unless
+--secret is given.`,
 		Example: `  seen uniq access.log > once.log                like awk '!s[$0]++', in a fraction of the memory
   seen uniq -n 2G -p 1e-6 urls-*.gz              2 billion distinct lines, 1 in a million wrongly dropped
   seen uniq -k json:/user/id events.ndjson       one line for each user
-  seen uniq --state crawl.seen new.txt           what no earlier run has printed
+  seen uniq --state crawl.seen new.txt           the lines that no earlier run has printed
   seen uniq --url --url-drop-tracking urls.txt   each page once, however its URL is written
   tail -f log | seen uniq --line-buffered --window 1h      nothing twice within an hour
   seen uniq -d mail.txt                          only the repetitions
-  seen uniq --redis redis://db1 --name crawl -n 1G urls    what no machine of the fleet has printed`,
+  seen uniq --redis redis://db1 --name crawl -n 1G urls    the lines that no machine of the fleet has printed`,
 		RunE: func(cmd *cobra.Command, files []string) error { return a.uniq(cmd, &u, files) },
 	}
 	f := cmd.Flags()
-	f.VarP(&u.capacity, "capacity", "n", "size for N distinct lines: a filter from the start, which grows past N")
-	f.VarP(&u.rate, "error-rate", "p", "a filter from the start, with this rate (default 1e-6 where one is used)")
+	f.VarP(&u.capacity, "capacity", "n", "size for N distinct lines: use a filter from the start, which grows past N")
+	f.VarP(&u.rate, "error-rate", "p", "use a filter from the start, with this error rate (default 1e-6 where a filter is used)")
 	u.memory = defaultMemory
-	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the largest size that it may begin with")
-	f.BoolVar(&u.exact, "exact", false, "never a filter, whatever the memory (64-bit fingerprints)")
+	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the largest size that the filter may start with")
+	f.BoolVar(&u.exact, "exact", false, "never use a filter, whatever the memory; compare 64-bit fingerprints")
 	u.onFull = flagvalue.OneOf("grow", "grow", "stop", "warn", "rotate")
-	f.Var(&u.onFull, "on-full", "when the filter is full: grow it, stop (exit code 3), go on with a warning, or forget the oldest")
+	f.Var(&u.onFull, "on-full", "what to do when the filter is full: grow it, stop (exit code 3), warn and go on, or rotate: forget the oldest lines")
 	f.BoolVarP(&u.repeated, "repeated", "d", false, "print every occurrence after the first instead")
 	f.IntVar(&u.nth, "nth", 1, "print only the `N`th occurrence; 2: each repeated line once")
 	f.BoolVar(&u.mark, "mark", false, `print every line, with "new\t" or "old\t" before it`)
-	f.BoolVar(&u.buffered, "line-buffered", false, "write every line as soon as it is known")
-	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, else up to a seventh later; with --redis a time, and -n")
-	f.BoolVar(&u.noRefresh, "no-refresh", false, "with --window: count from the first sight, not from the last")
+	f.BoolVar(&u.buffered, "line-buffered", false, "write every line as soon as it is decided")
+	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, otherwise up to a seventh later; with --redis: a time only, and needs -n")
+	f.BoolVar(&u.noRefresh, "no-refresh", false, "with --window: count from the first occurrence, not from the last")
 	f.StringVar(&u.timeKey, "time-key", "", "with --window: take the time from the line, `SPEC` as for -k")
-	f.StringVarP(&u.state, "state", "s", "", "remember across runs in `FILE`")
+	f.StringVarP(&u.state, "state", "s", "", "remember lines across runs in `FILE`")
 	u.checkpoint = flagvalue.Duration(30 * time.Second)
-	f.Var(&u.checkpoint, "checkpoint", "with --state: save it this often")
+	f.Var(&u.checkpoint, "checkpoint", "with --state: how often to save it")
 	f.StringVarP(&u.output, "output", "o", "", "write to `FILE`, which is replaced as a whole at the end")
 	u.stats = flagvalue.OneOf("", "text", "json")
 	f.Var(&u.stats, "stats", "report lines, kept, dropped, expected wrong drops, memory and speed at the end")
 	f.Lookup("stats").NoOptDefVal = "text"
 	u.undecided = flagvalue.OneOf("stop", "stop", "keep")
-	f.Var(&u.undecided, "undecided", "with --redis and --server: lines for which no answer came are printed as new; then stop, or keep going")
+	f.Var(&u.undecided, "undecided", "with --redis and --server: lines that got no answer are printed as new; then stop, or keep going")
 	u.records.register(cmd)
 	u.hashing.registerPrivate(cmd)
 	u.fleet.register(cmd, &u.hashing, true)
@@ -115,13 +117,13 @@ func (u *uniqFlags) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case modes > 1:
-		return usagef("--repeated, --nth and --mark exclude each other")
+		return usagef("give only one of --repeated, --nth and --mark")
 	case u.nth < 1 || u.nth > maxNth:
 		return usagef("--nth %d is outside 1 to %d", u.nth, maxNth)
 	case u.exact && (set("capacity") || set("error-rate") || set("memory") || set("on-full") || u.window.IsSet()):
-		return usagef("--exact does not go with -n, -p, -m, --on-full or --window")
+		return usagef("--exact cannot be combined with -n, -p, -m, --on-full or --window")
 	case u.window.IsSet() && (set("memory") || set("on-full")):
-		return usagef("--window forgets by itself; it does not go with -m or --on-full")
+		return usagef("--window forgets lines by itself; it cannot be combined with -m or --on-full")
 	case !u.window.IsSet() && (u.noRefresh || u.timeKey != ""):
 		return usagef("--no-refresh and --time-key need --window")
 	case u.window.Lines != 0 && u.timeKey != "":
@@ -129,11 +131,11 @@ func (u *uniqFlags) check(cmd *cobra.Command) error {
 	case u.state != "" && sameFile(u.state, u.output):
 		return usagef("--state and -o are both %s", u.output)
 	case cmd.Flags().Changed("memory") && u.memory < leastMemory:
-		return usagef("-m %v is too little; give at least %d bytes", &u.memory, leastMemory)
+		return usagef("-m %v is too small; give at least %d bytes", &u.memory, leastMemory)
 	case u.state == "" && set("checkpoint"):
 		return usagef("--checkpoint needs --state")
 	case u.output != "" && u.buffered:
-		return usagef("--line-buffered has no effect with -o, which appears as a whole at the end")
+		return usagef("--line-buffered has no effect with -o, which is written as a whole at the end")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"seen/sizing"
 )
 
-// uniqNotes is what a run has said already, or need not say.
+// uniqNotes is what a run has already said, or does not have to say.
 type uniqNotes struct {
 	switched bool // a filter has taken over
 	grows    bool // there is no limit to the memory any more
@@ -29,7 +29,7 @@ func (u *uniqRun) note() {
 		c := set.Config()
 		if u.onFull.Value == "grow" && !u.notes.grows && set.Added() > c.Capacity {
 			u.notes.grows = true
-			u.app.say(u.cmd, "note: the filter has taken the %s distinct lines that it was made for, and %s",
+			u.app.say(u.cmd, "note: the filter has the %s distinct lines that it was made for; it %s",
 				humanize.Comma(int64(c.Capacity)), growing(sizing.Growth{First: c.Capacity, Factor: c.Growth, ErrorRate: c.ErrorRate}))
 		}
 	}
@@ -46,21 +46,21 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	case set.Switched() && !u.notes.switched:
 		u.notes.switched, u.notes.grows = true, true
 		rate := set.Design().ErrorRate
-		what := "with a rate that rises once it is full, within -m"
+		what := "at a rate that rises once it is full, within -m"
 		switch {
 		case grows:
 			what = fmt.Sprintf("with probability %.2g at most, and %s", rate, growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: rate}))
 		case u.onFull.Value == "stop":
 			what = fmt.Sprintf("with probability %.2g at most, within -m", rate)
 		}
-		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines; from now on a filter drops a line wrongly %s", &u.memory, lines, what)
+		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines; from now on, a filter drops new lines by error, %s", &u.memory, lines, what)
 	case set.Switched() && grows && !u.notes.grows && set.Bytes() > uint64(u.memory):
 		u.notes.grows = true // the filter of an earlier run
-		u.app.say(u.cmd, "note: the filter takes more than -m %v after %s distinct lines; it %s",
+		u.app.say(u.cmd, "note: the filter has more than -m %v after %s distinct lines; it %s",
 			&u.memory, lines, growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: set.Design().ErrorRate}))
 	case !set.Switched() && set.Err() != nil && !u.notes.grows:
 		u.notes.grows = true
-		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines, and no filter can take more (%v); the run stays exact and takes 9 to 14 bytes for each further distinct line",
+		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines, and a filter is not possible (%v); the run stays exact and needs 9 to 14 bytes for each further distinct line",
 			&u.memory, lines, set.Err())
 	}
 }
@@ -71,7 +71,7 @@ func (u *uniqRun) noteFull(capacity, added uint64) {
 		return
 	}
 	u.notes.full = true
-	u.app.say(u.cmd, "warning: the filter is past its %s lines; more and more lines are dropped wrongly (see --stats; --on-full grow keeps the rate)",
+	u.app.say(u.cmd, "warning: the filter has more than its %s lines; more and more new lines are dropped by error (see --stats; --on-full grow keeps the rate)",
 		humanize.Comma(int64(capacity)))
 }
 
@@ -81,7 +81,7 @@ func growing(rule sizing.Growth) string {
 	return fmt.Sprintf("grows by about %.0f bytes for each further distinct line, without a limit (--on-full stop, warn or rotate set one)", growthBytes(rule))
 }
 
-// growthBytes returns the memory that a Scalable takes for a key beyond its first n,
+// growthBytes returns the memory that a Scalable needs for a key beyond its first n,
 // on average until it has ten times as many. The newest layer is taken for half full.
 func growthBytes(rule sizing.Growth) float64 {
 	var bytes, keys, newest float64

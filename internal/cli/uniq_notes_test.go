@@ -60,7 +60,7 @@ func TestMemoryPastItsLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	note := regexp.MustCompile(`(?:after|taken the) ([0-9,]+) distinct lines.*grows by about (\d+) bytes for each further distinct line, without a limit \(--on-full stop, warn or rotate set one\)\n`)
+	note := regexp.MustCompile(`(?:after|has the) ([0-9,]+) distinct lines.*grows by about (\d+) bytes for each further distinct line, without a limit \(--on-full stop, warn or rotate set one\)\n`)
 	input := numbers(300_000)
 	for _, args := range [][]string{{"-m", "512KiB"}, {"-n", "40000"}, {"-n", "40000", "-p", "1e-3"}, {"-p", "1e-4", "-m", "128KiB"}} {
 		r, said := uniqReportOf(t, input, args...)
@@ -96,7 +96,7 @@ func TestMemoryOfOldState(t *testing.T) {
 	if _, said := uniqReportOf(t, "x\n", "-m", "1MiB", "--state", state); strings.Contains(said, "note") {
 		t.Errorf("a state within its memory: %s", said)
 	}
-	if _, said := uniqReportOf(t, "y\n", "-m", "128KiB", "--state", state); !strings.Contains(said, "takes more than -m 128KiB after 100,00") {
+	if _, said := uniqReportOf(t, "y\n", "-m", "128KiB", "--state", state); !strings.Contains(said, "has more than -m 128KiB after 100,00") {
 		t.Errorf("a state past its memory: %s", said)
 	}
 }

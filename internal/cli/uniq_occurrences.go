@@ -30,7 +30,7 @@ type occurrences struct {
 func levelHash(h uint64) uint64 { return kernel.Next(h ^ 0x5bd1e9955bd1e995) }
 
 // errTorn says that the set has recorded keys whose records are not decided.
-var errTorn = errors.New("the filter ended in the middle of a block; the state is not saved")
+var errTorn = errors.New("the filter became full in the middle of a block; the state is not saved")
 
 // nth records one more occurrence of each key and tells in keep for which it is
 // the n-th. It returns the number of keys dealt with, which is less than all only

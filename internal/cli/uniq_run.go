@@ -273,11 +273,11 @@ func (u *uniqRun) end(err error) error {
 	}
 	if errors.Is(err, bloom.ErrFull) {
 		st := u.set.Stats()
-		why := "; --on-full grow goes on"
+		why := "; --on-full grow continues"
 		if u.onFull.Value != "stop" {
 			why = fmt.Sprintf(" (%v)", err)
 		}
-		err = &exitError{ExitLimit, fmt.Errorf("stopped: the filter is full, with %s lines in %s%s",
+		err = &exitError{ExitLimit, fmt.Errorf("stopped: the filter is full with %s lines in %s%s",
 			humanize.Comma(int64(st.Added)), humanize.IBytes(st.Bytes), why)}
 	}
 	if saveErr := u.save(); saveErr != nil {

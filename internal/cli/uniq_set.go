@@ -98,14 +98,14 @@ func (u *uniqRun) rateWithin(first arrays, capacity, memory uint64, rate float64
 		if err != nil {
 			return 0, err
 		}
-		return 0, usagef("-n %d at -p %g takes %s, more than -m %s; leave one of them out",
+		return 0, usagef("-n %d with -p %g needs %s, more than -m %s; leave one of them out",
 			capacity, rate, humanize.IBytes(p.Bytes()*first.of), humanize.IBytes(memory))
 	}
 	if p, err = sizing.Within(sizing.Blocked, lines, memory/first.of); err != nil {
 		return 0, err
 	}
 	if rate = p.ErrorRate(lines) / first.rate(1); rate >= 1 {
-		return 0, usagef("-m %s is too little for -n %d: every line would be taken for seen; give more memory or fewer lines",
+		return 0, usagef("-m %s is too small for -n %d: every line would be dropped as seen; give more memory or fewer lines",
 			humanize.IBytes(memory), capacity)
 	}
 	return rate, nil
@@ -117,7 +117,7 @@ func (u *uniqRun) checkState() error {
 	changed := u.cmd.Flags().Changed
 	st := u.set.Stats()
 	differ := func(what string, asked, is any) error {
-		return fmt.Errorf("%s was made with %s %v, and %v was asked for; leave the flag out or begin another state",
+		return fmt.Errorf("%s was made with %s %v, not with %v; leave the option out, or use another state",
 			u.uniqFlags.state, what, is, asked)
 	}
 	w, isWindow := u.set.(*bloom.Window)
@@ -145,10 +145,10 @@ func (u *uniqRun) checkState() error {
 		return differ("type", "--time-key", describeSet(u.set))
 	}
 	if tag := u.set.Tag(); tag != 0 && tag != u.records.tag() {
-		return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like) than these; give the same, or begin another state", u.uniqFlags.state)
+		return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like); give the same, or use another state", u.uniqFlags.state)
 	}
 	if st.AskedErrorRate > 0 && st.ErrorRate > 1.1*st.AskedErrorRate && !u.records.quiet {
-		u.app.say(u.cmd, "warning: %s is past what it was made for: it drops a line wrongly with probability %.2g instead of %g",
+		u.app.say(u.cmd, "warning: %s has more lines than it was made for: it drops a new line by error with probability %.2g instead of %g",
 			u.uniqFlags.state, st.ErrorRate, st.AskedErrorRate)
 	}
 	return nil

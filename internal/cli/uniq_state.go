@@ -42,7 +42,7 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 	if err != nil {
 		return nil, nil, err
 	}
-	lock.MakePrivate() // it tells strangers which lines were there
+	lock.MakePrivate() // it tells others which lines were in the input
 	s := &state{path: path, every: every, lock: lock, saved: time.Now()}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return s, nil, nil
@@ -58,7 +58,7 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 		if set, ok := v.(bloom.Set); ok {
 			return s, set, nil
 		}
-		err = fmt.Errorf("%s holds a %s filter, to which nothing can be added; choose another --state", path, v.Design().Type)
+		err = fmt.Errorf("%s is a %s filter, and keys cannot be added to it; choose another --state", path, v.Design().Type)
 	}
 	s.close()
 	return nil, nil, err

@@ -84,7 +84,7 @@ func (r *uniqReport) print(u *uniqRun) error {
 		w.row("without key", humanize.Comma(int64(r.Missing)))
 	}
 	if r.Exact {
-		w.row("wrong drops", "none but for collisions of 64-bit hashes: %.2g expected", r.ExpectedWrong)
+		w.row("wrong drops", "none, except for collisions of 64-bit hashes: %.2g expected", r.ExpectedWrong)
 	} else {
 		w.row("wrong drops", "%.3g expected at most, fewer than %s (3 sigma)", r.ExpectedWrong, humanize.Comma(int64(r.WrongBound)+1))
 	}
@@ -95,7 +95,7 @@ func (r *uniqReport) print(u *uniqRun) error {
 		fill += fmt.Sprintf(" of %s, fill %.1f %%, error rate now %.2g", humanize.Comma(int64(r.Capacity)), 100*r.Fill, r.ErrorRate)
 	}
 	w.row("filter", "%s, %s", fill, humanize.IBytes(r.FilterBytes))
-	w.row("memory", "%s at the peak, whole process", humanize.IBytes(r.PeakBytes))
+	w.row("memory", "%s at the peak, of the whole process", humanize.IBytes(r.PeakBytes))
 	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, humanize.Comma(int64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
 	return w.flush()
 }

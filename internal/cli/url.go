@@ -18,11 +18,11 @@ type urlFlags struct {
 }
 
 func (u *urlFlags) register(f *pflag.FlagSet) {
-	f.BoolVar(&u.on, "url", false, "the key is a URL, brought to its canonical form, without the fragment")
-	f.BoolVar(&u.rules.SortQuery, "url-sort-query", false, "the order of query parameters does not count; implies --url")
-	f.BoolVar(&u.rules.DropTracking, "url-drop-tracking", false, "query parameters such as utm_* and gclid do not count; implies --url")
-	f.StringArrayVar(&u.rules.Drop, "url-drop", nil, "nor does the query parameter `NAME`, or START*; may be repeated; implies --url")
-	f.StringSliceVar(&u.keep, "url-keep", nil, "what counts as it is written, in `PARTS`: host, port, dots, escapes, fragment; implies --url")
+	f.BoolVar(&u.on, "url", false, "the key is a URL; use its canonical form, without the fragment")
+	f.BoolVar(&u.rules.SortQuery, "url-sort-query", false, "ignore the order of query parameters; implies --url")
+	f.BoolVar(&u.rules.DropTracking, "url-drop-tracking", false, "ignore query parameters such as utm_* and gclid; implies --url")
+	f.StringArrayVar(&u.rules.Drop, "url-drop", nil, "ignore the query parameter `NAME`, or all that begin with START (START*); may be repeated; implies --url")
+	f.StringSliceVar(&u.keep, "url-keep", nil, "do not canonicalize `PARTS`: host, port, dots, escapes, fragment; implies --url")
 }
 
 // config returns the rules, or nil where keys are no URLs.

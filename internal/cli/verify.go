@@ -25,22 +25,23 @@ func (a *app) verifyCommand() *cobra.Command {
 	var foreign foreignFlags
 	cmd := &cobra.Command{
 		Use:   "verify {SET | DIR}...",
-		Short: "check filter files, the data folder of a server, or a backup",
-		Long: `Check every checksum of filter files. The exit code is 0 if all are whole, 1 if
-one is damaged, 2 if one cannot be read at all.
+		Short: "check filters, data folders and backups for damage",
+		Long: `Check the checksums of filter files, data folders of servers, and backups. Nothing is
+changed. The exit code is 0 if all are intact, 1 if one is damaged, and 2 if one cannot
+be read at all.
 
-A file that was being changed in place (add --in-place) when the machine went
-down is refused, since its checksums cannot be trusted. --rebuild makes them
-anew from what is there: right if the disk lost no writes, or if some keys that
+Filter files: a file that was being changed in place (add --in-place) when the machine
+went down is refused, because its checksums cannot be trusted. --rebuild computes new
+checksums from its content. Use that if the disk lost no writes, or if the keys that
 were added last may be missing.
 
-A filter of another system is whole if its length is what its header announces, and
-its checksum is right where its format has one; few have.
+Filters of other systems: the length has to be what the header says, and the checksum
+has to be right. Few formats have one.
 
 A DIR is a backup, or the data folder of a server that is not running. Every file,
-reference, checksum and log record is checked; what is missing or damaged is reported
-with the filter that needs it. Nothing is changed. A running server checks its files
-itself, see --scrub of "seen serve"; to check more, verify a backup of it.`,
+reference, checksum and log record is checked. What is missing or damaged is reported
+with the filter that needs it. A running server checks its files itself, see --scrub of
+"seen serve"; to check more, verify a backup of it.`,
 		Example: `  seen verify *.seen
   seen verify --rebuild after-power-failure.seen
   seen verify /var/backups/seen/2026-11-21
@@ -57,9 +58,9 @@ itself, see --scrub of "seen serve"; to check more, verify a backup of it.`,
 			return a.verify(cmd, args, &foreign, asJSON, quiet)
 		},
 	}
-	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first make the checksums of interrupted files anew")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first compute new checksums for files that were interrupted")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "report as JSON")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "exit code only")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing; the exit code is the answer")
 	foreign.registerFormat(cmd)
 	return cmd
 }

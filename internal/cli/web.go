@@ -18,18 +18,17 @@ func (a *app) webCommand() *cobra.Command {
 	address := "127.0.0.1:6391"
 	cmd := &cobra.Command{
 		Use:   "web",
-		Short: "show the planner and how filters work in a browser",
-		Long: `Serve the planner and the explanation of how filters work to browsers, until
-SIGINT or SIGTERM. There is no data behind it, nobody has to log in, and no other
-host is asked for anything. The pages about filters are those of the HTTP port of
-seen serve.`,
+		Short: "serve the planner and demonstrations to browsers",
+		Long: `Serve the planner and the explanation of how filters work to browsers, until SIGINT or
+SIGTERM. The pages have no data behind them, need no log-in, and load nothing from other
+hosts. For pages about filters, use the HTTP port of seen serve.`,
 		Example: `  seen web                      at http://127.0.0.1:6391/
   seen web --addr 127.0.0.1:0   at a free port, which is printed`,
 		Args:              arguments(0, 0, ""),
 		ValidArgsFunction: filesUpTo(0),
 		RunE:              func(*cobra.Command, []string) error { return a.web(address) },
 	}
-	cmd.Flags().StringVar(&address, "addr", address, "listen on `HOST:PORT`; others can reach it if HOST is no loopback address")
+	cmd.Flags().StringVar(&address, "addr", address, "listen on `HOST:PORT`; other machines can reach it unless HOST is a loopback address")
 	return cmd
 }
 

@@ -93,17 +93,17 @@ func addresses(all []net.Listener) (texts []string) {
 	return texts
 }
 
-// UnixScheme stands before the path of a Unix socket where an address of TCP
-// could stand too.
+// UnixScheme is written before the path of a Unix socket, to tell it from an address
+// of TCP.
 const UnixScheme = "unix:"
 
-// listenUnix listens on a Unix socket that nobody but those whom mode allows can
-// connect to, not even for a moment. A socket that a crash has left behind is
-// replaced; one that somebody listens on is not.
+// listenUnix listens on a Unix socket with the permissions of mode from its first
+// moment. A socket that a crash has left behind is replaced; one that another process
+// listens on is not.
 func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode()&fs.ModeSocket == 0 {
-			return nil, fmt.Errorf("%s is there and no socket", path)
+			return nil, fmt.Errorf("%s exists and is not a socket", path)
 		}
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			_ = conn.Close() // nothing was sent
@@ -131,7 +131,7 @@ func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listene
 	socket := l.(*net.UnixListener)
 	socket.SetUnlinkOnClose(false)
 	if err := errors.Join(os.Chmod(made, mode), os.Rename(made, path)); err != nil {
-		_ = l.Close() // nobody has connected
+		_ = l.Close() // no client has connected
 		return nil, err
 	}
 	return &unixListener{Listener: l, path: path}, nil

@@ -37,7 +37,7 @@ func TestServeRefusesToStart(t *testing.T) {
 		{[]string{"--data", dir, "--addr", "127.0.0.1:0", "--http", "off"}, "the data directory is in use: process "},
 		{[]string{"--data", t.TempDir() + "/other", "--addr", s.Addr, "--http", "off"}, "address already in use"},
 		{[]string{"--data", t.TempDir() + "/other", "--addr", "0.0.0.0:0"}, "can be reached from other machines"},
-		{[]string{"--data", t.TempDir() + "/other", "--unix", os.Args[0]}, "is there and no socket"},
+		{[]string{"--data", t.TempDir() + "/other", "--unix", os.Args[0]}, "exists and is not a socket"},
 	} {
 		text, code := serveOutput(t, c.args...)
 		if code != exitError || !strings.Contains(text, c.want) || strings.Contains(text, "msg=ready") {
@@ -178,7 +178,7 @@ func TestServeTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Signal(syscall.SIGHUP)
-	if line, ok := s.Await("not reloaded; everything stays as it was"); !ok || !strings.Contains(line.Error, "--tls-cert") {
+	if line, ok := s.Await("not reloaded; nothing has changed"); !ok || !strings.Contains(line.Error, "--tls-cert") {
 		t.Errorf("a broken certificate: %+v", line)
 	}
 	if n, err := serialOf(s.Addr, known); err != nil || n != 2 {

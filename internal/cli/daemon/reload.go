@@ -19,12 +19,12 @@ func (r *serving) reload() {
 	}
 	apply, later, err := r.prepareReload(o)
 	if err != nil {
-		r.logger.Error("not reloaded; everything stays as it was", "error", err)
+		r.logger.Error("not reloaded; nothing has changed", "error", err)
 		return
 	}
 	apply()
 	if len(later) > 0 {
-		r.logger.Warn("reloaded settings, users and certificates; some settings wait for the next start", "settings", later)
+		r.logger.Warn("reloaded settings, users and certificates; some settings take effect at the next start", "settings", later)
 		return
 	}
 	r.logger.Info("reloaded settings, users and certificates")

@@ -85,7 +85,7 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 		} {
 			damage()
 			s.Signal(syscall.SIGHUP)
-			if line, ok := s.Await("not reloaded; everything stays as it was"); !ok || line.Error == "" {
+			if line, ok := s.Await("not reloaded; nothing has changed"); !ok || line.Error == "" {
 				t.Errorf("%s is damaged: %+v", name, line)
 			}
 			if n, right := state(); n != 1 || right != " one sesame" {
@@ -105,7 +105,7 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 	// A setting that cannot change while the server runs is named.
 	write("settings", "timeout = \"2h\"\n")
 	s.Signal(syscall.SIGHUP)
-	if _, ok := s.Await("reloaded settings, users and certificates; some settings wait for the next start"); !ok || !strings.Contains(s.Log.String(), `"settings":["timeout"]`) {
+	if _, ok := s.Await("reloaded settings, users and certificates; some settings take effect at the next start"); !ok || !strings.Contains(s.Log.String(), `"settings":["timeout"]`) {
 		t.Errorf("a setting for the next start\n%s", &s.Log)
 	}
 }
@@ -124,7 +124,7 @@ func TestReloadDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Signal(syscall.SIGHUP)
-	if line, ok := s.Await("not reloaded; everything stays as it was"); !ok || !strings.Contains(line.Error, "other machines") {
+	if line, ok := s.Await("not reloaded; nothing has changed"); !ok || !strings.Contains(line.Error, "other machines") {
 		t.Errorf("%+v", line)
 	}
 }

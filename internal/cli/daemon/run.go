@@ -106,7 +106,7 @@ func (r *serving) run(ctx context.Context) error {
 	began := time.Now()
 	switch closeErr := r.close(data); {
 	case errors.Is(closeErr, store.ErrStopped):
-		r.logger.Warn("--drain is over; all acknowledged changes are in the log", "left", closeErr)
+		r.logger.Warn("the time of --drain is over; all acknowledged changes are in the log", "left", closeErr)
 	case closeErr != nil:
 		return errors.Join(err, fmt.Errorf("closing the data: %w", closeErr))
 	}
@@ -133,7 +133,7 @@ func (r *serving) close(data *store.Store) error {
 	case err := <-closed:
 		return err
 	case <-time.After(time.Until(deadline.Add(endTime))):
-		return errors.New("not done within --drain, so the process ends before; acknowledged changes are in the log as --fsync promises")
+		return errors.New("closing the data takes longer than --drain; acknowledged changes are in the log as --fsync promises")
 	}
 }
 
@@ -232,7 +232,7 @@ func (r *serving) storeOptions() store.Options {
 				r.metrics.Error()
 				r.logger.Error("the store has a problem", "error", err)
 			},
-			Recovered: func() { r.logger.Info("changes are taken again") },
+			Recovered: func() { r.logger.Info("changes are accepted again") },
 			Log:       func(text string) { r.logger.Debug("database", "text", text) },
 		},
 	}

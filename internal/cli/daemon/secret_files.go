@@ -18,7 +18,7 @@ func ReadAuthorities(name string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM form", name)
+		return nil, fmt.Errorf("%s has no certificate in PEM form", name)
 	}
 	return pool, nil
 }
@@ -44,7 +44,7 @@ func (r *serving) warnOfModes() {
 	names, all, err := store.Loose(string(r.data))
 	switch {
 	case err != nil:
-		r.logger.Warn("the permissions of the data folder cannot be checked", "error", err)
+		r.logger.Warn("cannot check the permissions of the data folder", "error", err)
 	case all > 0:
 		r.logger.Warn("other users of this machine can access the data folder, which has the secret of the hash and all filters; "+
 			"run chmod -R go= on it", "count", all, "first", names)

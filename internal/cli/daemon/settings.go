@@ -68,47 +68,47 @@ func NewSettings() *Settings {
 		logLevel: flagvalue.OneOf("", "debug", "info", "warn", "error"),
 	}
 	s.all = []*Setting{
-		{Name: "data", Value: &s.data, Preset: "./seen-data", Usage: "keep the filters in `DIR`, made if it is not there"},
-		{Name: "addr", Value: &s.addr, Preset: "127.0.0.1:6380", Usage: "listen for Redis clients on `ADDR`, several separated by commas; off: on none"},
-		{Name: "unix", Value: &s.unix, Usage: "listen on a Unix socket `SOCKET` too"},
+		{Name: "data", Value: &s.data, Preset: "./seen-data", Usage: "keep the filters in `DIR`, which is created if it does not exist"},
+		{Name: "addr", Value: &s.addr, Preset: "127.0.0.1:6380", Usage: "listen for Redis clients on `ADDR`, several with commas between; off: do not listen"},
+		{Name: "unix", Value: &s.unix, Usage: "also listen on the Unix socket `SOCKET`"},
 		{Name: "unix-mode", Value: &s.unixMode, Preset: "600", Usage: "permissions `MODE` of the Unix socket"},
-		{Name: "http", Value: &s.http, Preset: "127.0.0.1:6390", Usage: "listen on `ADDR` for HTTP: the pages for browsers, JSON, metrics, health; off: on none"},
-		{Name: "http-host", Value: &s.httpHosts, Usage: "`NAMES` under which HTTP may be asked without a password, besides localhost and IP addresses"},
+		{Name: "http", Value: &s.http, Preset: "127.0.0.1:6390", Usage: "listen for HTTP on `ADDR`: pages for browsers, JSON, metrics, health; off: do not listen"},
+		{Name: "http-host", Value: &s.httpHosts, Usage: "`NAMES` of this host that HTTP requests without a password may use, in addition to localhost and IP addresses"},
 		{Name: "http-debug", Value: &s.httpDebug, Preset: "false", Usage: "serve profiles of the running server under /debug/pprof"},
-		{Name: "layout", Value: &s.layout, Preset: "seen", Usage: "`WORD` for new Bloom filters: seen, faster and with a secret hash, or redisbloom, whose dumps load there"},
-		{Name: "fsync", Value: &s.fsync, Preset: "always", Usage: "`WORD`: an answer waits for the disk (always), at most a second is lost (everysec), or nothing is promised (no)"},
-		{Name: "max-memory", Value: &s.maxMemory, Preset: auto, Usage: "refuse what would make all filters larger than `SIZE`; auto: 80 % of the memory of the machine or container; off: no limit"},
-		{Name: "scrub", Value: &s.scrub, Preset: "24h", Usage: "read all filter files once in `SPAN`, and rewrite damaged ones from memory; off: never"},
-		{Name: "checkpoint", Value: &s.checkpoint, Preset: "64MiB", Usage: "write changed filters out after `LIMIT` of log, and of time too if one is given: 256MiB or 64MiB,5m"},
+		{Name: "layout", Value: &s.layout, Preset: "seen", Usage: "layout of new Bloom filters, `WORD`: seen (faster, with a secret hash) or redisbloom (RedisBloom can load its dumps)"},
+		{Name: "fsync", Value: &s.fsync, Preset: "always", Usage: "`WORD`: answers wait for the disk (always), a crash loses at most a second (everysec), or nothing is promised (no)"},
+		{Name: "max-memory", Value: &s.maxMemory, Preset: auto, Usage: "refuse changes that make all filters together larger than `SIZE`; auto: 80 % of the memory of the machine or container; off: no limit"},
+		{Name: "scrub", Value: &s.scrub, Preset: "24h", Usage: "check all filter files once per `SPAN`, and rewrite damaged ones from memory; off: never"},
+		{Name: "checkpoint", Value: &s.checkpoint, Preset: "64MiB", Usage: "write changed filters to disk after `LIMIT` of log, and after a time if one is given: 256MiB or 64MiB,5m"},
 
-		{Name: "requirepass", Value: &s.password, secret: true, Usage: "`TEXT` is the password of the default user; others see it in the list of processes, so rather:"},
-		{Name: "password-file", Value: &s.passwordFile, Usage: "the first line of `FILE` is the password of the default user"},
-		{Name: "acl-file", Value: &s.aclFile, Usage: "users and what they may do, one \"user NAME RULES\" a line in `FILE`; SIGHUP reads it again"},
-		{Name: "tls-cert", Value: &s.tlsCert, Usage: "speak TLS on --addr and --http, with the certificate in `FILE`; SIGHUP reads it again"},
+		{Name: "requirepass", Value: &s.password, secret: true, Usage: "the password of the default user is `TEXT`; the list of processes shows it, so prefer --password-file"},
+		{Name: "password-file", Value: &s.passwordFile, Usage: "the password of the default user is the first line of `FILE`"},
+		{Name: "acl-file", Value: &s.aclFile, Usage: "users and their rights, one \"user NAME RULES\" per line of `FILE`; SIGHUP reloads it"},
+		{Name: "tls-cert", Value: &s.tlsCert, Usage: "use TLS on --addr and --http, with the certificate in `FILE`; SIGHUP reloads it"},
 		{Name: "tls-key", Value: &s.tlsKey, Usage: "the key of the certificate, in `FILE`"},
-		{Name: "tls-client-ca", Value: &s.tlsClientCA, Usage: "let in only clients with a certificate of an authority in `FILE`"},
-		{Name: "insecure", Value: &s.insecure, Preset: "false", Usage: "serve clients on other machines even if they need neither a password nor a certificate"},
+		{Name: "tls-client-ca", Value: &s.tlsClientCA, Usage: "accept only clients with a certificate of an authority in `FILE`"},
+		{Name: "insecure", Value: &s.insecure, Preset: "false", Usage: "serve clients on other machines even without a password or certificate"},
 
-		{Name: "max-clients", Value: &s.maxClients, Preset: "10000", Usage: "serve at most `N` Redis clients; at the limit, idle and slow ones are dropped for new ones, or new ones are refused"},
-		{Name: "http-max-clients", Value: &s.httpClients, Preset: "1024", Usage: "serve at most `N` HTTP connections, in the same way; 16 more answer only health and metrics"},
-		{Name: "max-clients-per-address", Value: &s.eachClient, Preset: "0", Usage: "serve at most `N` of these to one address (IPv6: one /64 network); 0: nine tenths. Behind a proxy, give the full number"},
-		{Name: "timeout", Value: &s.timeout, Preset: off, Usage: "close connections on which nothing came for `SPAN`; off: never"},
+		{Name: "max-clients", Value: &s.maxClients, Preset: "10000", Usage: "serve at most `N` Redis clients; at the limit, new clients replace idle and slow ones, or are refused"},
+		{Name: "http-max-clients", Value: &s.httpClients, Preset: "1024", Usage: "serve at most `N` HTTP connections, in the same way; 16 more are for health and metrics only"},
+		{Name: "max-clients-per-address", Value: &s.eachClient, Preset: "0", Usage: "serve at most `N` of these to one address (IPv6: one /64 network); 0: nine tenths of all. Behind a proxy, give the full number"},
+		{Name: "timeout", Value: &s.timeout, Preset: off, Usage: "close connections that are idle for `SPAN`; off: never"},
 		{Name: "max-command", Value: &s.maxCommand, Preset: "1GiB", Usage: "refuse a command larger than `SIZE`"},
-		{Name: "max-output", Value: &s.maxOutput, Preset: "256MiB", Usage: "drop a client for which more than `SIZE` of replies wait to be read"},
-		{Name: "drain", Value: &s.drain, Preset: "10s", Usage: "wait `SPAN` for running commands when the server is to end"},
+		{Name: "max-output", Value: &s.maxOutput, Preset: "256MiB", Usage: "drop a client that has more than `SIZE` of unread replies"},
+		{Name: "drain", Value: &s.drain, Preset: "10s", Usage: "at the end, wait `SPAN` for running commands"},
 
-		{Name: "log", Value: &s.log, Preset: "text", Usage: "format `WORD` of the log, which goes to standard error: text or json"},
-		{Name: "log-level", Value: &s.logLevel, Preset: "info", Usage: "log what is at least as weighty as `WORD`: debug, info, warn, error"},
+		{Name: "log", Value: &s.log, Preset: "text", Usage: "format of the log on standard error, `WORD`: text or json"},
+		{Name: "log-level", Value: &s.logLevel, Preset: "info", Usage: "log messages of level `WORD` and above: debug, info, warn, error"},
 	}
 	for _, f := range []struct{ name, preset, usage string }{
-		{"bf-error-rate", "0.01", "error rate `P` of Bloom filters that are made by adding to them"},
-		{"bf-initial-size", "100", "their capacity, `N` keys"},
-		{"bf-expansion-factor", "2", "how many times (`N`) the capacity of a new layer is that of the last; 0: they do not grow"},
-		{"cf-initial-size", "1024", "capacity of cuckoo filters that are made by adding to them, `N` keys"},
-		{"cf-bucket-size", "2", "`N` keys in a bucket of cuckoo filters"},
-		{"cf-max-iterations", "20", "`N` keys are moved before a cuckoo filter is full"},
-		{"cf-expansion-factor", "1", "how many times (`N`) as large a new part of a cuckoo filter is; 0: they do not grow"},
-		{"cf-max-expansions", "32", "a cuckoo filter has at most `N` parts"},
+		{"bf-error-rate", "0.01", "error rate `P` of Bloom filters that the first addition creates"},
+		{"bf-initial-size", "100", "capacity of such Bloom filters, `N` keys"},
+		{"bf-expansion-factor", "2", "capacity of a new layer as a multiple `N` of the last one; 0: Bloom filters do not grow"},
+		{"cf-initial-size", "1024", "capacity of cuckoo filters that the first addition creates, `N` keys"},
+		{"cf-bucket-size", "2", "keys in a bucket of a cuckoo filter, `N`"},
+		{"cf-max-iterations", "20", "a cuckoo filter is full after moving `N` keys for one addition"},
+		{"cf-expansion-factor", "1", "size of a new part of a cuckoo filter as a multiple `N` of the last one; 0: cuckoo filters do not grow"},
+		{"cf-max-expansions", "32", "most parts of a cuckoo filter, `N`"},
 	} {
 		value := &filterSetting{name: f.name}
 		s.filters = append(s.filters, value)
@@ -135,11 +135,11 @@ func (s *Settings) Check() (*Config, error) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 
 	if s.data == "" {
-		complain("--data: the name of the folder is empty")
+		complain("--data is empty; name a folder")
 	}
 	if s.passwordFile != "" {
 		if c.secret != "" {
-			complain("both --requirepass and --password-file are given; choose one")
+			complain("give either --requirepass or --password-file")
 		}
 		var err error
 		if c.secret, err = ReadPassword(string(s.passwordFile)); err != nil {
@@ -147,7 +147,7 @@ func (s *Settings) Check() (*Config, error) {
 		}
 	}
 	if (s.tlsCert == "") != (s.tlsKey == "") {
-		complain("--tls-cert and --tls-key go together; one of them is missing")
+		complain("give both --tls-cert and --tls-key; one of them is missing")
 	} else {
 		var err error
 		if c.tls, err = s.loadTLS(); err != nil {
@@ -155,10 +155,10 @@ func (s *Settings) Check() (*Config, error) {
 		}
 	}
 	if s.tlsClientCA != "" && s.tlsCert == "" {
-		complain("--tls-client-ca has no meaning without --tls-cert and --tls-key")
+		complain("--tls-client-ca needs --tls-cert and --tls-key")
 	}
 	if len(s.addr) == 0 && s.unix == "" && len(s.http) == 0 {
-		complain("--addr and --http are off and there is no --unix; nobody could ask anything")
+		complain("--addr and --http are off and --unix is not set; no client can connect")
 	}
 	if c.open = c.secret == ""; s.aclFile != "" {
 		var err error
@@ -196,8 +196,8 @@ func (c *Config) checkExposure() error {
 	}{{"addr", c.addr}, {"http", c.http}} {
 		for _, address := range list.addresses {
 			if !isLoopback(address) {
-				return fmt.Errorf("--%s %s can be reached from other machines, and anybody there could read and delete all filters; "+
-					"give --password-file, or --tls-cert with --tls-client-ca (TLS alone lets in everybody), or take 127.0.0.1, or accept it with --insecure", list.flag, address)
+				return fmt.Errorf("--%s %s can be reached from other machines, and everyone there can read and delete all filters; "+
+					"give --password-file, or --tls-cert with --tls-client-ca (TLS alone lets everyone in), use 127.0.0.1, or accept the risk with --insecure", list.flag, address)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (c *Config) warnings() (all []string) {
 	if c.open && c.tlsClientCA == "" {
 		for _, address := range append(slices.Clone(c.addr), c.http...) {
 			if !isLoopback(address) {
-				all = append(all, address+" can be reached from other machines, and everybody there can read and delete all filters")
+				all = append(all, address+" can be reached from other machines, and everyone there can read and delete all filters")
 			}
 		}
 	}

@@ -78,17 +78,17 @@ func TestSettingsRefuse(t *testing.T) {
 		file    string
 		want    []string
 	}{
-		{[]string{"SEEN_ADRR=x"}, "", []string{"there is no setting SEEN_ADRR", "SEEN_ADDR is the nearest"}},
-		{[]string{"SEEN_MAX_CLIENT=x"}, "", []string{"SEEN_MAX_CLIENTS is the nearest"}},
-		{nil, "adr = \"x\"", []string{`there is no setting "adr"`, `"addr" is the nearest`}},
-		{nil, "[tls]\ncert = \"x\"", []string{`there is no setting "tls"`, `is the nearest`}},
+		{[]string{"SEEN_ADRR=x"}, "", []string{"unknown setting SEEN_ADRR", "did you mean SEEN_ADDR?"}},
+		{[]string{"SEEN_MAX_CLIENT=x"}, "", []string{"did you mean SEEN_MAX_CLIENTS?"}},
+		{nil, "adr = \"x\"", []string{`unknown setting "adr"`, `did you mean "addr"?`}},
+		{nil, "[tls]\ncert = \"x\"", []string{`unknown setting "tls"`, `did you mean`}},
 		{nil, "fsync = \"never\"\nlog = \"xml\"", []string{`fsync: "never" is not one of always, everysec, no`, `log: "xml" is not one of text, json`}},
-		{nil, "data = [\"a\"]", []string{"data: a list is given"}},
-		{nil, "addr = [1]", []string{"addr: 1 in the list is no text"}},
-		{nil, "drain = 2020-01-01", []string{"drain: a time.Time is neither"}},
+		{nil, "data = [\"a\"]", []string{"data: give one value"}},
+		{nil, "addr = [1]", []string{"addr: 1 in the list is not a string"}},
+		{nil, "drain = 2020-01-01", []string{"drain: a time.Time is not a string"}},
 		{nil, "this is no TOML", []string{"seen.toml: toml: line 1"}},
 		{[]string{"SEEN_MAX_CLIENTS=0"}, "", []string{"SEEN_MAX_CLIENTS: 0 is outside 1 to"}},
-		{[]string{"SEEN_HTTP=6390"}, "", []string{`"6390" is no address`}},
+		{[]string{"SEEN_HTTP=6390"}, "", []string{`"6390" is not an address`}},
 	} {
 		_, err := loaded(t, nil, c.environ, c.file)
 		if err == nil {
@@ -192,13 +192,13 @@ func TestServeSettingsTogether(t *testing.T) {
 		{"--addr 0.0.0.0:6380 --insecure", ""},
 		{"--addr 0.0.0.0:6380 --requirepass x", ""},
 		{"--addr 0.0.0.0:6380 --password-file " + password, ""},
-		{"--password-file " + password + " --requirepass x", "choose one"},
+		{"--password-file " + password + " --requirepass x", "give either"},
 		{"--password-file " + filepath.Join(dir, "none"), "no such file"},
 		{"--password-file " + os.DevNull, "is empty"},
-		{"--tls-cert x", "go together"},
+		{"--tls-cert x", "give both"},
 		{"--tls-cert x --tls-key y", "--tls-cert, --tls-key: open x"},
-		{"--tls-client-ca x", "no meaning without --tls-cert"},
-		{"--addr off --http off", "nobody could ask anything"},
+		{"--tls-client-ca x", "needs --tls-cert"},
+		{"--addr off --http off", "no client can connect"},
 		{"--addr off --http off --unix s", ""},
 		{"--bf-error-rate 2", "bf-error-rate=2"},
 		{"--bf-initial-size 0", "bf-initial-size=0"},

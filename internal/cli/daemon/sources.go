@@ -117,7 +117,7 @@ func (s *Settings) loadEnvironment(environ []string) error {
 		}
 		i := slices.Index(known, name) - 1
 		if i < 0 {
-			problems = append(problems, fmt.Errorf("environment: there is no setting %s; %s is the nearest", name, nearest(name, known)))
+			problems = append(problems, fmt.Errorf("environment: unknown setting %s; did you mean %s?", name, nearest(name, known)))
 			continue
 		}
 		if err := s.all[i].Value.Set(text); err != nil {
@@ -135,7 +135,7 @@ func (s *Settings) loadFile(name string) error {
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("the file of settings: %w", err)
+		return fmt.Errorf("settings file: %w", err)
 	}
 	values := map[string]any{}
 	meta, err := toml.Decode(string(b), &values)
@@ -153,7 +153,7 @@ func (s *Settings) loadFile(name string) error {
 		}
 		i := slices.Index(known, key[0])
 		if i < 0 {
-			problems = append(problems, fmt.Errorf("%s: there is no setting %q; %q is the nearest", name, key[0], nearest(key[0], known)))
+			problems = append(problems, fmt.Errorf("%s: unknown setting %q; did you mean %q?", name, key[0], nearest(key[0], known)))
 			continue
 		}
 		text, err := s.all[i].text(values[key[0]])
@@ -182,30 +182,30 @@ func (s *Setting) text(value any) (string, error) {
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
 	case []any:
 		if _, ok := s.Value.(listSetting); !ok {
-			return "", errors.New("a list is given, and it takes one value")
+			return "", errors.New("give one value, not a list")
 		}
 		var texts []string
 		for _, e := range v {
 			text, ok := e.(string)
 			if !ok {
-				return "", fmt.Errorf("%v in the list is no text", e)
+				return "", fmt.Errorf("%v in the list is not a string", e)
 			}
 			texts = append(texts, text)
 		}
 		return strings.Join(texts, ","), nil
 	}
-	return "", fmt.Errorf("a %T is neither text, number, truth value nor list", value)
+	return "", fmt.Errorf("a %T is not a string, number, boolean or list", value)
 }
 
 // hide keeps the value of a secret out of an error about it.
 func (s *Setting) hide(err error) error {
 	if s.secret {
-		return errors.New("it cannot be taken; its value is not shown here")
+		return errors.New("invalid value (hidden)")
 	}
 	return err
 }
 
-// Print writes the settings as a file of settings, with who has set each.
+// Print writes the settings in the form of a settings file, with the source of each.
 func (s *Settings) Print(w io.Writer) error {
 	var b strings.Builder
 	for _, one := range s.all {

@@ -27,7 +27,7 @@ func (r *serving) notify(state string) {
 		_ = conn.Close() // Write has told whether it arrived
 	}
 	if err != nil {
-		r.logger.Warn("the supervisor could not be told", "state", state, "error", err)
+		r.logger.Warn("cannot notify the supervisor", "state", state, "error", err)
 	}
 }
 

@@ -28,7 +28,7 @@ type boolSetting bool
 func (v *boolSetting) Set(s string) error {
 	b, err := strconv.ParseBool(s)
 	if err != nil {
-		return fmt.Errorf("%q is neither true nor false", s)
+		return fmt.Errorf("%q is not true or false", s)
 	}
 	*v = boolSetting(b)
 	return nil
@@ -115,7 +115,7 @@ func (v *sizeSetting) Set(s string) error {
 		return err
 	}
 	if size == 0 {
-		return fmt.Errorf("%q is nothing; write for example 64MiB", s)
+		return fmt.Errorf("%q is not a size above 0; write for example 64MiB", s)
 	}
 	*v = sizeSetting(size)
 	return nil
@@ -170,7 +170,7 @@ func (v *checkpointSetting) Set(s string) error {
 		} else if err := size.Set(part); err == nil && size > 0 && next.bytes == 0 {
 			next.bytes = uint64(size)
 		} else {
-			return fmt.Errorf("%q is neither a size nor a time span, nor both with a comma between; write for example 64MiB, 5m or 64MiB,5m", s)
+			return fmt.Errorf("%q is not a size, a time span, or both with a comma; write for example 64MiB, 5m or 64MiB,5m", s)
 		}
 	}
 	*v = next
@@ -194,7 +194,7 @@ type modeSetting fs.FileMode
 func (v *modeSetting) Set(s string) error {
 	n, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || n > 0o777 {
-		return fmt.Errorf("%q is no mode of a file; write for example 600 or 660", s)
+		return fmt.Errorf("%q is not a file mode; write for example 600 or 660", s)
 	}
 	*v = modeSetting(n)
 	return nil
@@ -211,12 +211,12 @@ func (v *addressSetting) Set(s string) error {
 		for address := range strings.SplitSeq(s, ",") {
 			_, port, err := net.SplitHostPort(address)
 			if err != nil {
-				return fmt.Errorf("%q is no address; write for example 127.0.0.1:6380, [::1]:6380 or :6380 for all of the machine", address)
+				return fmt.Errorf("%q is not an address; write for example 127.0.0.1:6380, [::1]:6380, or :6380 for all addresses of the machine", address)
 			}
 			if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 				return fmt.Errorf("%q has no port between 0 and 65535", address)
 			} else if n == 0 && port != "0" {
-				return fmt.Errorf("%q: write the port as 0 to have one chosen", address)
+				return fmt.Errorf("%q has no port; write port 0 to have one chosen", address)
 			}
 			next = append(next, address)
 		}
