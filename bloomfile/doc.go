@@ -21,6 +21,7 @@ package bloomfile
 
 import (
 	"bytes"
+	"errors"
 
 	"seen/bloom"
 	"seen/internal/frame"
@@ -57,3 +58,10 @@ func Detect(start []byte) bool {
 
 // CorruptError reports damage and its offset in the file.
 type CorruptError = bloom.CorruptError
+
+// IsDamage reports whether an error says that a file is one of this package, but is not
+// whole.
+func IsDamage(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrOversized)
+}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -174,13 +173,6 @@ func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error
 		return err
 	}
 	return lock.Write(v)
-}
-
-// isDamage reports whether an error of opening a filter file means that the file
-// is a filter, but not whole.
-func isDamage(err error) bool {
-	var corrupt *bloomfile.CorruptError
-	return errors.As(err, &corrupt) || errors.Is(err, bloomfile.ErrTruncated) || errors.Is(err, bloomfile.ErrOversized)
 }
 
 // asSet returns v as a set to which keys can be added.

@@ -147,7 +147,7 @@ func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err
 	}
 	f, err := bloomfile.Open(name, bloomfile.Options{})
 	if err != nil {
-		if isDamage(err) {
+		if bloomfile.IsDamage(err) {
 			return []error{err}, nil
 		}
 		return nil, err
