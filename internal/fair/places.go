@@ -40,8 +40,8 @@ type Place struct {
 
 // Errors of Take.
 var (
-	ErrFull    = errors.New("all places are taken")
-	ErrAddress = errors.New("the address has all places that one may have")
+	ErrFull    = errors.New("all places are in use")
+	ErrAddress = errors.New("the address uses all places that one address may have")
 )
 
 // NewPlaces returns most places. One address may have each of them; 0 means all.

@@ -51,7 +51,7 @@ func ParseReply(buf []byte) (v Value, n int, err error) {
 
 func parseReply(buf []byte, depth int) (Value, int, error) {
 	if depth > maxDepth {
-		return Value{}, 0, fmt.Errorf("a reply is nested deeper than %d levels", maxDepth)
+		return Value{}, 0, fmt.Errorf("a reply is nested more than %d levels deep", maxDepth)
 	}
 	text, n, err := firstLine(buf)
 	if n == 0 {
@@ -59,7 +59,7 @@ func parseReply(buf []byte, depth int) (Value, int, error) {
 	}
 	v := Value{Kind: Kind(buf[0])}
 	bad := func() (Value, int, error) {
-		return Value{}, 0, fmt.Errorf("%.40q is no reply of kind %c", text, v.Kind)
+		return Value{}, 0, fmt.Errorf("%.40q is not a reply of kind %c", text, v.Kind)
 	}
 	switch v.Kind {
 	case Simple, Error:
@@ -130,7 +130,7 @@ func parseReply(buf []byte, depth int) (Value, int, error) {
 			n += size
 		}
 	default:
-		return Value{}, 0, fmt.Errorf("%q begins no reply", buf[0])
+		return Value{}, 0, fmt.Errorf("a reply cannot begin with %q", buf[0])
 	}
 	return v, n, nil
 }
@@ -143,7 +143,7 @@ func firstLine(buf []byte) (text []byte, n int, err error) {
 		return nil, 0, nil
 	}
 	if end == 0 || buf[end+1] != '\n' || bytes.IndexByte(buf[:end], '\n') >= 0 {
-		return nil, 0, fmt.Errorf("the line %.40q begins no reply", buf[:end])
+		return nil, 0, fmt.Errorf("a reply cannot begin with the line %.40q", buf[:end])
 	}
 	return buf[1:end], end + 2, nil
 }

@@ -7,7 +7,7 @@ import (
 
 var aclDryRunCommand = command{
 	name: "dryrun", arity: -4, flags: forAdmin, handle: aclDryRun, since: "7.0.0", complexity: "O(n), n keys",
-	summary: "Tells whether a user may run a command.", arguments: args.Of("username command [arg [arg ...]]"),
+	summary: "Checks whether a user may run a command.", arguments: args.Of("username command [arg [arg ...]]"),
 }
 
 func aclDryRun(c *call) {

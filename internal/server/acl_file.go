@@ -32,7 +32,7 @@ func aclSave(c *call) {
 		return
 	}
 	if err := c.server.acl.Save(); err != nil {
-		c.server.event(Failure, "the users could not be saved", "error", err.Error())
+		c.server.event(Failure, "saving the users failed", "error", err.Error())
 		c.out.Error("ERR There was an error trying to save the ACLs. Please check the server logs for more information")
 		return
 	}
@@ -92,5 +92,5 @@ func (s *Server) PrepareUsers(password *string) (apply func(), err error) {
 	}, nil
 }
 
-const noACLFile = "ERR This server is not configured to use an ACL file: start it with one to have users kept. " +
-	"Until then ACL SETUSER makes users that are gone when it ends."
+const noACLFile = "ERR This server is not configured to use an ACL file; start it with one to keep users. " +
+	"Without one, users made by ACL SETUSER are lost when the server stops."

@@ -14,7 +14,7 @@ import (
 var aclCommands = section("server", nil, []command{{
 	name: "acl", arity: -2, flags: flagAlone, since: "6.0.0", complexity: "Depends on the subcommand", summary: "Commands about users and what they may do.",
 	subs: []command{
-		{name: "whoami", arity: 2, flags: forAll, handle: aclWhoAmI, since: "6.0.0", complexity: "O(1)", summary: "Tells the user of the connection."},
+		{name: "whoami", arity: 2, flags: forAll, handle: aclWhoAmI, since: "6.0.0", complexity: "O(1)", summary: "Returns the user of the connection."},
 		{name: "list", arity: 2, flags: forAdmin, handle: aclList, since: "6.0.0", complexity: "O(n), n users", summary: "Lists the users with their rules."},
 		{name: "users", arity: 2, flags: forAdmin, handle: aclUsers, since: "6.0.0", complexity: "O(n), n users", summary: "Lists the users."},
 		{
@@ -23,21 +23,21 @@ var aclCommands = section("server", nil, []command{{
 		},
 		{
 			name: "setuser", arity: -3, flags: forAdmin, handle: aclSetUser, secret: 3, since: "6.0.0", complexity: "O(n), n rules",
-			summary: "Makes or changes a user.", arguments: args.Of("username [rule [rule ...]]"),
+			summary: "Creates or changes a user.", arguments: args.Of("username [rule [rule ...]]"),
 		},
 		{
 			name: "deluser", arity: -3, flags: forAdmin, handle: aclDelUser, since: "6.0.0", complexity: "O(n), n connections",
-			summary: "Deletes users and ends their connections.", arguments: args.Of("username [username ...]"),
+			summary: "Deletes users and closes their connections.", arguments: args.Of("username [username ...]"),
 		},
 		{
 			name: "cat", arity: -2, flags: forAll, handle: aclCat, since: "6.0.0", complexity: "O(n), n commands",
-			summary: "Lists the categories, or the commands of one.", arguments: args.Of("[category]"),
+			summary: "Lists the categories or the commands of a category.", arguments: args.Of("[category]"),
 		},
 		aclLogCommand,
 		aclDryRunCommand,
 		{
 			name: "genpass", arity: -2, flags: forAll, handle: aclGenPass, since: "6.0.0", complexity: "O(1)",
-			summary: "Makes up a password.", arguments: args.Of("[bits]"),
+			summary: "Generates a password.", arguments: args.Of("[bits]"),
 		},
 		aclLoadCommand,
 		aclSaveCommand,

@@ -9,7 +9,7 @@ import (
 
 var backupCommands = []command{{
 	name: "seen.backup", arity: 2, flags: flagAdmin | flagNoScript | flagNoMulti | flagAlone, categories: []string{"dangerous"}, handle: backup,
-	summary: "Writes a backup of all values, as they are at one moment, into a new folder on the server's machine.", since: "1.0.0",
+	summary: "Writes a consistent backup of all values into a new folder on the server's machine.", since: "1.0.0",
 	complexity: "O(N) with the memory of all values", group: "server",
 	arguments: args.Of("directory"),
 }}
@@ -19,12 +19,12 @@ var backupCommands = []command{{
 // have files written here.
 func backup(c *call) {
 	if !c.local() {
-		c.out.Error("ERR SEEN.BACKUP is for clients on the machine of the server, over the loopback or a Unix socket")
+		c.out.Error("ERR SEEN.BACKUP works only for clients on the server's machine, over loopback or a Unix socket")
 		return
 	}
 	dir := string(c.args[1])
 	if !filepath.IsAbs(dir) {
-		c.out.Error("ERR the folder of a backup must be given with its full path")
+		c.out.Error("ERR the path of the backup folder is not absolute; give its full path")
 		return
 	}
 	if err := c.store().Backup(c.life, dir); err != nil {

@@ -15,14 +15,14 @@ const (
 var bfAddCommand = command{
 	name: "bf.add", arity: 3, flags: writer, handle: bfAdd, runs: bloomAdditions, since: "1.0.0",
 	complexity: "O(k * l), k probes in each of l layers",
-	summary:    "Adds an item to a Bloom filter, and makes the filter if it is missing.",
+	summary:    "Adds an item to a Bloom filter. Creates the filter if it does not exist.",
 	arguments:  args.Of("key item"),
 }
 
 var bfMAddCommand = command{
 	name: "bf.madd", arity: -3, flags: writer, handle: bfMAdd, runs: bloomAdditions, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
-	summary:    "Adds items to a Bloom filter, and makes the filter if it is missing.",
+	summary:    "Adds items to a Bloom filter. Creates the filter if it does not exist.",
 	arguments:  args.Of("key item [item ...]"),
 }
 

@@ -71,7 +71,7 @@ func bfInterCard(c *call) {
 	switch {
 	case !ok:
 	case len(filters) > maxIntersected:
-		c.out.Error("ERR at most 6 filters can be intersected")
+		c.out.Error("ERR too many filters; BF.INTERCARD takes at most 6")
 	case missing: // an absent one has no keys
 		c.out.Int(0)
 	case len(filters) == 1:
@@ -89,7 +89,7 @@ func (c *call) cardinality(n sizing.Estimate, err error) {
 	case err != nil:
 		c.out.Error(c.storeError(err, own{store.ErrStopped, ""}, own{anyOther, "ERR filters cannot be compared: "}))
 	case !n.Known():
-		c.out.Error("ERR the filter is full: it can no longer tell how many keys it has")
+		c.out.Error("ERR the filter is full: the number of its keys can no longer be estimated")
 	default:
 		c.out.Int(int64(math.Round(n.Value)))
 	}

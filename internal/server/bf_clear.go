@@ -9,7 +9,7 @@ import (
 
 var bfClearCommand = command{
 	name: "bf.clear", arity: 2, flags: freeWriter | flagHeavy, handle: bfClear, since: "1.0.0", complexity: "O(m), m bits",
-	summary:   "Makes a Bloom filter forget all items.",
+	summary:   "Removes all items from a Bloom filter.",
 	arguments: args.Of("key"),
 }
 

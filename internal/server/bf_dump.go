@@ -15,13 +15,13 @@ const (
 
 var bfScanDumpCommand = command{
 	name: "bf.scandump", arity: 3, flags: reader | flagHeavy, handle: bfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Gives the next chunk of a Bloom filter.",
+	summary:   "Returns the next chunk of a Bloom filter.",
 	arguments: args.Of("key iterator"),
 }
 
 var bfLoadChunkCommand = command{
 	name: "bf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: bfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Takes a chunk of a Bloom filter that BF.SCANDUMP has given.",
+	summary:   "Loads a chunk of a Bloom filter that BF.SCANDUMP returned.",
 	arguments: args.Of("key iterator data"),
 }
 

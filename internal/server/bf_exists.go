@@ -8,14 +8,14 @@ import (
 var bfExistsCommand = command{
 	name: "bf.exists", arity: 3, flags: reader, handle: bfExists, runs: bloomQuestions, since: "1.0.0",
 	complexity: "O(k * l), k probes in each of l layers",
-	summary:    "Tells whether an item was added to a Bloom filter.",
+	summary:    "Checks whether an item was added to a Bloom filter.",
 	arguments:  args.Of("key item"),
 }
 
 var bfMExistsCommand = command{
 	name: "bf.mexists", arity: -3, flags: reader, handle: bfMExists, runs: bloomQuestions, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
-	summary:    "Tells which items were added to a Bloom filter.",
+	summary:    "Checks which items were added to a Bloom filter.",
 	arguments:  args.Of("key item [item ...]"),
 }
 

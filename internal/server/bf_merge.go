@@ -8,7 +8,7 @@ import (
 var bfMergeCommand = command{
 	name: "bf.merge", arity: -3, flags: writer | flagHeavy, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
 	complexity: "O(n * m), n filters of m bits",
-	summary:    "Makes a Bloom filter the union of itself and others.",
+	summary:    "Merges other Bloom filters into a Bloom filter.",
 	arguments:  args.Of("destination source [source ...]"),
 }
 

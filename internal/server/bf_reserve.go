@@ -10,7 +10,7 @@ import (
 
 var bfReserveCommand = command{
 	name: "bf.reserve", arity: -4, flags: writer | flagHeavy, handle: bfReserve, since: "1.0.0", complexity: "O(1)",
-	summary:   "Makes an empty Bloom filter.",
+	summary:   "Creates an empty Bloom filter.",
 	arguments: args.Of("key error_rate capacity [EXPANSION expansion] [NONSCALING] [LAYOUT seen|redisbloom]"),
 }
 

@@ -12,7 +12,7 @@ const badSpan = "ERR bad span: want seconds, or a duration such as 90m or 24h, o
 
 var bfWindowCommand = command{
 	name: "bf.window", arity: 5, flags: writer | flagHeavy, handle: bfWindow, since: "1.0.0", complexity: "O(1)",
-	summary:   "Makes an empty Bloom filter that forgets items a time after they were added.",
+	summary:   "Creates an empty Bloom filter that forgets items some time after they were added.",
 	arguments: args.Of("key error_rate capacity span"),
 }
 

@@ -15,13 +15,13 @@ const (
 
 var cfAddCommand = command{
 	name: "cf.add", arity: 3, flags: writer, handle: cfAdd, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
-	summary:   "Adds a copy of an item to a cuckoo filter, and makes the filter if it is missing.",
+	summary:   "Adds a copy of an item to a cuckoo filter. Creates the filter if it does not exist.",
 	arguments: args.Of("key item"),
 }
 
 var cfAddNXCommand = command{
 	name: "cf.addnx", arity: 3, flags: writer, handle: cfAddNX, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
-	summary:   "Adds an item to a cuckoo filter unless it is there.",
+	summary:   "Adds an item to a cuckoo filter if the item is not in it.",
 	arguments: args.Of("key item"),
 }
 

@@ -18,13 +18,13 @@ const cuckooHeader = 38
 
 var cfScanDumpCommand = command{
 	name: "cf.scandump", arity: 3, flags: reader | flagHeavy, handle: cfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Gives the next chunk of a cuckoo filter.",
+	summary:   "Returns the next chunk of a cuckoo filter.",
 	arguments: args.Of("key iterator"),
 }
 
 var cfLoadChunkCommand = command{
 	name: "cf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: cfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Takes a chunk of a cuckoo filter that CF.SCANDUMP has given.",
+	summary:   "Loads a chunk of a cuckoo filter that CF.SCANDUMP returned.",
 	arguments: args.Of("key iterator data"),
 }
 

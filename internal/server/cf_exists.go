@@ -7,13 +7,13 @@ import (
 
 var cfExistsCommand = command{
 	name: "cf.exists", arity: 3, flags: reader, handle: cfExists, since: "1.0.0", complexity: "O(f), f sub-filters",
-	summary:   "Tells whether an item is in a cuckoo filter.",
+	summary:   "Checks whether an item is in a cuckoo filter.",
 	arguments: args.Of("key item"),
 }
 
 var cfMExistsCommand = command{
 	name: "cf.mexists", arity: -3, flags: reader, handle: cfMExists, since: "1.0.0", complexity: "O(n * f), n items and f sub-filters",
-	summary:   "Tells which items are in a cuckoo filter.",
+	summary:   "Checks which items are in a cuckoo filter.",
 	arguments: args.Of("key item [item ...]"),
 }
 

@@ -10,7 +10,7 @@ import (
 
 var cfReserveCommand = command{
 	name: "cf.reserve", arity: -3, flags: writer | flagHeavy, handle: cfReserve, since: "1.0.0", complexity: "O(1)",
-	summary:   "Makes an empty cuckoo filter.",
+	summary:   "Creates an empty cuckoo filter.",
 	arguments: args.Of("key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] [LAYOUT seen|redisbloom]"),
 }
 

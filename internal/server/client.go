@@ -12,26 +12,26 @@ const (
 )
 
 var clientCommands = []command{
-	{name: "id", arity: 2, flags: forAll, handle: clientID, since: "5.0.0", complexity: "O(1)", summary: "Tells the number of the connection."},
+	{name: "id", arity: 2, flags: forAll, handle: clientID, since: "5.0.0", complexity: "O(1)", summary: "Returns the ID of the connection."},
 	{name: "info", arity: 2, flags: forAll, handle: clientInfo, since: "6.2.0", complexity: "O(1)", summary: "Describes the connection."},
 	clientListCommand,
-	{name: "getname", arity: 2, flags: forAll, handle: clientGetName, since: "2.6.9", complexity: "O(1)", summary: "Tells the name of the connection."},
+	{name: "getname", arity: 2, flags: forAll, handle: clientGetName, since: "2.6.9", complexity: "O(1)", summary: "Returns the name of the connection."},
 	{
 		name: "setname", arity: 3, flags: forAll, handle: clientSetName, since: "2.6.9", complexity: "O(1)", summary: "Names the connection.",
 		arguments: args.Of("connection-name"),
 	},
 	{
-		name: "setinfo", arity: 4, flags: forAll, handle: clientSetInfo, since: "7.2.0", complexity: "O(1)", summary: "Tells the library of the client and its version.",
+		name: "setinfo", arity: 4, flags: forAll, handle: clientSetInfo, since: "7.2.0", complexity: "O(1)", summary: "Sets the name or the version of the client library.",
 		arguments: args.Of("LIB-NAME|LIB-VER value"),
 	},
 	clientKillCommand,
 	clientReplyCommand,
 	{
-		name: "no-evict", arity: 3, flags: forAdmin, handle: clientNoEvict, since: "7.0.0", complexity: "O(1)", summary: "Is noted; no client is closed to save memory.",
+		name: "no-evict", arity: 3, flags: forAdmin, handle: clientNoEvict, since: "7.0.0", complexity: "O(1)", summary: "Accepted without effect: no client is closed to save memory.",
 		arguments: args.Of("ON|OFF"),
 	},
 	{
-		name: "no-touch", arity: 3, flags: forAll, handle: clientNoTouch, since: "7.2.0", complexity: "O(1)", summary: "Is noted; the last use of keys is not kept.",
+		name: "no-touch", arity: 3, flags: forAll, handle: clientNoTouch, since: "7.2.0", complexity: "O(1)", summary: "Accepted without effect: the time of last use is not recorded.",
 		arguments: args.Of("ON|OFF"),
 	},
 	clientTrackingCommand,

@@ -28,7 +28,7 @@ func (c *conn) afterReply(mark int) {
 
 var clientReplyCommand = command{
 	// Not within a transaction: EXEC announces how many replies come.
-	name: "reply", arity: 3, flags: forAll | flagNoMulti, handle: clientReply, since: "3.2.0", complexity: "O(1)", summary: "Chooses whether commands are answered.",
+	name: "reply", arity: 3, flags: forAll | flagNoMulti, handle: clientReply, since: "3.2.0", complexity: "O(1)", summary: "Chooses whether the server replies to commands.",
 	arguments: args.Of("ON|OFF|SKIP"),
 }
 

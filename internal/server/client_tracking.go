@@ -3,25 +3,25 @@ package server
 import "seen/internal/server/args"
 
 var clientTrackingCommand = command{
-	name: "tracking", arity: -3, flags: forAll, handle: clientTracking, since: "6.0.0", complexity: "O(1)", summary: "Accepts OFF; changes are not told to clients.",
+	name: "tracking", arity: -3, flags: forAll, handle: clientTracking, since: "6.0.0", complexity: "O(1)", summary: "Accepts OFF. The server does not notify clients of changes.",
 	arguments: args.Of("ON|OFF"),
 }
 
-var clientTrackingInfoCommand = command{name: "trackinginfo", arity: 2, flags: forAll, handle: clientTrackingInfo, since: "6.2.0", complexity: "O(1)", summary: "Tells that changes are not told."}
+var clientTrackingInfoCommand = command{name: "trackinginfo", arity: 2, flags: forAll, handle: clientTrackingInfo, since: "6.2.0", complexity: "O(1)", summary: "Returns that tracking is off."}
 
 var clientCachingCommand = command{
-	name: "caching", arity: 3, flags: forAll, handle: clientCaching, since: "6.0.0", complexity: "O(1)", summary: "Is refused, as without tracking.",
+	name: "caching", arity: 3, flags: forAll, handle: clientCaching, since: "6.0.0", complexity: "O(1)", summary: "Always returns an error: tracking is not supported.",
 	arguments: args.Of("YES|NO"),
 }
 
-var clientGetRedirCommand = command{name: "getredir", arity: 2, flags: forAll, handle: clientGetRedir, since: "6.0.0", complexity: "O(1)", summary: "Tells that changes are not told."}
+var clientGetRedirCommand = command{name: "getredir", arity: 2, flags: forAll, handle: clientGetRedir, since: "6.0.0", complexity: "O(1)", summary: "Returns that tracking is off."}
 
 func clientTracking(c *call) {
 	on, ok := c.onOff()
 	switch {
 	case !ok:
 	case on:
-		c.out.Error("ERR this server does not tell clients about changes: client-side caching is not supported")
+		c.out.Error("ERR client-side caching is not supported: this server does not notify clients of changes")
 	default:
 		c.out.OK()
 	}

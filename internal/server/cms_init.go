@@ -19,13 +19,13 @@ const (
 
 var cmsInitByDimCommand = command{
 	name: "cms.initbydim", arity: 4, flags: writer | flagHeavy, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
-	summary:   "Makes an empty count-min sketch of a given size.",
+	summary:   "Creates an empty count-min sketch of a given size.",
 	arguments: args.Of("key width depth"),
 }
 
 var cmsInitByProbCommand = command{
 	name: "cms.initbyprob", arity: 4, flags: writer | flagHeavy, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
-	summary:   "Makes an empty count-min sketch of a given accuracy.",
+	summary:   "Creates an empty count-min sketch of a given accuracy.",
 	arguments: args.Of("key error probability"),
 }
 

@@ -16,7 +16,7 @@ const (
 
 var cmsMergeCommand = command{
 	name: "cms.merge", arity: -4, flags: writer | flagHeavy, handle: cmsMerge, keys: mergedKeys, since: "2.0.0", complexity: "O(n * w * d), n sketches of d rows of w counters",
-	summary:   "Makes a count-min sketch the weighted sum of others.",
+	summary:   "Sets a count-min sketch to the weighted sum of others.",
 	arguments: args.Of("destination numkeys source [source ...] [WEIGHTS weight [weight ...]]"),
 }
 

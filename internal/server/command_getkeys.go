@@ -12,7 +12,7 @@ var commandGetKeysCommand = command{
 
 var commandGetKeysAndFlagsCommand = command{
 	name: "getkeysandflags", arity: -4, flags: describing, handle: commandGetKeysAndFlags, since: "7.0.0", complexity: "O(n), n words",
-	summary: "Finds the keys of a command, and what becomes of each.", arguments: args.Of("command [arg [arg ...]]"),
+	summary: "Finds the keys of a command and what the command does with each.", arguments: args.Of("command [arg [arg ...]]"),
 }
 
 func commandGetKeys(c *call) {

@@ -9,19 +9,19 @@ import (
 var configCommands = []command{
 	{
 		name: "get", arity: -3, flags: forAdmin, handle: configGet, since: "2.0.0", complexity: "O(n), n settings and patterns",
-		summary: "Tells settings.", arguments: args.Of("parameter [parameter ...]"),
+		summary: "Returns settings.", arguments: args.Of("parameter [parameter ...]"),
 	},
 	{
 		name: "set", arity: -4, flags: forAdmin, handle: configSet, secret: 2, since: "2.0.0", complexity: "O(n), n settings",
-		summary: "Changes settings until the server ends: all of them, or none.", arguments: args.Of("parameter value [parameter value ...]"),
+		summary: "Changes settings until the server stops: all of them, or none.", arguments: args.Of("parameter value [parameter value ...]"),
 	},
 	{
 		name: "resetstat", arity: 2, flags: forAdmin, handle: configResetStat, since: "2.0.0", complexity: "O(n), n commands",
-		summary: "Begins to count anew.",
+		summary: "Resets the statistics.",
 	},
 	{
 		name: "rewrite", arity: 2, flags: forAdmin, handle: configRewrite, since: "2.8.0", complexity: "O(1)",
-		summary: "Is refused: the server does not write its settings.",
+		summary: "Always returns an error: the server does not write its settings.",
 	},
 	help("5.0.0"),
 }

@@ -132,7 +132,7 @@ func (c *conn) shakeHands() bool {
 	c.asking.Store(true)
 	defer c.asking.Store(false)
 	if err := c.tls.HandshakeContext(ctx); err != nil {
-		c.server.event(Debug, "a client could not agree on TLS", "client", c.address(), "error", err.Error())
+		c.server.event(Debug, "a TLS handshake failed", "client", c.address(), "error", err.Error())
 		return false
 	}
 	return true
@@ -188,7 +188,7 @@ func (c *conn) fill() bool {
 // giveUp tells the client that there is no memory for what it sends, and reports that
 // the connection is over.
 func (c *conn) giveUp() bool {
-	c.out.Error("ERR the buffers of all clients together are at their limit; send smaller commands or try again")
+	c.out.Error("ERR the buffers of all clients together have reached their limit; send smaller commands or try again")
 	c.replies++
 	c.flush()
 	return false

@@ -11,11 +11,11 @@ const anyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth |
 var connectionCommands = section("connection", []string{"connection"}, []command{
 	{
 		name: "ping", arity: -1, flags: flagFast | flagAlone, handle: ping, since: "1.0.0", complexity: "O(1)",
-		summary: "Answers PONG, or with the message.", arguments: args.Of("[message]"),
+		summary: "Returns PONG or the message.", arguments: args.Of("[message]"),
 	},
 	{
 		name: "echo", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: echo, since: "1.0.0", complexity: "O(1)",
-		summary: "Answers with the message.", arguments: args.Of("message"),
+		summary: "Returns the message.", arguments: args.Of("message"),
 	},
 	helloCommand,
 	authCommand,
@@ -29,7 +29,7 @@ var connectionCommands = section("connection", []string{"connection"}, []command
 	},
 	{
 		name: "reset", arity: 1, flags: anyTime, handle: reset, since: "6.2.0", complexity: "O(1)",
-		summary: "Makes the connection as it was at its beginning.",
+		summary: "Resets the connection to its initial state.",
 	},
 	{
 		name: "client", arity: -2, flags: flagAlone, since: "2.4.0", complexity: "Depends on the subcommand",
@@ -41,7 +41,7 @@ var connectionCommands = section("connection", []string{"connection"}, []command
 	},
 	{
 		name: "wait", arity: 3, flags: flagNoScript | flagAlone, handle: wait, since: "3.0.0", complexity: "O(1)",
-		summary: "Counts the replicas that have the changes: none, since there are none.", arguments: args.Of("numreplicas timeout"),
+		summary: "Returns 0: there are no replicas.", arguments: args.Of("numreplicas timeout"),
 	},
 })
 

@@ -13,7 +13,7 @@ var debugCommand = command{
 	subs: []command{
 		{
 			name: "sleep", arity: 3, flags: forAdmin | flagNoMulti, handle: debugSleep, since: "1.0.0", complexity: "O(1)",
-			summary: "Answers after some seconds; other clients do not notice.", arguments: args.Of("seconds"),
+			summary: "Waits some seconds and replies. Other clients are not affected.", arguments: args.Of("seconds"),
 		},
 		help("6.2.0"),
 	},

@@ -74,7 +74,7 @@ func (c *conn) execute(batch []parsed) {
 			p.command.runs.handle(&c.call, batch)
 		})
 	} else if p.command == nil && speaksHTTP(p.args[0]) {
-		c.server.event(Warning, "a client speaks HTTP: a web page may be behind it; it was cut off", "client", c.address())
+		c.server.event(Warning, "a client sent HTTP, possibly from a web page; its connection was closed", "client", c.address())
 		c.replies--
 		c.ending = true
 	} else if reason := c.refusal(p); reason != "" {

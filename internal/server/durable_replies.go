@@ -72,7 +72,7 @@ func (c *conn) withdraw(err error) {
 			}
 		default:
 			for range a.replies {
-				c.out.Error("MISCONF the log cannot be written, so that the outcome of this command is not known: " + err.Error())
+				c.out.Error("MISCONF the log cannot be written, so the outcome of this command is unknown: " + err.Error())
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func (c *conn) Known() bool { return c.authenticated.Load() || c.server.acl.Open
 // Evict ends the connection, whose place is needed.
 func (c *conn) Evict() {
 	c.server.clients.evicted.Add(1)
-	c.server.event(Debug, "an idle or slow client was dropped to make room for another", "client", c.address())
+	c.server.event(Debug, "an idle or slow client was disconnected to make room for another", "client", c.address())
 	c.cut()
 }
 
@@ -39,7 +39,7 @@ func (c *conn) idle() time.Duration {
 // impoverish ends the connection, since others need the memory that it held.
 func (c *conn) impoverish() {
 	c.server.clients.slow.Add(1)
-	c.server.event(Warning, "a client was dropped: others need the memory of its buffers", "client", c.address())
+	c.server.event(Warning, "a client was disconnected: other clients need the memory of its buffers", "client", c.address())
 	if c.poor.Store(true); c.outlet.since.Load() != 0 {
 		c.cut()
 		return

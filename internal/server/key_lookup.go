@@ -10,7 +10,7 @@ import (
 
 var typeCommand = command{
 	name: "type", arity: 2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: acl.Looks, handle: typeOf,
-	since: "1.0.0", complexity: "O(1)", summary: "Tells the type of a value.", arguments: args.Of("key"),
+	since: "1.0.0", complexity: "O(1)", summary: "Returns the type of a value.", arguments: args.Of("key"),
 }
 
 var existsCommand = command{
@@ -20,7 +20,7 @@ var existsCommand = command{
 
 var touchCommand = command{
 	name: "touch", arity: -2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: acl.Looks, handle: exists,
-	since: "3.2.1", complexity: "O(n), n keys", summary: "Counts the keys that have a value; their last use is not kept.", arguments: args.Of("key [key ...]"),
+	since: "3.2.1", complexity: "O(n), n keys", summary: "Counts the keys that have a value. The time of last use is not recorded.", arguments: args.Of("key [key ...]"),
 }
 
 var dbSizeCommand = command{
@@ -30,7 +30,7 @@ var dbSizeCommand = command{
 
 var randomKeyCommand = command{
 	name: "randomkey", arity: 1, flags: flagReadonly, categories: []string{"keyspace"}, handle: randomKey,
-	since: "1.0.0", complexity: "O(1)", summary: "Picks a key.",
+	since: "1.0.0", complexity: "O(1)", summary: "Returns a random key.",
 }
 
 func typeOf(c *call) {

@@ -7,19 +7,19 @@ import (
 )
 
 var objectCommand = command{
-	name: "object", arity: -2, flags: flagAlone, since: "2.2.3", complexity: "Depends on the subcommand", summary: "What Redis tells about the inside of values.",
+	name: "object", arity: -2, flags: flagAlone, since: "2.2.3", complexity: "Depends on the subcommand", summary: "Commands about the internals of values.",
 	subs: []command{
 		{
 			name: "encoding", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectEncoding,
-			since: "2.2.3", complexity: "O(1)", summary: "Answers raw, as for the values of modules.", arguments: args.Of("key"),
+			since: "2.2.3", complexity: "O(1)", summary: "Returns raw, as Redis does for the values of modules.", arguments: args.Of("key"),
 		},
 		{
 			name: "freq", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectFreq,
-			since: "4.0.0", complexity: "O(1)", summary: "Is refused: the use of keys is not counted.", arguments: args.Of("key"),
+			since: "4.0.0", complexity: "O(1)", summary: "Always returns an error: the use of keys is not counted.", arguments: args.Of("key"),
 		},
 		{
 			name: "refcount", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectRefCount,
-			since: "2.2.3", complexity: "O(1)", summary: "Answers 1: values are not shared.", arguments: args.Of("key"),
+			since: "2.2.3", complexity: "O(1)", summary: "Returns 1: values are not shared.", arguments: args.Of("key"),
 		},
 		help("6.2.0"),
 	},

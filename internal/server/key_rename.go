@@ -10,12 +10,12 @@ import (
 
 var renameCommand = command{
 	name: "rename", arity: 3, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRename, handle: rename,
-	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key; one that is there is deleted.", arguments: args.Of("key newkey"),
+	since: "1.0.0", complexity: "O(1)", summary: "Renames a key. A value under the new name is deleted.", arguments: args.Of("key newkey"),
 }
 
 var renameNXCommand = command{
 	name: "renamenx", arity: 3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRenameNX, handle: renameNX,
-	since: "1.0.0", complexity: "O(1)", summary: "Gives a value another key unless that has one.", arguments: args.Of("key newkey"),
+	since: "1.0.0", complexity: "O(1)", summary: "Renames a key if the new name does not exist.", arguments: args.Of("key newkey"),
 }
 
 const noSuchKey = "ERR no such key"

@@ -22,7 +22,7 @@ var keysCommand = command{
 
 var scanCommand = command{
 	name: "scan", arity: -2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace"}, handle: scan,
-	since: "2.8.0", complexity: "O(1) for a call, O(n) for all of n values", summary: "Lists some keys at a time.",
+	since: "2.8.0", complexity: "O(1) for a call, O(n) for all of n values", summary: "Lists the keys, some at a time.",
 	arguments: args.Of("cursor [MATCH pattern] [COUNT count] [TYPE type]"),
 }
 

@@ -3,19 +3,19 @@ package server
 import "seen/internal/server/args"
 
 var latencyCommand = command{
-	name: "latency", arity: -2, flags: flagAlone, since: "2.8.13", complexity: "Depends on the subcommand", summary: "Commands about the time that commands take.",
+	name: "latency", arity: -2, flags: flagAlone, since: "2.8.13", complexity: "Depends on the subcommand", summary: "Commands about how long commands take.",
 	subs: []command{
 		{
 			name: "histogram", arity: -2, flags: forAdmin, handle: latencyHistogram, since: "7.0.0", complexity: "O(n), n commands",
-			summary: "Tells how many calls of each command took how long.", arguments: args.Of("[command [command ...]]"),
+			summary: "Returns the distribution of the durations of each command.", arguments: args.Of("[command [command ...]]"),
 		},
 		{
 			name: "latest", arity: 2, flags: forAdmin, handle: func(c *call) { c.out.Array(0) }, since: "2.8.13", complexity: "O(1)",
-			summary: "Lists no events: none are watched.",
+			summary: "Returns an empty list: no events are monitored.",
 		},
 		{
 			name: "reset", arity: -2, flags: forAdmin, handle: func(c *call) { c.out.Int(0) }, since: "2.8.13", complexity: "O(1)",
-			summary: "Forgets no events: none are watched.", arguments: args.Of("[event [event ...]]"),
+			summary: "Returns 0: no events are monitored.", arguments: args.Of("[event [event ...]]"),
 		},
 		help("2.8.13"),
 	},

@@ -54,7 +54,7 @@ func (s *Server) noteFar(address string) {
 	now := s.config.Now().UnixNano()
 	last := s.lastFar.Load()
 	if (last == 0 || now-last > int64(time.Minute)) && s.lastFar.CompareAndSwap(last, now) {
-		s.event(Warning, "a client on another machine was refused, since the default user needs no password; logged at most once a minute", "client", address)
+		s.event(Warning, "a client on another machine was refused because the default user needs no password; logged at most once a minute", "client", address)
 	}
 }
 
@@ -65,8 +65,8 @@ func (s *Server) usersChanged() {
 		return
 	}
 	if open {
-		s.event(Warning, "the default user no longer needs a password: from now on clients on other machines are refused, unless they show a certificate")
+		s.event(Warning, "the default user no longer needs a password: clients on other machines are now refused unless they have a certificate")
 	} else {
-		s.event(Info, "the default user needs a password from now on")
+		s.event(Info, "the default user now needs a password")
 	}
 }

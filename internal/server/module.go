@@ -14,7 +14,7 @@ var moduleCommands = section("server", nil, []command{{
 	subs: []command{
 		{
 			name: "list", arity: 2, flags: flagAdmin | flagNoScript | flagAlone, handle: listModules, since: "4.0.0", complexity: "O(1)",
-			summary: "Lists the one module whose commands are here.",
+			summary: "Lists the module whose commands the server has.",
 		},
 		help("5.0.0"),
 	},

@@ -12,7 +12,7 @@ import (
 )
 
 // errSlow says that more replies wait for a client than it may leave waiting.
-var errSlow = errors.New("the client does not take its replies")
+var errSlow = errors.New("the client does not read its replies")
 
 // An outlet is a socket whose Write does not wait for the client: what the socket
 // does not take at once is kept, up to a limit, and written by a goroutine that

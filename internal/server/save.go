@@ -4,17 +4,17 @@ import "seen/internal/server/args"
 
 var lastSaveCommand = command{
 	name: "lastsave", arity: 1, flags: flagLoading | flagStale | flagFast | flagAlone, categories: []string{"admin", "dangerous"}, handle: lastSave,
-	since: "1.0.0", complexity: "O(1)", summary: "Tells when the last checkpoint ended, in seconds since 1970.",
+	since: "1.0.0", complexity: "O(1)", summary: "Returns when the last checkpoint ended, in seconds since 1970.",
 }
 
 var saveCommand = command{
 	name: "save", arity: 1, flags: flagAdmin | flagNoScript | flagNoAsyncLoading | flagNoMulti | flagAlone, handle: save,
-	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Makes a checkpoint, and answers when it is there.",
+	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Writes a checkpoint and replies when it is complete.",
 }
 
 var bgSaveCommand = command{
 	name: "bgsave", arity: -1, flags: flagAdmin | flagNoScript | flagNoAsyncLoading | flagAlone, handle: bgSave,
-	since: "1.0.0", complexity: "O(1)", summary: "Begins a checkpoint.", arguments: args.Of("[SCHEDULE]"),
+	since: "1.0.0", complexity: "O(1)", summary: "Starts a checkpoint.", arguments: args.Of("[SCHEDULE]"),
 }
 
 func lastSave(c *call) { c.out.Int(c.store().LastCheckpoint().Unix()) }
@@ -43,7 +43,7 @@ func bgSave(c *call) {
 	s := c.server
 	s.running.Go(func() {
 		if err := s.store.Checkpoint(s.cutting); err != nil {
-			s.event(Failure, "the checkpoint that BGSAVE has begun failed", "error", err.Error())
+			s.event(Failure, "the checkpoint started by BGSAVE failed", "error", err.Error())
 		}
 	})
 	c.out.Simple("Background saving started")

@@ -200,7 +200,7 @@ func (s *Server) serve(l net.Listener, config *tls.Config) error {
 		}
 		// Too many open files, or a client that has gone: the next may do better.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-		s.event(Warning, "a connection could not be accepted", "listener", l.Addr().String(), "error", err.Error())
+		s.event(Warning, "accepting a connection failed", "listener", l.Addr().String(), "error", err.Error())
 		select {
 		case <-time.After(pause):
 		case <-s.stopping:
@@ -279,7 +279,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-time.After(stopTime):
-		s.event(Warning, "some commands cannot be stopped and still run", "connections", s.clients.count())
+		s.event(Warning, "some commands cannot be stopped and are still running", "connections", s.clients.count())
 	}
 	return ctx.Err()
 }
@@ -297,7 +297,7 @@ const (
 const stopTime = 100 * time.Millisecond
 
 // errEnding is why commands stop when Shutdown does not wait any longer.
-var errEnding = errors.New("the server is about to end")
+var errEnding = errors.New("the server is shutting down")
 
 // watch closes connections that have been idle, or have taken nothing, for too
 // long.
@@ -324,7 +324,7 @@ func (s *Server) sweep(now time.Time) {
 		case c.outlet.gone(c.busyFor(now)):
 			c.cut()
 		case limits.Stalled > 0 && c.outlet.stalledFor(now) > limits.Stalled:
-			s.event(Warning, "a client that takes no replies was dropped", "client", c.socket.RemoteAddr().String())
+			s.event(Warning, "a client that does not read its replies was disconnected", "client", c.socket.RemoteAddr().String())
 			s.clients.slow.Add(1)
 			c.cut()
 		}

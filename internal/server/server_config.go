@@ -103,14 +103,14 @@ func (c Config) complete() (Config, error) {
 		{"Command.Total", &l.Command.Total, resp.DefaultLimits.Total},
 	} {
 		if *limit.value < 0 {
-			return c, fmt.Errorf("the limit %s is %d; it has to be positive, or 0 for %d", limit.name, *limit.value, limit.def)
+			return c, fmt.Errorf("the limit %s is %d; it must be positive, or 0 for %d", limit.name, *limit.value, limit.def)
 		}
 		if *limit.value == 0 {
 			*limit.value = limit.def
 		}
 	}
 	if l.Each < 0 {
-		return c, fmt.Errorf("the limit Each is %d; it has to be positive, or 0 for nine tenths of all", l.Each)
+		return c, fmt.Errorf("the limit Each is %d; it must be positive, or 0 for nine tenths of all", l.Each)
 	}
 	if l.Stalled == 0 {
 		l.Stalled = time.Minute

@@ -8,7 +8,7 @@ import (
 
 var shutdownCommand = command{
 	name: "shutdown", arity: -1, flags: flagAdmin | flagNoScript | flagLoading | flagStale | flagNoMulti | flagAllowBusy | flagAlone, handle: shutdown,
-	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Ends the server.", arguments: args.Of("[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]"),
+	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Stops the server.", arguments: args.Of("[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]"),
 }
 
 func shutdown(c *call) {
@@ -28,7 +28,7 @@ func shutdown(c *call) {
 		c.out.Error("ERR Errors trying to SHUTDOWN. Check logs.")
 		return
 	}
-	c.server.event(Info, "shutting down at the wish of a client", "client", c.address(), "user", c.user.Load().Name)
+	c.server.event(Info, "shutting down: a client sent SHUTDOWN", "client", c.address(), "user", c.user.Load().Name)
 	// There is no reply; the end of the connection is one.
 	c.replies--
 	c.ending = true

@@ -92,19 +92,19 @@ func (l *slowLog) clear() {
 }
 
 var slowLogCommand = command{
-	name: "slowlog", arity: -2, flags: flagAlone, since: "2.2.12", complexity: "Depends on the subcommand", summary: "Commands about commands that took long.",
+	name: "slowlog", arity: -2, flags: flagAlone, since: "2.2.12", complexity: "Depends on the subcommand", summary: "Commands about the log of slow commands.",
 	subs: []command{
 		{
 			name: "get", arity: -2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogGet,
-			since: "2.2.12", complexity: "O(n), n entries", summary: "Lists commands that took long.", arguments: args.Of("[count]"),
+			since: "2.2.12", complexity: "O(n), n entries", summary: "Lists slow commands.", arguments: args.Of("[count]"),
 		},
 		{
 			name: "len", arity: 2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogLen,
-			since: "2.2.12", complexity: "O(1)", summary: "Counts them.",
+			since: "2.2.12", complexity: "O(1)", summary: "Counts the entries.",
 		},
 		{
 			name: "reset", arity: 2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogReset,
-			since: "2.2.12", complexity: "O(1)", summary: "Forgets them.",
+			since: "2.2.12", complexity: "O(1)", summary: "Deletes the entries.",
 		},
 		help("6.2.0"),
 	},

@@ -4,12 +4,12 @@ import "strconv"
 
 var timeCommand = command{
 	name: "time", arity: 1, flags: flagLoading | flagStale | flagFast | flagAlone, handle: tellTime,
-	since: "2.6.0", complexity: "O(1)", summary: "Tells the time in seconds since 1970 and microseconds.",
+	since: "2.6.0", complexity: "O(1)", summary: "Returns the time in seconds since 1970 and microseconds.",
 }
 
 var roleCommand = command{
 	name: "role", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAlone, categories: []string{"admin", "dangerous"}, handle: role,
-	since: "2.8.12", complexity: "O(1)", summary: "Tells that the server is a master without replicas.",
+	since: "2.8.12", complexity: "O(1)", summary: "Returns that the server is a master without replicas.",
 }
 
 func tellTime(c *call) {

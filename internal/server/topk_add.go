@@ -15,7 +15,7 @@ var topkAddCommand = command{
 
 var topkIncrByCommand = command{
 	name: "topk.incrby", arity: -4, flags: writer, handle: topkIncrBy, since: "2.0.0", complexity: "O(n * (k + d * i)), n items, d rows and the increment i",
-	summary:   "Counts items in a top-k several times each.",
+	summary:   "Counts each item in a top-k several times.",
 	arguments: args.Of("key item increment [item increment ...]"),
 }
 

@@ -7,7 +7,7 @@ import (
 
 var topkQueryCommand = command{
 	name: "topk.query", arity: -3, flags: slowReader, handle: topkQuery, since: "2.0.0", complexity: "O(n), n items",
-	summary:   "Tells which items are among the most frequent.",
+	summary:   "Checks which items are among the most frequent.",
 	arguments: args.Of("key item [item ...]"),
 }
 

@@ -43,7 +43,7 @@ func (c *conn) queue(p parsed) {
 		c.reject(p, "ERR the transaction has too many commands")
 		return
 	case !c.budget.Take(size):
-		c.reject(p, "ERR the buffers of all clients together are at their limit; make the transaction smaller or try again")
+		c.reject(p, "ERR the buffers of all clients together have reached their limit; make the transaction smaller or try again")
 		return
 	}
 	c.tx.bytes += size
@@ -64,24 +64,24 @@ func (c *conn) discard() {
 var transactionCommands = section("transaction", []string{"transaction"}, []command{
 	{
 		name: "multi", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: multi,
-		since: "1.2.0", complexity: "O(1)", summary: "Begins a transaction: commands are kept until EXEC.",
+		since: "1.2.0", complexity: "O(1)", summary: "Starts a transaction: commands are kept until EXEC.",
 	},
 	{
 		name: "exec", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagSkipSlowlog | flagAlone, handle: runTransaction,
-		since: "1.2.0", complexity: "That of the commands", summary: "Runs the commands of a transaction together, also as to crashes.",
+		since: "1.2.0", complexity: "Depends on the commands", summary: "Runs the commands of a transaction. After a crash either all or none took effect.",
 	},
 	{
 		name: "discard", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: discard,
-		since: "2.0.0", complexity: "O(n), n commands", summary: "Forgets the commands of a transaction.",
+		since: "2.0.0", complexity: "O(n), n commands", summary: "Discards the commands of a transaction.",
 	},
 	{
 		name: "watch", arity: -2, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy, first: 1, last: -1, step: 1, access: acl.Looks, handle: watch,
-		since: "2.2.0", complexity: "O(n), n keys", summary: "Lets the next EXEC run only if the keys have not changed until then.",
+		since: "2.2.0", complexity: "O(n), n keys", summary: "Lets the next EXEC run only if the keys do not change before it.",
 		arguments: args.Of("key [key ...]"),
 	},
 	{
 		name: "unwatch", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: unwatch,
-		since: "2.2.0", complexity: "O(1)", summary: "Forgets all watched keys.",
+		since: "2.2.0", complexity: "O(1)", summary: "Stops watching all keys.",
 	},
 })
 
@@ -114,7 +114,7 @@ func watch(c *call) {
 		}
 		size := len(name) + 64
 		if !c.budget.Take(size) {
-			c.out.Error("ERR the buffers of all clients together are at their limit; watch fewer keys or try again")
+			c.out.Error("ERR the buffers of all clients together have reached their limit; watch fewer keys or try again")
 			return
 		}
 		c.tx.bytes += size

@@ -78,7 +78,7 @@ func TestTransactionsAreBounded(t *testing.T) {
 	huge := string(make([]byte, 45_000))
 	c.do("MULTI")
 	c.do("ECHO", huge)
-	c.want("-ERR the buffers of all clients together are at their limit; make the transaction smaller or try again", "ECHO", huge)
+	c.want("-ERR the buffers of all clients together have reached their limit; make the transaction smaller or try again", "ECHO", huge)
 	c.want("-EXECABORT Transaction discarded because of previous errors.", "EXEC")
 	c.want("+PONG", "PING")
 }

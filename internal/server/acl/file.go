@@ -24,7 +24,7 @@ func Parse(cs *Commands, text string) (map[string]*Rights, error) {
 			continue
 		}
 		if words[0] != "user" || len(words) < 2 {
-			return nil, fmt.Errorf("line %d: it does not begin with \"user NAME\"", number)
+			return nil, fmt.Errorf("line %d does not begin with \"user NAME\"", number)
 		}
 		name := words[1]
 		if users[name] != nil {
