@@ -182,10 +182,7 @@ var bitarrayFormat = format{
 		{name: "m", meaning: "length in bits"},
 		{name: "k", meaning: "probes of a key"},
 	}, stringParams...),
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "bytes and answers of the example of bitarray 3.1.0 and 3.11.0; of earlier ones, of programs that follow it, and md5x-1.1 of none",
-	},
+	verified: "bytes and answers of the example of bitarray 3.1.0 and 3.11.0; of earlier ones, of programs that follow it, and md5x-1.1 of none",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		m, k, err := s.bitsAndProbes(1<<53, true)
 		if err != nil {

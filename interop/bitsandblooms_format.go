@@ -19,12 +19,9 @@ var bitsAndBloomsFormat = format{
 		{name: "k", meaning: "the probes of a key; with m", forWrite: true},
 		{name: "length", meaning: "the length of the array in bits, if it is to be longer than m; with m", forWrite: true},
 	},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "files and answers of versions 2.0.3 and 3.7.1, byte for byte, in both orders and both alphabets",
-	},
-	sign:   "m, k and a length that makes up the exact length of the file, or JSON with m, k and b",
-	detect: detectBitsAndBlooms,
+	verified: "files and answers of versions 2.0.3 and 3.7.1, byte for byte, in both orders and both alphabets",
+	sign:     "m, k and a length that makes up the exact length of the file, or JSON with m, k and b",
+	detect:   detectBitsAndBlooms,
 	open: func(b []byte, _ Spec) (Foreign, error) {
 		return foreign(openBitsAndBlooms(b))
 	},

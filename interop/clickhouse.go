@@ -263,11 +263,8 @@ var clickHouseFormat = format{
 		{name: "seed", meaning: "last parameter of tokenbf_v1 and ngrambf_v1", preset: "0"},
 		{name: "n", meaning: "first parameter of ngrambf_v1", preset: "3"},
 	},
-	caps: capability{
-		probe:    true,
-		verified: "hashes of ClickHouse 18.16; the layout of indices is from reading and not held against a server",
-		noWrite:  "ClickHouse builds its indices itself, in files whose layout is not known here",
-	},
+	verified: "hashes of ClickHouse 18.16; the layout of indices is from reading and not held against a server",
+	noWrite:  "ClickHouse builds its indices itself, in files whose layout is not known here",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		c := clickHouseIndex{Kind: clickHouseKind(s.Params["type"]), Value: s.Params["value"]}
 		for _, p := range []struct {

@@ -19,12 +19,9 @@ var dcsoFormat = format{
 		{name: "form", meaning: "what is written: the plain file, or that in gzip", values: []string{"plain", "gzip"}, preset: "plain", forWrite: true, form: true},
 		{name: "data", meaning: "text that is to stand behind the bits", forWrite: true},
 	},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "files and answers of github.com/DCSO/bloom 0.2.4, byte for byte; of gzip what is in it",
-	},
-	sign:   "version 1, an error rate, k and m whose bits are there, plain or in gzip",
-	detect: detectDCSO,
+	verified: "files and answers of github.com/DCSO/bloom 0.2.4, byte for byte; of gzip what is in it",
+	sign:     "version 1, an error rate, k and m whose bits are there, plain or in gzip",
+	detect:   detectDCSO,
 	open: func(b []byte, _ Spec) (Foreign, error) {
 		return foreign(openDCSO(b))
 	},

@@ -141,7 +141,8 @@ type format struct {
 	name   string
 	system string // whose format it is, in words
 	params []param
-	caps   capability
+	// verified says in a sentence what answers and bytes were compared with.
+	verified string
 	// sign says in words how content is recognised; "" where detect is nil.
 	sign string
 	// detect looks at whole contents and returns what they are, without reading all
@@ -151,8 +152,10 @@ type format struct {
 	// open returns the filter whose bytes are b, to which it may refer. The parameters
 	// are all known, have values of their list, and their defaults are filled in.
 	open func(b []byte, s Spec) (Foreign, error)
-	// create makes an empty filter with memory of its own, an [Adder].
-	create func(s Spec, capacity uint64, errorRate float64) (Foreign, error)
+	// create makes an empty filter with memory of its own, an [Adder]; nil: noWrite says
+	// why the format cannot be built.
+	create  func(s Spec, capacity uint64, errorRate float64) (Foreign, error)
+	noWrite string
 	// clone returns a copy with memory of its own, which can be changed; see cloneOf.
 	// nil: filters of the format cannot be changed.
 	clone func(f Foreign) (Foreign, error)
@@ -174,13 +177,6 @@ type param struct {
 	forWrite bool     // only for making a filter
 	place    bool     // says where the filter lies, and nothing of its bits
 	form     bool     // the same bits can be written with each of its values
-}
-
-// capability says what can be done with a format.
-type capability struct {
-	probe, write, merge bool
-	verified            string // a sentence: what answers and bytes were held against
-	noWrite             string // why it cannot be built, where write is false
 }
 
 // formats are all formats, by name. It is filled in by init since formats may refer to
@@ -256,8 +252,8 @@ func Formats() []FormatInfo {
 	var known, refused []FormatInfo
 	for _, f := range formats {
 		i := FormatInfo{
-			Name: f.name, System: f.system, Detected: f.sign, Probe: f.caps.probe, Write: f.caps.write,
-			Merge: f.caps.merge, NoWrite: f.caps.noWrite, Verified: f.caps.verified, Refused: f.refused,
+			Name: f.name, System: f.system, Detected: f.sign, Probe: f.refused == "", Write: f.create != nil,
+			Merge: f.clone != nil, NoWrite: f.noWrite, Verified: f.verified, Refused: f.refused,
 		}
 		for _, p := range f.params {
 			i.Params = append(i.Params, ParamInfo{p.name, p.meaning, p.values, p.preset, p.required, p.forWrite})
@@ -373,7 +369,7 @@ func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	}
 	switch {
 	case f.create == nil:
-		return nil, fmt.Errorf("%s: the format cannot be built: %s", f.name, f.caps.noWrite)
+		return nil, fmt.Errorf("%s: the format cannot be built: %s", f.name, f.noWrite)
 	case capacity == 0:
 		return nil, errors.New("capacity 0; give the number of keys, 1 or more")
 	case !(errorRate > 0 && errorRate < 1):
@@ -437,7 +433,7 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	}
 	reason := fmt.Sprintf("a filter stores bits and not keys, and %s and %s map a key to different bits", d.Format, target.name)
 	if target.create == nil {
-		return nil, fmt.Errorf("%w: %s; and %s cannot be built: %s", ErrNotConvertible, reason, target.name, target.caps.noWrite)
+		return nil, fmt.Errorf("%w: %s; and %s cannot be built: %s", ErrNotConvertible, reason, target.name, target.noWrite)
 	}
 	return nil, &SpecError{Err: fmt.Errorf("%w: %s", ErrNotConvertible, reason), Try: []string{to.String()}, Target: true}
 }

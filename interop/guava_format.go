@@ -12,11 +12,8 @@ var guavaFormat = format{
 		{name: "probes", meaning: "what the number of probes follows from: the size, or in the newest releases the error rate",
 			values: []string{"size", "rate"}, preset: "size", forWrite: true},
 	},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "files and answers of Guava 31.1, byte for byte, with both strategies and all five funnels",
-	},
-	sign: "a strategy, k and a number of words that makes up the exact length of the file",
+	verified: "files and answers of Guava 31.1, byte for byte, with both strategies and all five funnels",
+	sign:     "a strategy, k and a number of words that makes up the exact length of the file",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		_, err := parseGuava(b)
 		return Likely, Spec{Name: "guava"}, err == nil

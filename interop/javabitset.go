@@ -70,13 +70,10 @@ func (s javaBitSet) describe() Description {
 }
 
 var javaBitSetFormat = format{
-	name:   "java-bitset",
-	system: "java.util.BitSet with the recipe of seven seeds",
-	params: append([]param{{name: "bits", meaning: "length of the set, a power of two", preset: "33554432"}}, stringParams...),
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "bytes and answers of a program that follows the recipe, on OpenJDK 17",
-	},
+	name:     "java-bitset",
+	system:   "java.util.BitSet with the recipe of seven seeds",
+	params:   append([]param{{name: "bits", meaning: "length of the set, a power of two", preset: "33554432"}}, stringParams...),
+	verified: "bytes and answers of a program that follows the recipe, on OpenJDK 17",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		bits, err := s.number("bits", 1, 1<<31)
 		if err != nil {

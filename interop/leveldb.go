@@ -208,14 +208,11 @@ func (f *levelDB) WriteTo(w io.Writer) (int64, error) {
 }
 
 var leveldbFormat = format{
-	name:   "leveldb",
-	system: "LevelDB: a filter, or a table file with filters",
-	params: []param{{name: "bits", meaning: "bits per key; if not given, what the error rate needs", forWrite: true}},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "filters, answers and a table of LevelDB 1.23; filters rebuilt to the byte",
-	},
-	sign: "the number at the end of a table file",
+	name:     "leveldb",
+	system:   "LevelDB: a filter, or a table file with filters",
+	params:   []param{{name: "bits", meaning: "bits per key; if not given, what the error rate needs", forWrite: true}},
+	verified: "filters, answers and a table of LevelDB 1.23; filters rebuilt to the byte",
+	sign:     "the number at the end of a table file",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "leveldb"}, tableMagic(b) == leveldbMagic
 	},

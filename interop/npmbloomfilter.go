@@ -183,13 +183,10 @@ func (f *npmBloomFilter) WriteTo(w io.Writer) (int64, error) {
 }
 
 var npmBloomFilterFormat = format{
-	name:   "npm-bloomfilter",
-	system: "npm bloomfilter, toJSON",
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "answers and JSON of bloomfilter 1.1.0, and rebuilt to the byte",
-	},
-	sign: "JSON with m, k and buckets",
+	name:     "npm-bloomfilter",
+	system:   "npm bloomfilter, toJSON",
+	verified: "answers and JSON of bloomfilter 1.1.0, and rebuilt to the byte",
+	sign:     "JSON with m, k and buckets",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "npm-bloomfilter"}, jsonFilter(b) == "npm-bloomfilter"
 	},

@@ -267,14 +267,11 @@ func (f *npmBloomFilters) WriteTo(w io.Writer) (int64, error) {
 }
 
 var npmBloomFiltersFormat = format{
-	name:   "npm-bloom-filters",
-	system: "npm bloom-filters, saveAsJSON",
-	params: []param{{name: "seed", meaning: "the seed of the filter", preset: strconv.FormatUint(npmBloomFiltersSeed, 10), forWrite: true}},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "answers and JSON of bloom-filters 3.0.4, and rebuilt to the byte",
-	},
-	sign: "JSON with a type of the package and members that begin with _",
+	name:     "npm-bloom-filters",
+	system:   "npm bloom-filters, saveAsJSON",
+	params:   []param{{name: "seed", meaning: "the seed of the filter", preset: strconv.FormatUint(npmBloomFiltersSeed, 10), forWrite: true}},
+	verified: "answers and JSON of bloom-filters 3.0.4, and rebuilt to the byte",
+	sign:     "JSON with a type of the package and members that begin with _",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "npm-bloom-filters"}, jsonFilter(b) == "npm-bloom-filters"
 	},

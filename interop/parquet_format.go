@@ -17,13 +17,10 @@ var parquetFormat = format{
 		{name: "rowgroup", meaning: "the number of a row group, from 0; all of them where it is not given", place: true},
 		{name: "bytes", meaning: "the length of the array, a multiple of 32, where it is not to follow from capacity and error rate", forWrite: true},
 	},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "files and answers of parquet-go 0.32 and DuckDB 1.5.6, the filters byte for byte",
-	},
-	sign:   "PAR1 at both ends, or the header of a filter and the bytes that it announces",
-	detect: detectParquet,
-	open:   openParquet,
+	verified: "files and answers of parquet-go 0.32 and DuckDB 1.5.6, the filters byte for byte",
+	sign:     "PAR1 at both ends, or the header of a filter and the bytes that it announces",
+	detect:   detectParquet,
+	open:     openParquet,
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		if err := needParquetType(s); err != nil {
 			return nil, err

@@ -20,12 +20,9 @@ var pyFormat = format{
 		{name: "depth", meaning: "rows of a count-min sketch", forWrite: true},
 		{name: "confidence", meaning: "of a count-min sketch without width and depth", preset: "0.99", forWrite: true},
 	},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "answers and bytes of pyprobables 0.7.0, and rebuilt to the byte",
-	},
-	sign:   "the footer, and a length that follows from it",
-	detect: detectPy,
+	verified: "answers and bytes of pyprobables 0.7.0, and rebuilt to the byte",
+	sign:     "the footer, and a length that follows from it",
+	detect:   detectPy,
 	open: func(b []byte, s Spec) (Foreign, error) {
 		o, kind := pyOptionsOf(s), s.Params["type"]
 		if kind == "" {

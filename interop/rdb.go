@@ -20,15 +20,11 @@ var rdbFormat = format{
 		{name: "key", meaning: "the key of Redis that the filter is under", required: true, place: true},
 		{name: "db", meaning: "the number of the database, where the key is in several", place: true},
 	},
-	caps: capability{
-		probe:    true,
-		merge:    true,
-		verified: "a file that Redis 7.4 saved, with the answers of RedisBloom; files with strings that Redis loaded",
-		noWrite:  "an RDB file is the whole of a server's data; build a filter of RedisBloom or a string, and write that as rdb:key=KEY, a file with nothing else in it",
-	},
-	clone:  cloneOf[*redisFile],
-	sign:   `"REDIS" and four digits, and records that can all be read`,
-	detect: detectRDB,
+	verified: "a file that Redis 7.4 saved, with the answers of RedisBloom; files with strings that Redis loaded",
+	noWrite:  "an RDB file is the whole of a server's data; build a filter of RedisBloom or a string, and write that as rdb:key=KEY, a file with nothing else in it",
+	clone:    cloneOf[*redisFile],
+	sign:     `"REDIS" and four digits, and records that can all be read`,
+	detect:   detectRDB,
 	open: func(b []byte, s Spec) (Foreign, error) {
 		r, err := parseRDB(b)
 		if err != nil {

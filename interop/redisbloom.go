@@ -28,16 +28,13 @@ var redisBloomFormat = format{
 	}, {
 		name: "expansion", meaning: "how many times larger each further sub-filter is; 0: the filter does not grow", preset: "2", forWrite: true,
 	}},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "chunks, payloads and answers of RedisBloom on Redis 7.4, byte for byte; a server loaded what is written",
-	},
-	sign:   "the module's name and a checksum (payload), or a header whose sub-filters make up the exact length (chunks)",
-	detect: detectRedisBloom,
-	open:   func(b []byte, _ Spec) (Foreign, error) { return foreign(parseRedisDump(b)) },
-	create: createRedisBloom,
-	clone:  cloneOf[*redisFile],
-	rewrap: rewrapRedisBloom,
+	verified: "chunks, payloads and answers of RedisBloom on Redis 7.4, byte for byte; a server loaded what is written",
+	sign:     "the module's name and a checksum (payload), or a header whose sub-filters make up the exact length (chunks)",
+	detect:   detectRedisBloom,
+	open:     func(b []byte, _ Spec) (Foreign, error) { return foreign(parseRedisDump(b)) },
+	create:   createRedisBloom,
+	clone:    cloneOf[*redisFile],
+	rewrap:   rewrapRedisBloom,
 }
 
 func detectRedisBloom(b []byte) (Confidence, Spec, bool) {

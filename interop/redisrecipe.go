@@ -117,10 +117,7 @@ var redisRecipeFormat = format{
 		{name: "blocks", meaning: "strings of an md5 recipe, 1 to 256; the file is all of them", preset: "1"},
 		{name: "hashes", meaning: "hashes of a scrapy recipe", preset: "6"},
 	}, stringParams...),
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "bits and answers of programs that follow the recipes, on Redis 7.4",
-	},
+	verified: "bits and answers of programs that follow the recipes, on Redis 7.4",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		r, err := redisRecipeOf(s)
 		if err != nil {

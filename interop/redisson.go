@@ -183,10 +183,7 @@ var redissonFormat = format{
 		{name: "m", meaning: "the field size of the hash {NAME}:config"},
 		{name: "k", meaning: "the field hashIterations of the hash {NAME}:config"},
 	}, stringParams...),
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "hashes by Redisson's own class, bits stored by SETBIT in Redis 7.4; no running Redisson client",
-	},
+	verified: "hashes by Redisson's own class, bits stored by SETBIT in Redis 7.4; no running Redisson client",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		r, err := redissonOf(s, true)
 		if err != nil {

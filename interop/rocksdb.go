@@ -311,14 +311,11 @@ func (t *rocksDBTable) WriteTo(w io.Writer) (int64, error) {
 }
 
 var rocksdbFormat = format{
-	name:   "rocksdb",
-	system: "RocksDB: a full filter, or a table file with one",
-	params: []param{{name: "bits", meaning: "bits per key, such as 9.9; if not given, what the error rate needs at least", forWrite: true}},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "filters, tables and answers of RocksDB 7.8.3; filters rebuilt to the byte",
-	},
-	sign: "the number at the end of a table file, or the end of a filter and a length in lines",
+	name:     "rocksdb",
+	system:   "RocksDB: a full filter, or a table file with one",
+	params:   []param{{name: "bits", meaning: "bits per key, such as 9.9; if not given, what the error rate needs at least", forWrite: true}},
+	verified: "filters, tables and answers of RocksDB 7.8.3; filters rebuilt to the byte",
+	sign:     "the number at the end of a table file, or the end of a filter and a length in lines",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		if tableMagic(b) == rocksdbMagic {
 			return Certain, Spec{Name: "rocksdb"}, true

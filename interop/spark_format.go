@@ -14,11 +14,8 @@ var sparkFormat = format{
 		{name: "version", meaning: "1, which all releases read, or 2, of Spark 4.1 and later", values: []string{"1", "2"}, preset: "1", forWrite: true},
 		{name: "seed", meaning: "of version 2, from -2147483648 to 2147483647", preset: "0", forWrite: true},
 	},
-	caps: capability{
-		probe: true, write: true, merge: true,
-		verified: "the methods of Spark's source, run on a Java machine, byte for byte, in both versions; not a release of Spark",
-	},
-	sign: "version 1 or 2, k and a number of words that makes up the exact length of the file",
+	verified: "the methods of Spark's source, run on a Java machine, byte for byte, in both versions; not a release of Spark",
+	sign:     "version 1 or 2, k and a number of words that makes up the exact length of the file",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		_, err := parseSpark(b)
 		return Likely, Spec{Name: "spark"}, err == nil

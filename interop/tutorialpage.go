@@ -127,14 +127,11 @@ func (f *tutorialPage) WriteTo(w io.Writer) (int64, error) {
 }
 
 var tutorialPageFormat = format{
-	name:   "tutorial-page",
-	system: "the tutorial page with fnv and murmur: a list of boxes",
-	params: []param{{name: "m", meaning: "number of boxes", preset: "15"}},
-	caps: capability{
-		probe:    true,
-		verified: "answers of the functions of the page, run in node 20",
-		noWrite:  "the page is for demonstration, and stores nothing",
-	},
+	name:     "tutorial-page",
+	system:   "the tutorial page with fnv and murmur: a list of boxes",
+	params:   []param{{name: "m", meaning: "number of boxes", preset: "15"}},
+	verified: "answers of the functions of the page, run in node 20",
+	noWrite:  "the page is for demonstration, and stores nothing",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		m, err := s.number("m", 1, tutorialMaxBits)
 		if err != nil {
