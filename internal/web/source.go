@@ -162,9 +162,6 @@ type Counted struct {
 // May says what a visitor may do with a filter.
 type May struct{ Check, Add, Clear, Expire, Delete bool }
 
-// Changes reports whether the visitor may change the filter.
-func (m May) Changes() bool { return m.Add || m.Clear || m.Expire || m.Delete }
-
 // Format is a format in which a filter can be downloaded.
 type Format struct{ Name, Title, Extension, Use string }
 
