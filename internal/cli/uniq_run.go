@@ -289,10 +289,9 @@ func (u *uniqRun) end(err error) error {
 	return orPast(err, u.past)
 }
 
-// past says at the end whether the filter is past its error rate. To learn that the bits
-// are counted, which takes time in a large one; so only where there are too many lines.
+// past says at the end whether the filter is past its error rate.
 func (u *uniqRun) past() error {
-	if s, ok := u.set.(bloom.Growing); ok && (s.Capacity() == 0 || s.Added() <= s.Capacity()) {
+	if u.hasRoom() {
 		return nil
 	}
 	name := "the filter"
