@@ -96,7 +96,7 @@ func (c *core) addBatch(ctx context.Context, b *batch) {
 	}
 }
 
-// keepNew keeps, of items that were asked for, those that are to be written.
+// keepNew keeps, of the items that were read, those that must be written.
 func (b *batch) keepNew(s *snapshot) {
 	refresh := !s.record.NoRefresh
 	b.keep(func(it *item) bool {
@@ -114,14 +114,14 @@ func (b *batch) keepNew(s *snapshot) {
 	})
 }
 
-// writesFirst reports whether a batch is to be written without asking for it before:
-// the answers to writes tell as well what was there. That saves a round trip where
-// nearly all keys are new, and costs the engine more for each that is not, which also
-// counts as if it were new. All the filter has must lie in its one layer; that must not
-// be Fixed, since its seal is to stop keys before they are written, nor be due for a
-// look at whether it is full. And its slices must have been there, and open, a moment
-// ago: a write makes those that are not, and what comes to a sealed layer, by many
-// clients that all took it for half empty, raises its error rate.
+// writesFirst reports whether a batch is written without being read first: the answers
+// to writes also tell what was there. That saves a round trip if nearly all keys are new.
+// A key that is not new costs the engine more, and is counted as if it were new.
+//
+// The filter must have one layer only. It must not be Fixed, since its seal stops keys
+// before they are written, and not be due for checkFull. Its slices must have been there,
+// and open, a moment ago: a write creates a missing slice, and writes of many clients to
+// a layer that was sealed meanwhile raise its error rate.
 func (c *core) writesFirst(s *snapshot) bool {
 	l := s.newest()
 	if len(s.layers) > 1 || s.record.Fixed || s.record.Generations > 0 || l.asks.Load() || !c.novelty.nearlyAll() {
@@ -131,16 +131,16 @@ func (c *core) writesFirst(s *snapshot) bool {
 	return age >= 0 && age < int64(thereFor) && l.counted.Load() < l.checkAt.Load()
 }
 
-// thereFor is how long slices are taken to be there, and as full as they were, after a
-// write has met them.
+// thereFor is how long after a write its slices are assumed to be there, and as full as
+// the write found them.
 const thereFor = 50 * time.Millisecond
 
-// novelty follows what part of the last few hundred keys was new. Several calls at
-// once may miss some of each other's keys.
+// novelty estimates what part of the last few hundred keys was new. Concurrent calls may
+// overwrite some of each other's counts.
 type novelty struct{ share atomic.Uint64 } // the bits of a float64
 
 const (
-	noveltyKeys = 256  // after so many keys half of the keys before are forgotten, and more
+	noveltyKeys = 256  // a batch of so many keys replaces the estimate
 	nearlyAll   = 0.97 // of the keys are new
 )
 
@@ -159,11 +159,11 @@ func (n *novelty) note(isNew []bool) {
 
 func (n *novelty) nearlyAll() bool { return math.Float64frombits(n.share.Load()) >= nearlyAll }
 
-// errLate is about a key whose bits came late to a part that was sealed, in a filter or
-// window that takes no more keys: it is not certainly absent, as other keys are then.
+// errLate is about a key whose bits came late to a sealed part, in a filter or window that
+// takes no more keys. Other keys are certainly absent then; this one is not.
 var errLate = errors.New("its part of the filter was sealed at the same time, and there is no room in the next")
 
-// failLate makes undecided what may be taken for seen for the sake of late bits.
+// failLate makes keys undecided whose late bits may make them look seen.
 func (b *batch) failLate() {
 	b.keep(func(it *item) bool {
 		if it.late {
@@ -177,8 +177,8 @@ func (b *batch) failLate() {
 func (c *core) settle(ctx context.Context, b *batch, s *snapshot) (*snapshot, error) {
 	newest := s.newest()
 	if b.missing != nil {
-		// What was written in the place of slices belongs to nobody. Should it stay, it is
-		// recognised by its header.
+		// Delete what this call wrote in place of missing slices. If that fails, its header
+		// shows that it is not a slice.
 		left := c.each(ctx, b.litter, func(key string) rueidis.Completed { return c.client.B().Unlink().Key(key).Build() }, nil)
 		next, err := c.refresh(ctx)
 		if err == nil && next != s {
@@ -222,8 +222,8 @@ func (c *core) settle(ctx context.Context, b *batch, s *snapshot) (*snapshot, er
 }
 
 // write writes items that no layer has to the newest one, as many as it has room for
-// at once, and decides them. It reports whether others can be written just so: their
-// bits need not be asked for again, since the answers to the writes have them.
+// at once, and decides them. It reports whether the others can be written in the same
+// way, without being read again.
 func (c *core) write(ctx context.Context, b *batch, s *snapshot) bool {
 	l := s.newest()
 	want := 0
@@ -241,7 +241,7 @@ func (c *core) write(ctx context.Context, b *batch, s *snapshot) bool {
 		return false
 	}
 	b.order, b.spans, b.commands = b.order[:0], b.spans[:0], b.commands[:0]
-	// The first ones, whichever their slices are: so all slices get the same share.
+	// The first items, in whatever slices they are: so all slices get the same share.
 	room := granted
 	spans := b.sortBySlice(l, func(it *item) bool {
 		if it.doubt != certain || room == 0 {
@@ -304,10 +304,9 @@ func (c *core) bitfield(b *batch, l *layer, p written) rueidis.Completed {
 	return cmd.Build()
 }
 
-// errTurned is about a key whose bits came late to a sealed generation, and that
-// another client has written to the next at the same time: either because it was
-// new to that one, or to refresh what it took for seen for the sake of the late
-// bits. Nobody can tell which.
+// errTurned is about a key whose bits came late to a sealed generation while another
+// client wrote it to the next one. That client either was told that the key is new, or
+// saw the late bits and refreshed the key. It is impossible to know which.
 var errTurned = errors.New("the window turned while several clients added the key")
 
 // refreshes reports whether keys that are seen are written again.
@@ -316,7 +315,7 @@ func (s *snapshot) refreshes() bool {
 }
 
 // isLast reports whether no layer will ever follow the newest. Its seal says that it
-// is full; whoever sets bits there decides all the same, since nobody decides later.
+// is full. A write to it still decides, since no later layer can.
 func (s *snapshot) isLast() bool {
 	return s.record.Fixed && s.record.Generations == 0
 }
@@ -364,7 +363,7 @@ func (b *batch) decide(l *layer, p written, r rueidis.RedisResult, s *snapshot) 
 		first := headerAnswers + (i-p.from)*probes
 		isNew := slices.Contains(b.old[first:first+probes], 0)
 		if isNew && !open && !s.isLast() {
-			// Nothing is decided here any more: on to the next layer.
+			// A sealed layer decides nothing: go on to the next.
 			it.after, it.doubt, it.late = l.order, sealed, true
 			continue
 		}

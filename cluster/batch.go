@@ -12,8 +12,8 @@ import (
 	"seen/internal/kernel"
 )
 
-// batchKeys is the number of keys that are asked for together; larger calls are
-// done in parts, so that their memory stays small.
+// batchKeys is the number of keys that are read together. Larger calls are done in
+// parts, to limit their memory.
 const batchKeys = 1024
 
 // item is a key of a batch that is not decided yet.
@@ -31,11 +31,11 @@ type where uint8
 
 const (
 	nowhere   where = iota
-	inOlder         // an older generation has it, which is forgotten earlier
+	inOlder         // an older generation has it, and is forgotten earlier
 	inPresent       // the present generation has it
 )
 
-// doubt says why a key that no layer has may yet be there.
+// doubt says why a key that was not found may still be there.
 type doubt uint8
 
 const (
@@ -87,7 +87,7 @@ func (b *batch) start(hs []uint64, answers []bool, base int, f *failures, from u
 	}
 }
 
-// release gives the memory back, but for what commands may still hold on to.
+// release gives the memory back, except what commands may still refer to.
 func (b *batch) release() {
 	clear(b.commands[:cap(b.commands)])
 	clear(b.spans[:cap(b.spans)])
@@ -167,8 +167,8 @@ func (b *batch) fail(it *item, err error) {
 	b.failures.because(err)
 }
 
-// undecide makes an item undecided for a reason that is told already. Others may take
-// the bits that it has left in a sealed layer for the key.
+// undecide makes an item undecided for a reason that is already listed. Other clients may
+// find the bits that it has left in a sealed layer.
 func (b *batch) undecide(it *item) {
 	b.failures.keys = append(b.failures.keys, b.base+int(it.at))
 	b.failures.maybe = b.failures.maybe || it.late
@@ -182,8 +182,7 @@ func (b *batch) failAll(err error) {
 	b.items = b.items[:0]
 }
 
-// sortBySlice puts the items that layer l may have into order by slice, and cuts
-// them into spans, which it returns.
+// sortBySlice sorts the items that layer l may have by slice, and returns them as spans.
 func (b *batch) sortBySlice(l *layer, take func(*item) bool) []span {
 	first, begin := len(b.order), len(b.spans)
 	for i := range b.items {
@@ -211,9 +210,8 @@ func (b *batch) sortBySlice(l *layer, take func(*item) bool) []span {
 
 func (b *batch) item(i int) *item { return &b.items[uint32(b.order[i])] }
 
-// send sends the commands. Where an answer is missing, because the context has ended
-// or the connection broke, the client may not be done with sending them: then it
-// keeps their memory.
+// send sends the commands. If an answer is missing, because the context has ended or the
+// connection broke, the client may still be sending them, so their memory is not reused.
 func (b *batch) send(ctx context.Context, client rueidis.Client) []rueidis.RedisResult {
 	results := client.DoMulti(ctx, b.commands...)
 	for _, r := range results {
@@ -225,13 +223,13 @@ func (b *batch) send(ctx context.Context, client rueidis.Client) []rueidis.Redis
 	return results
 }
 
-// read asks all layers for the items: for the lines of each, and then for the
-// header of each slice. A slice that was lost and made anew in between by a late
-// write is thus recognised by its header.
+// read reads the lines of each item from all layers, and then the header of each slice.
+// The header comes last, so that it shows if the slice was lost and a late write has
+// created it again in between.
 func (b *batch) read(ctx context.Context, c *core, s *snapshot) {
 	b.order, b.spans, b.commands = b.order[:0], b.spans[:0], b.commands[:0]
 	for i := range b.items {
-		// What an older generation has is not asked for again after a late write.
+		// What an older generation has is not read again after a late write.
 		b.items[i].doubt = certain
 	}
 	for _, l := range s.layers {

@@ -11,15 +11,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// What functions that are given to change may answer: that there is nothing to do,
-// and that what is under way has to be finished before.
+// What the edit of a change may return: there is nothing to do, or the change that is
+// under way has to be finished first.
 var (
 	errUnchanged  = errors.New("nothing to change")
 	errUnfinished = errors.New("another change is under way")
 )
 
 // change changes the record by edit, which is called again if another client was
-// faster, and does what the change asks for.
+// faster, and then makes or deletes the slices that the new record asks for.
 func (c *core) change(ctx context.Context, edit func(*record) error) error {
 	if err := c.changing.take(ctx); err != nil {
 		return fmt.Errorf("%q: waiting for another call: %w", c.name, err)
@@ -49,7 +49,7 @@ func (c *core) change(ctx context.Context, edit func(*record) error) error {
 					return err
 				}
 				if r == nil {
-					return nil // dropped, and somebody else has finished it
+					return nil // dropped, and another client has finished it
 				}
 				err := c.adoptLocked(ctx, raw, r, true)
 				if next.Dropped && errors.Is(err, ErrNotFound) {
@@ -64,21 +64,21 @@ func (c *core) change(ctx context.Context, edit func(*record) error) error {
 	}
 }
 
-// Attempts of steps that may be repeated: about ten seconds, which is what a
-// failover takes.
+// Attempts of steps that may be repeated. Together they take about ten seconds, as long
+// as a failover.
 const (
 	maxAttempts = 24
 	firstPause  = 10 * time.Millisecond
 	longPause   = 500 * time.Millisecond
 )
 
-// again waits before another attempt and reports whether there is to be one. It is
-// for what may be repeated whether or not it was executed.
+// again waits before another attempt and reports whether to make one. It is for steps
+// that may be repeated whether or not they were executed.
 func again(ctx context.Context, attempt int, err error) bool {
 	return attempt < maxAttempts && hopeful(ctx, err) && pause(ctx, attempt)
 }
 
-// hopeful reports whether another attempt may succeed where err came.
+// hopeful reports whether another attempt may succeed after err.
 func hopeful(ctx context.Context, err error) bool {
 	if _, other := errors.AsType[*NotFilterError](err); other {
 		return false
@@ -99,11 +99,11 @@ func pause(ctx context.Context, attempt int) bool {
 	}
 }
 
-// finish does what an unfinished record asks for and changes the record to say so.
-// Every step may be done by several clients, several times.
+// finish does what an unfinished record asks for, and records that it is done. Several
+// clients may do each step, several times.
 func (c *core) finish(ctx context.Context, raw string, r *record) error {
 	if r.Building && !r.Dropped {
-		return fmt.Errorf("%q is the target of a union that is being made or was broken off; make the union again, or drop it", c.name)
+		return fmt.Errorf("%q is the target of an unfinished union; make the union again, or drop it", c.name)
 	}
 	if r.Dropped {
 		if err := c.unlinkAll(ctx, r); err != nil {
@@ -136,10 +136,10 @@ func (c *core) finish(ctx context.Context, raw string, r *record) error {
 			return err
 		}
 	}
-	// Until here the layer before has gone on taking keys.
+	// Until now the layer before has taken keys.
 	if err := c.sealBefore(ctx, r); err != nil {
 		if errors.Is(err, ErrMissingSlice) {
-			// Deleted since the look before.
+			// Deleted since tidy.
 			if outdated, err := c.tidy(ctx, g); outdated || err != nil {
 				return err
 			}
@@ -153,19 +153,20 @@ func (c *core) finish(ctx context.Context, raw string, r *record) error {
 }
 
 // tidy deletes the slices of a generation that was cleared or dropped while slices were
-// made for it, since who deleted it may not have met them, and reports whether it was.
+// made for it, since the client that deleted it may have missed them. It reports whether
+// the generation was cleared or dropped.
 func (c *core) tidy(ctx context.Context, g *generation) (outdated bool, err error) {
 	_, now, err := c.get(ctx)
 	if err != nil {
 		return false, err
 	}
 	if now != nil && !now.Dropped && slices.ContainsFunc(now.Live, func(live generation) bool { return live.Epoch == g.Epoch }) {
-		return false, nil // whoever ends it from now on knows of them
+		return false, nil // a client that deletes it from now on finds all its slices
 	}
 	return true, c.unlink(ctx, g)
 }
 
-// retrySwap replaces the record, or finds that somebody else has changed it.
+// retrySwap replaces the record, unless another client has changed it.
 func (c *core) retrySwap(ctx context.Context, raw string, next *record) error {
 	for attempt := 0; ; attempt++ {
 		_, err := c.swap(ctx, raw, next)

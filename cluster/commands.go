@@ -11,7 +11,7 @@ type Use uint8
 // The uses. Add them up with | for a client that does several things.
 const (
 	// UseAsk is to ask a [Filter] or [Window] and to describe it. Such a client cannot
-	// finish a change that another client began and abandoned.
+	// finish a change that another client has abandoned.
 	UseAsk Use = 1 << iota
 	// UseAdd is everything that a [Filter] or [Window] does.
 	UseAdd

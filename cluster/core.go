@@ -16,19 +16,20 @@ import (
 // layers that it lists, of which the newest takes keys.
 //
 // A layer is sealed as a whole before the next takes keys, by a mark in the header of
-// each slice. BITFIELD returns the header together with the old bits, so who writes
-// to a sealed slice learns it and goes on to the next layer; and whoever asks a
-// sealed slice knows that nothing in it decides any more. That is why exactly one
-// client is told that a key is new, however late the others learn of a layer: before
-// it adds a key to a layer, a client has found it absent in every older layer after
-// that was sealed.
+// each slice. BITFIELD returns the header together with the old bits, so a client that
+// writes to a sealed slice learns it and goes on to the next layer. A client that reads a
+// sealed slice knows that the bits in it decide nothing any more.
+//
+// So exactly one client is told that a key is new, however late the others learn of a
+// layer: before a client adds a key to a layer, it has found the key absent in every
+// older layer after that layer was sealed.
 type core struct {
 	client rueidis.Client
 	name   string
 	wait   Wait
 	hash   bloom.Hash
-	// touch returns a write that changes nothing of what keys lie in, unless it is nil
-	// and they lie in slices.
+	// touch returns a write that changes nothing of a string with bits of keys; nil for
+	// slices.
 	touch func(b rueidis.Builder, key string) rueidis.Completed
 
 	current  atomic.Pointer[snapshot]
@@ -64,10 +65,10 @@ type layer struct {
 	checkAt  atomic.Uint64
 	counted  atomic.Uint64 // the most that a slice of this client's last write had
 	wroteAt  atomic.Int64  // the time of that, in nanoseconds
-	asks     atomic.Bool   // a slice was sealed or missing: nothing is written before it is asked for
+	asks     atomic.Bool   // a slice was sealed or missing: keys are read before they are written
 	checking lock
-	looks    atomic.Uint64 // that this client has had at the counts of all slices
-	looked   error         // with which the last of them ended; under checking
+	looks    atomic.Uint64 // how often this client has read the counts of all slices
+	looked   error         // result of the last time; under checking
 	gate     gate
 }
 
@@ -107,9 +108,9 @@ func (s *snapshot) follows(old *snapshot) bool {
 	return false
 }
 
-// adopt finishes what is under way and makes the record the one that calls use. What
-// is not mine, begun by this client, is given time to be finished by who has begun
-// it: hundreds of clients need not all do the work.
+// adopt finishes the change that is under way, and makes the record the one that calls
+// use. Unless the change is mine (this client has begun it), adopt first waits for its
+// owner to finish it, so that hundreds of clients do not all do the same work.
 func (c *core) adopt(ctx context.Context, raw string, r *record, mine bool) error {
 	if err := c.changing.take(ctx); err != nil {
 		return fmt.Errorf("%q: waiting for another call: %w", c.name, err)
@@ -159,15 +160,14 @@ func (c *core) adoptLocked(ctx context.Context, raw string, r *record, mine bool
 	return nil
 }
 
-// How long a change that another client has begun is waited for, before this one
-// does it too.
+// How long to wait for another client to finish its change, before this one does it too.
 const (
 	leastPatience = 200 * time.Millisecond
 	slicePatience = 5 * time.Millisecond // for each slice
 	mostPatience  = 30 * time.Second
 )
 
-// await returns the record when it has changed, or when patience is at its end.
+// await returns the record when it has changed, or when the wait is over.
 func (c *core) await(ctx context.Context, raw string, r *record) (string, *record, error) {
 	patience := leastPatience
 	for _, g := range r.Live {
@@ -188,7 +188,7 @@ func (c *core) await(ctx context.Context, raw string, r *record) (string, *recor
 	return raw, r, nil
 }
 
-// refresh reads the record anew.
+// refresh reads the record again.
 func (c *core) refresh(ctx context.Context) (*snapshot, error) {
 	if err := c.changing.take(ctx); err != nil {
 		return nil, fmt.Errorf("%q: waiting for another call: %w", c.name, err)

@@ -68,11 +68,11 @@ func (e *NotFilterError) Error() string {
 // UndecidedError says for which keys of a call there is no answer. The answers of
 // the others are valid.
 //
-// An undecided key of Add may or may not have been recorded: if the connection
-// broke after the command was sent, nobody can know. Adding it again then answers
-// false if the first attempt has arrived, so a crawler that must not lose a page
-// takes undecided keys for new, and one that must not fetch twice takes them for
-// seen. If every reason is [ErrFull], the keys were not in the filter.
+// An undecided key of Add may or may not have been recorded: if the connection broke
+// after the command was sent, it is impossible to know. Adding it again then answers
+// false if the first attempt has arrived. So a crawler that must not lose a page treats
+// undecided keys as new, and one that must not fetch twice treats them as seen. If every
+// reason is [ErrFull], the keys were not in the filter.
 type UndecidedError struct {
 	// Keys are the indices, ascending, of the keys in the call.
 	Keys []int

@@ -13,15 +13,14 @@ type part struct {
 	keys []int  // indices in the call of those that are undecided
 	// commands makes the commands, anew for each attempt.
 	commands func() []rueidis.Completed
-	// decide looks at their answers. With an error, of keys those remain that it
+	// decide reads their answers. With an error, it leaves in keys those that the error
 	// is about.
 	decide func(results []rueidis.RedisResult) error
 }
 
-// exchange sends the commands of parts, all at once, and again those that were
-// refused for a reason that goes away by itself. What was sent and not answered is
-// not sent again if it writes; the client repeats what only reads. say puts an
-// engine's refusal into words.
+// exchange sends the commands of all parts at once, and again those that were refused for
+// a reason that goes away by itself. A write without an answer is not sent again; the
+// client library repeats reads. say turns an engine's refusal into the error to return.
 func exchange(ctx context.Context, client rueidis.Client, parts []*part, writes bool, say func(key string, err error) error, f *failures) {
 	for attempt := 1; len(parts) > 0; attempt++ {
 		var commands []rueidis.Completed
@@ -65,8 +64,8 @@ func (f *failures) undecided(keys []int, err error) {
 	}
 }
 
-// ofWrite says what has become of a write that has failed; say puts an engine's
-// refusal into words.
+// ofWrite says what became of a write that has failed; say turns an engine's refusal into
+// the error to return.
 func (f *failures) ofWrite(key string, err error, say func(key string, err error) error) error {
 	switch {
 	case refused(err) && !executed(err):

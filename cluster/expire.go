@@ -8,15 +8,14 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Expire makes the whole filter vanish after ttl, which must be at least a
-// millisecond, by the engine's clock; layers that are made later go with it. A ttl
-// that was set before is replaced.
+// Expire deletes the whole filter after ttl, by the engine's clock, with layers that are
+// made later. ttl must be at least a millisecond. It replaces one that was set before.
 func (f *Filter) Expire(ctx context.Context, ttl time.Duration) error { return f.expire(ctx, ttl) }
 
-// Persist takes back what Expire has set.
+// Persist cancels Expire.
 func (f *Filter) Persist(ctx context.Context) error { return f.setExpiry(ctx, 0) }
 
-// TTL returns how long the filter lives on; false if it does not expire.
+// TTL returns the time until the filter expires; false if it does not.
 func (f *Filter) TTL(ctx context.Context) (ttl time.Duration, expires bool, err error) {
 	ms, err := f.client.Do(ctx, f.client.B().Pttl().Key(f.name).Build()).AsInt64()
 	switch {
@@ -42,9 +41,9 @@ func (c *core) expire(ctx context.Context, ttl time.Duration) error {
 }
 
 // setExpiry sets when all keys expire, in Unix milliseconds; 0 stands for never. The
-// record says it first, so that whoever makes slices gives it to them. The record's
-// own key gets it last and loses it first: should this be broken off, slices may go
-// before their record, which is an error and no wrong answer.
+// record says it first, so that clients give it to slices that they make. The record's
+// own key gets the time last and loses it first: if this is interrupted, slices may expire
+// before their record, which is an error and not a wrong answer.
 func (c *core) setExpiry(ctx context.Context, at int64) error {
 	command := c.expireCommand(at)
 	if at == 0 {

@@ -13,31 +13,30 @@ import (
 	"seen/bloom"
 )
 
-// Config says what a filter is made for. All clients of a filter must give the same,
-// except for Wait.
+// Config describes a filter. All clients of a filter must give the same, except Wait.
 type Config struct {
-	// Capacity is the number of distinct keys that are expected, at least 1. More can
-	// be added, unless Fixed is set: the filter grows by further layers, each twice as
-	// large as the one before, which cost memory and commands.
+	// Capacity is the expected number of distinct keys, at least 1. More can be added,
+	// unless Fixed is set: the filter then grows by layers, each twice as large as the one
+	// before, which cost memory and commands.
 	Capacity uint64
-	// ErrorRate bounds the probability that a key which was never added is taken for
-	// seen, in all layers together; between 0 and 1, exclusively.
+	// ErrorRate bounds the probability that a key which was never added is treated as
+	// seen, in all layers together; above 0 and below 1.
 	ErrorRate float64
-	// SliceBytes is the greatest length of a slice, each a string value of its own:
-	// from MinSliceBytes to MaxSliceBytes; 0 stands for DefaultSliceBytes. Smaller ones
-	// spread a small filter over more nodes and make batches cost more commands.
+	// SliceBytes is the greatest length of a slice, which is a string value: from
+	// MinSliceBytes to MaxSliceBytes; 0 stands for DefaultSliceBytes. Smaller slices
+	// spread a small filter over more nodes, and batches then cost more commands.
 	SliceBytes uint64
-	// Hash is the key hash; the zero value is XXH3 with seed 0. It must be one that all
-	// clients know.
+	// Hash is the key hash; the zero value is XXH3 with seed 0. All clients need it.
 	Hash bloom.Hash
-	// Fixed ends the filter at its capacity: further keys are an error, [ErrFull].
+	// Fixed says that the filter does not grow: keys beyond its capacity are an error,
+	// [ErrFull].
 	Fixed bool
-	// Wait is for this client alone.
+	// Wait is for this client only.
 	Wait Wait
 }
 
-// Wait asks that replicas confirm what is written before a call returns. The zero
-// value asks for nothing.
+// Wait makes calls return only when replicas have confirmed what was written. The zero
+// value waits for none.
 type Wait struct {
 	// Replicas is how many replicas of each node must have confirmed.
 	Replicas int
@@ -45,8 +44,8 @@ type Wait struct {
 	Timeout time.Duration
 }
 
-// Filter is a Bloom filter that lies in the engines. It is safe for concurrent use
-// by any number of goroutines, processes and machines.
+// Filter is a Bloom filter in engines. It is safe for concurrent use by any number of
+// goroutines, processes and machines.
 type Filter struct{ core }
 
 // parameters checks c and returns what is recorded of it.
@@ -74,7 +73,7 @@ func (p *parameters) setHash(h bloom.Hash) {
 	}
 }
 
-// check reports what of c can be wrong whether or not the filter exists.
+// check checks the part of c that matters whether or not the filter exists.
 func (c Config) check(name string) error {
 	if name == "" {
 		return errors.New("a filter needs a name")
@@ -91,7 +90,7 @@ func (c Config) check(name string) error {
 	return nil
 }
 
-// maxName bounds a name, which stands in every key.
+// maxName bounds a name, which is part of every key.
 const maxName = 4096
 
 // Open opens the filter of the given name, or creates it. A filter that exists is
@@ -99,11 +98,11 @@ const maxName = 4096
 // ErrorRate are both 0 the filter must exist, [ErrNotFound], and is opened with its own
 // parameters; its hash must be c.Hash in any case.
 //
-// Creating a filter takes its memory at once. If a client dies while it creates
-// one, the next opener finishes that. The client stays the caller's, who closes it.
+// Creating a filter takes its memory at once. If a client dies while it creates one, the
+// next client that opens it finishes that. The caller closes client.
 //
-// Keys of the filter begin with its name and a colon; if the name has a hash tag in
-// braces, all slices lie in one hash slot.
+// Keys of the filter begin with its name and a colon. If the name has a hash tag in
+// braces, all slices are in one hash slot.
 func Open(ctx context.Context, client rueidis.Client, name string, c Config) (*Filter, error) {
 	if err := c.check(name); err != nil {
 		return nil, err
@@ -123,8 +122,8 @@ func Open(ctx context.Context, client rueidis.Client, name string, c Config) (*F
 	return f, nil
 }
 
-// open opens or creates what is wanted, or if it must be existing what there is: a
-// window or a filter.
+// open opens or creates the filter or window that want describes; if it must be existing,
+// it opens the one that there is.
 func (c *core) open(ctx context.Context, want parameters, existing, window bool, now func(context.Context) (time.Time, error)) error {
 	created := false
 	for {
@@ -172,7 +171,7 @@ func kindOf(window bool) string {
 	return "filter"
 }
 
-// create writes the first record, if nobody else has, and reports whether it did.
+// create writes the first record, unless another client has, and reports whether it did.
 // Its slices are not there yet.
 func (c *core) create(ctx context.Context, p parameters, now func(context.Context) (time.Time, error)) (bool, error) {
 	first, err := p.shapeOf(0)
@@ -209,18 +208,17 @@ func (c *core) hashes(keys [][]byte) []uint64 {
 	return hs
 }
 
-// Add adds keys and reports of each whether it was certainly not there before. Of
-// any number of clients that add one new key at the same time exactly one is told
-// true; of two equal keys in one call only the first is. A false means that the key
-// was there, or that the filter takes it for seen, with the filter's error rate.
+// Add adds keys and reports for each whether it was certainly not there before. If several
+// clients add one new key at the same time, exactly one is told true; of two equal keys in
+// one call, the first. False means that the key was there, or, with the filter's error
+// rate, that it was not.
 //
-// If the error is an [UndecidedError] it names the keys for which there is no
-// answer; the answers of the others stand. With any other error no key was added.
-// The answers are as many as the keys, or none with such an error.
+// If the error is an [UndecidedError], it names the keys without an answer; the answers of
+// the others are valid. With any other error no key was added and there are no answers.
 //
-// A call costs one round trip to each node, and one more if a key is new; only one
-// just after hundreds of keys that were nearly all new, in a filter that has not grown
-// and is not Fixed. A write whose answer is lost is never repeated. Without a deadline in
+// A call costs one round trip to each node, and one more if a key is new. In a filter that
+// has not grown and is not Fixed it costs only one, if nearly all of the last few hundred
+// keys were new. A write whose answer is lost is never repeated. Without a deadline in
 // ctx, a call waits as long as the client tries to reach a node.
 func (f *Filter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return f.AddHashes(ctx, f.hashes(keys))
@@ -231,7 +229,7 @@ func (f *Filter) AddHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 	return f.add(ctx, hs, nil)
 }
 
-// Has reports of each key whether it may have been added. No is certain; yes is
+// Has reports for each key whether it may have been added. False is certain; true is
 // wrong with the filter's error rate. Errors are those of [Filter.Add]; nothing is
 // changed. A call costs one round trip to each node.
 func (f *Filter) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
@@ -243,9 +241,9 @@ func (f *Filter) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 	return f.has(ctx, hs, nil)
 }
 
-// Clear removes all keys, by making new slices and deleting the old ones, and mends
-// a filter that has lost slices. Keys that are added by others at the same time are
-// removed too, or not.
+// Clear removes all keys, by making new slices and deleting the old ones. It repairs a
+// filter that has lost slices. Keys that other clients add at the same time are removed
+// or not.
 func (c *core) Clear(ctx context.Context) error {
 	return c.change(ctx, func(r *record) error {
 		first, err := r.shapeOf(0)
@@ -264,9 +262,9 @@ func (c *core) Clear(ctx context.Context) error {
 	})
 }
 
-// Clear removes all keys of the filter or window of the given name as [Filter.Clear]
-// does, whatever its parameters and its hash and whether or not it can be opened:
-// also that of a union that was broken off.
+// Clear is [Filter.Clear] for the filter or window of the given name. It does not need
+// its parameters or hash, and works also if it cannot be opened, for example after a union
+// that was interrupted.
 func Clear(ctx context.Context, client rueidis.Client, name string) error {
 	if err := (Config{}).check(name); err != nil {
 		return err
@@ -274,9 +272,8 @@ func Clear(ctx context.Context, client rueidis.Client, name string) error {
 	return (&core{client: client, name: name}).Clear(ctx)
 }
 
-// Drop deletes the filter or window of the given name, whatever its parameters and
-// however unfinished it is, also in an engine that is out of memory; if there is none
-// it does nothing.
+// Drop deletes the filter or window of the given name, whatever its parameters, also if it
+// is unfinished or the engine is out of memory. If there is none it does nothing.
 func Drop(ctx context.Context, client rueidis.Client, name string) error {
 	if err := (Config{}).check(name); err != nil {
 		return err
@@ -284,8 +281,8 @@ func Drop(ctx context.Context, client rueidis.Client, name string) error {
 	return (&core{client: client, name: name}).Drop(ctx)
 }
 
-// Drop deletes the filter. Calls by others that come later are errors,
-// [ErrNotFound], until somebody creates it anew.
+// Drop deletes the filter. Later calls of other clients fail with [ErrNotFound], until one
+// opens it again with a capacity, which creates it.
 func (c *core) Drop(ctx context.Context) error {
 	err := c.change(ctx, func(r *record) error {
 		r.Dropped = true
@@ -300,9 +297,9 @@ func (c *core) Drop(ctx context.Context) error {
 	return err
 }
 
-// dropFull is drop where the engine has no memory for the mark in the record, nor for
-// a transaction: the slices go first, and if it is cut short the record still names
-// those that are left. Clients meanwhile are told that slices are missing.
+// dropFull is Drop for an engine without memory for the mark in the record or for a
+// transaction. It deletes the slices first; if it is interrupted, the record still names
+// those that are left. Other clients find slices missing meanwhile.
 func (c *core) dropFull(ctx context.Context) error {
 	_, r, err := c.get(ctx)
 	if err != nil || r == nil {
@@ -318,8 +315,8 @@ func (c *core) dropFull(ctx context.Context) error {
 	case err != nil:
 		return explain(c.name, err)
 	}
-	// Slices that another client has made since then are named by the record as it was
-	// when it went; who makes some from now on sees that it is gone.
+	// The record that was just deleted names slices that another client has made since. A
+	// client that makes some from now on sees that the record is gone.
 	if r, err = decodeRecord(c.name, raw); err != nil {
 		return err
 	}

@@ -18,9 +18,9 @@ const (
 	fewKeys = 8
 )
 
-// gate lets the writes of this client to a layer through. All that are under way when
-// a layer is full come on top of its capacity, and every key that is too many makes
-// later ones wrongly seen; so they become fewer the less room there is.
+// gate limits how many keys this client has under way to a layer. Keys that are under way
+// when a layer becomes full exceed its capacity, and raise its error rate. So the limit
+// falls with the room that is left.
 type gate struct {
 	mu     sync.Mutex
 	others int64 // counted in the headers, at least, and not written by this client
@@ -28,12 +28,12 @@ type gate struct {
 	flight int64 // under way
 	// fullAt is the count at which the layer may be full.
 	fullAt int64
-	freed  chan struct{} // closed when keys are no longer under way; nil if nobody waits
+	freed  chan struct{} // closed when keys are no longer under way; nil if no call waits
 }
 
 // take waits until some of the wanted keys may be written to l, and returns how many.
-// These are under way until done is called. There are none if it has to be looked
-// whether the layer is full, or if ctx has ended.
+// These are under way until done is called. It returns 0 if checkFull must be called
+// first, or if ctx has ended.
 func (l *layer) take(ctx context.Context, want int) int {
 	g := &l.gate
 	least := int64(max(fewKeys, l.Capacity/leastShare))
@@ -76,25 +76,25 @@ func (g *gate) done(n int) {
 	}
 }
 
-// learn takes note that the layer's count was at least the given one.
+// learn notes that the layer's count was at least the given one.
 func (g *gate) learn(count int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.learnLocked(count)
 }
 
-// learnLocked takes all for counted that this client has under way, so that no key is
-// taken for two.
+// learnLocked assumes that count includes all keys that this client has under way, so that
+// no key is counted twice.
 func (g *gate) learnLocked(count int64) {
 	g.others = max(g.others, count-g.mine-g.flight)
 }
 
-// looked takes note that the layer has the given count, and room for so many more.
+// looked notes that the layer has the given count, and room for so many more.
 func (g *gate) looked(count, room int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.learnLocked(count)
-	// What was counted twice, or failed, is no longer taken for written.
+	// Correct what was counted twice or has failed.
 	if g.flight == 0 {
 		g.others = count - g.mine
 	}
@@ -108,7 +108,8 @@ type tally struct {
 	key       string
 }
 
-// add adds the count of a slice. One that is added twice in a row has the second.
+// add adds the count of a slice. If it is added twice in a row, the second replaces the
+// first.
 func (t *tally) add(key string, count int64) {
 	if key == t.key {
 		t.sum -= t.last

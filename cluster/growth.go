@@ -17,15 +17,15 @@ const (
 	// countedSlices is the most slices whose bits are counted to see whether a layer is
 	// full.
 	countedSlices = 16
-	// fullShare is the part of its capacity, as a divisor, by which the estimate for a
-	// layer may be short of it when the layer is taken for full.
+	// fullShare is the part of its capacity, as a divisor, that a layer may have left when
+	// it counts as full.
 	fullShare = 512
-	// sureOf is how many standard errors below the counts an estimate of distinct keys
-	// must lie to be believed instead.
+	// sureOf is how many standard errors an estimate of distinct keys must be below the
+	// counts to replace them.
 	sureOf = 3
 
-	// firstShare is the part of the error rate that the first layer gets, which is
-	// nearly all: the capacity is what the caller expects, and growth the exception.
+	// firstShare is the part of the error rate that the first layer gets. It is nearly
+	// all, since the caller expects the capacity to suffice.
 	firstShare = 0.95
 	// layerGrowth is the capacity of a layer relative to the one before it.
 	layerGrowth = 2
@@ -48,10 +48,9 @@ func layerDemand(capacity uint64, errorRate float64, fixed bool, i int) (n uint6
 	return n, growth.Rate(i - 1), nil
 }
 
-// mayBeFull reports whether keys are to be written to layer l of which a slice that
-// was read has had its share: then it is to be seen whether the layer is full, before
-// they are. So a layer that has just its capacity is not followed by another until
-// a key comes that needs it.
+// mayBeFull reports whether there are keys to write to layer l, and a slice that was read
+// has had its share of keys: then checkFull comes first. So a layer that has exactly its
+// capacity is not followed by another until a key needs it.
 func (b *batch) mayBeFull(l *layer) bool {
 	if !slices.ContainsFunc(b.items, func(it item) bool { return it.doubt == certain }) {
 		return false
@@ -60,17 +59,16 @@ func (b *batch) mayBeFull(l *layer) bool {
 	return slices.ContainsFunc(b.spans, func(sp span) bool { return sp.layer == l && sp.count >= at })
 }
 
-// checkFull sees whether layer l, of which a slice has had its share of keys, is
-// full, and if so makes the next one. The counts in the headers are of the keys that
-// were written, among them those that several clients wrote at once; so the ones of
-// some slices are counted, too. After an error the layer may have no room, and nothing may
-// be written to it: the error rate would rise without limit.
+// checkFull checks whether layer l is full, and if so makes the next one. The counts in
+// the headers include keys that several clients wrote at once, so it also counts the ones
+// of some slices. After an error the layer may have no room, and nothing may be written to
+// it: the error rate would rise without limit.
 func (c *core) checkFull(ctx context.Context, l *layer) error {
 	return c.checkFullSince(ctx, l, l.looks.Load())
 }
 
-// checkFullSince is checkFull, which takes the result of another call if there were more
-// looks than the given number when it is its turn.
+// checkFullSince is checkFull. If another call has looked while it waited, so that there
+// are more looks than given, it returns the result of that call.
 func (c *core) checkFullSince(ctx context.Context, l *layer, looks uint64) error {
 	if err := l.checking.take(ctx); err != nil {
 		return fmt.Errorf("%q: waiting for another call: %w", c.name, err)
@@ -91,7 +89,7 @@ func (c *core) checkFullSince(ctx context.Context, l *layer, looks uint64) error
 	return err
 }
 
-// lookFull is what checkFull does.
+// lookFull does the work of checkFull.
 func (c *core) lookFull(ctx context.Context, l *layer) error {
 	counts, err := c.counts(ctx, l)
 	if err != nil {
@@ -121,8 +119,8 @@ func (c *core) lookFull(ctx context.Context, l *layer) error {
 	return nil
 }
 
-// closeLayer seals a full layer, and makes the next unless the filter is to have
-// none. If the engine refuses that for good, the filter is full.
+// closeLayer seals a full layer, and makes the next unless the filter is Fixed. If the
+// engine refuses that permanently, the filter is full.
 func (c *core) closeLayer(ctx context.Context, l *layer) error {
 	if c.current.Load().record.Fixed {
 		return c.seal(ctx, l)
@@ -134,8 +132,7 @@ func (c *core) closeLayer(ctx context.Context, l *layer) error {
 	return err
 }
 
-// grow sees to it that there is a layer after the given one, which is full or
-// sealed.
+// grow adds a layer after the given one, which is full or sealed, if there is none.
 func (c *core) grow(ctx context.Context, after *layer) error {
 	return c.change(ctx, func(r *record) error {
 		g := r.last()
@@ -173,7 +170,7 @@ func (c *core) counts(ctx context.Context, l *layer) ([]uint64, error) {
 	return counts, err
 }
 
-// trueShare estimates how many distinct keys there are for each that was counted.
+// trueShare estimates the ratio of distinct keys to counted keys.
 func (c *core) trueShare(ctx context.Context, l *layer, counts []uint64) (float64, error) {
 	n := min(l.Slices, countedSlices)
 	var counted uint64

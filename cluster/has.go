@@ -2,12 +2,12 @@ package cluster
 
 import "context"
 
-// mostRounds bounds how often a call goes on because the filter has changed under
-// it; each time somebody else has made progress.
+// mostRounds bounds how often a call starts again because another client has changed the
+// filter meanwhile.
 const mostRounds = 1000
 
-// has answers for hs; forgotten, unless nil, returns the order up to which layers
-// are not to be asked.
+// has answers for hs; forgotten, unless nil, returns the order up to which layers are
+// not read.
 func (c *core) has(ctx context.Context, hs []uint64, forgotten func(context.Context) (uint64, error)) ([]bool, error) {
 	answers := make([]bool, len(hs))
 	var f failures
@@ -48,8 +48,7 @@ func (c *core) hasBatch(ctx context.Context, b *batch) {
 			case it.doubt == lost, it.doubt == sealed && !s.record.Fixed:
 				return true
 			}
-			// Nothing is certain of what is to come, but the key was not there when
-			// the call began.
+			// Others may add the key, but it was not there when the call began.
 			return false
 		})
 		if len(b.items) == 0 {
@@ -75,8 +74,7 @@ func (c *core) hasBatch(ctx context.Context, b *batch) {
 	}
 }
 
-// restart makes the items ready to be asked for in the snapshot next, in place of
-// the one before.
+// restart prepares the items to be read again in the snapshot next, in place of before.
 func (b *batch) restart(before, next *snapshot) {
 	if next.follows(before) {
 		return

@@ -31,12 +31,10 @@ const (
 	stateSealed = 1
 )
 
-// epochLetters are the characters of an epoch: readable, and none that means
-// something in a key.
+// epochLetters are the characters of an epoch: readable, and without a meaning in a key.
 const epochLetters = "abcdefghijklmnopqrstuvwxyz234567"
 
-// newEpoch returns a name for slices that were never there before. It stands in
-// their keys and in their headers.
+// newEpoch returns a random name for new slices. It is in their keys and headers.
 func newEpoch() string {
 	var b [epochChars]byte
 	for i := range b {
@@ -52,8 +50,8 @@ func headOf(epoch string) int64 {
 	return int64(binary.BigEndian.Uint64(b[:]))
 }
 
-// shape is the form of a layer: its slices and what a key does in its slice. It is
-// kept in the record, so that no reader has to derive it.
+// shape is the form of a layer: its slices, and the lines and bits that a key has in its
+// slice. It is in the record, so that no reader has to derive it.
 type shape struct {
 	Capacity    uint64  `json:"capacity"`
 	ErrorRate   float64 `json:"error_rate"`
@@ -67,8 +65,8 @@ func (s shape) layout() kernel.Layout {
 	return kernel.Layout{RegionLines: s.RegionLines, Lines: s.Lines, Lanes: s.Lanes}
 }
 
-// params returns the layer as one blocked array, whose mathematics holds for it: a
-// line of a region is hit by a key with the same probability.
+// params returns the layer as one blocked array. Its mathematics applies, since a key
+// hits each line of a region with the same probability.
 func (s shape) params() sizing.Params { return s.paramsOf(s.Slices) }
 
 // paramsOf returns the given number of slices as one array.
@@ -82,8 +80,8 @@ func (s shape) paramsOf(slices uint64) sizing.Params {
 // sliceBytes returns the length of a slice, header included.
 func (s shape) sliceBytes() uint64 { return headerBytes + uint64(s.Lines)*s.RegionLines*lineBytes }
 
-// sliceOf returns the slice of a key: the hash that would place it in a region
-// beyond the last, taken as a place among the slices.
+// sliceOf returns the slice of a key. It is chosen by the hash that would choose the line
+// in a region beyond the last.
 func (s shape) sliceOf(h uint64) uint32 {
 	if s.Slices == 1 {
 		return 0
@@ -110,13 +108,13 @@ func lineHas(line string, bits *[kernel.LineWords]uint64) bool {
 	return missing == 0
 }
 
-// bitAt returns the offset, as the engine counts bits, of bit b of word i of the
-// line that begins at the given byte. The engine begins with the highest bit of
-// each byte, a word with its lowest.
+// bitAt returns the offset, as the engine counts bits, of bit b of word i of the line that
+// begins at the given byte. The engine counts from the highest bit of each byte, a word
+// from its lowest.
 func bitAt(line uint64, i, b int) uint64 { return line*8 + uint64(i)*64 + uint64(b^7) }
 
-// text makes the strings of commands from few allocations. Its bytes are never
-// written twice, so the strings stay good as long as anybody has them.
+// text makes the strings of commands with few allocations. Its bytes are never written
+// twice, so the strings stay valid.
 type text struct{ buf []byte }
 
 const (

@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// lock is a mutex for those who wait no longer than a context lasts: who holds one
-// here talks to an engine, by a deadline of its own or without any. The zero value
-// is free.
+// lock is a mutex whose callers wait no longer than their context. Its holder talks to an
+// engine, with another deadline or none. The zero value is free.
 type lock struct {
 	once  sync.Once
-	taken chan struct{} // holds one token while somebody has the lock
+	taken chan struct{} // has one token while the lock is taken
 }
 
 // take waits for the lock. With an error, that of ctx, it is not taken.
@@ -24,5 +23,5 @@ func (l *lock) take(ctx context.Context) error {
 	}
 }
 
-// release gives the lock back, which the caller has taken.
+// release gives back the lock, which the caller has taken.
 func (l *lock) release() { <-l.taken }

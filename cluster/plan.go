@@ -10,11 +10,10 @@ import (
 )
 
 const (
-	// DefaultSliceBytes is the largest slice of a filter that is made without a
-	// choice: a little less than 16 MiB, since the engine's allocator gives a string
-	// of 16 MiB, with its header, 20 MiB.
+	// DefaultSliceBytes is used where no SliceBytes is given: a little less than 16 MiB,
+	// since the engine's allocator takes 20 MiB for a string of 16 MiB with its header.
 	DefaultSliceBytes = 16<<20 - 4096
-	// MaxSliceBytes is the largest string that the engine holds by default.
+	// MaxSliceBytes is the largest string that the engine stores by default.
 	MaxSliceBytes = 512 << 20
 	// MinSliceBytes is the smallest limit of a slice.
 	MinSliceBytes = 1024
@@ -22,9 +21,9 @@ const (
 	// maxSlices bounds a layer; of the largest slices they are 8 PiB.
 	maxSlices = 1 << 24
 
-	// mostMemory is the memory, in classic filters of the same capacity and error
-	// rate, that a layer may take if that makes keys cheaper. What the allocator adds
-	// comes on top.
+	// mostMemory is how much memory a layer may take if that makes keys cheaper, relative
+	// to a classic filter of the same capacity and error rate, without what the allocator
+	// adds.
 	mostMemory = 1.08
 	// mostTotal is the same for a layer with all that the engine adds, and
 	// mostRounding the memory that the choice of slices may add in any case.
@@ -38,8 +37,8 @@ const (
 // at most sliceBytes. The measure of its memory is the classic filter for n keys
 // and the rate in yardstick.
 //
-// Of the layouts that stay near it, it takes the one whose keys cost the engine
-// least: a line is a command, a probe a part of one.
+// Of the layouts near that measure, it chooses the one whose keys cost the engine least: a
+// line is a command, a probe a part of one.
 func shapeFor(n uint64, rate, yardstick float64, sliceBytes uint64) (shape, error) {
 	fallback, err := sizing.For(sizing.Blocked, n, rate)
 	if err != nil {
@@ -86,10 +85,10 @@ func better(p, q sizing.Params, budget float64) bool {
 	return p.M < q.M
 }
 
-// cut chooses the slices of a layer whose regions have the given number of lines
-// in all. Fewest slices mean fewest commands, but the allocator rounds sizes up, so
-// that more slices may take less memory: until all is in enough bytes. What it
-// rounds up is used.
+// cut chooses the slices of a layer whose regions have the given number of lines in all.
+// Fewer slices mean fewer commands, but the allocator rounds sizes up, so more slices may
+// take less memory. It stops when they fit into enough bytes. The rounding is used for
+// lines.
 func cut(s shape, regionLines, sliceBytes uint64, enough float64) (shape, error) {
 	line := uint64(s.Lines) * lineBytes // of all regions
 	if sliceBytes < headerBytes+line {
@@ -117,11 +116,11 @@ func cut(s shape, regionLines, sliceBytes uint64, enough float64) (shape, error)
 }
 
 const (
-	// stringHeader is what the engine puts around a string of its: a header of at
-	// most 9 bytes up to 4 GiB, and an end mark.
+	// stringHeader is what the engine puts around a string: a header of at most 9 bytes up
+	// to 4 GiB, and an end mark.
 	stringHeader = 10
-	// keyMemory is what it takes for a key beside its value: an entry of the
-	// dictionary, an object and the key itself, about.
+	// keyMemory is about what a key takes beside its value: an entry of the dictionary, an
+	// object and the key itself.
 	keyMemory = 96
 )
 
@@ -136,23 +135,23 @@ func stringMemory(n uint64) uint64 {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// Plan says what a filter will be and cost, by arithmetic alone.
+// Plan says how large a filter will be and what it will cost.
 type Plan struct {
 	Slices     uint64 // string values
 	SliceBytes uint64 // length of each
 	Bytes      uint64 // memory on all nodes together, what the engine adds included
-	// BytesPerNode is the mean. Slices fall on nodes at random, so that the fullest
-	// node has more: by about two square roots of the slices that a node has.
+	// BytesPerNode is the mean. Slices are placed on nodes at random, so the fullest node
+	// has more: by about two square roots of the slices that a node has.
 	BytesPerNode uint64
 	// SlicesPerNode is the mean of the slices of a node.
 	SlicesPerNode float64
 	BitsPerKey    float64 // Bytes for each key of the capacity
 	ClassicBits   float64 // bits per key of a classic filter without any overhead, for comparison
-	Lines         int     // lines that a key touches: GETRANGE commands for each key that is asked for
+	Lines         int     // lines that a key touches: GETRANGE commands for each key that is read
 	Probes        int     // bits that a key sets
 	// CommandsPerNew and CommandsPerSeen are the commands of an Add for a key alone in
-	// its slice: for its lines, the header, and if it is new a BITFIELD. In a batch,
-	// header and BITFIELD are shared by the keys of a slice.
+	// its slice: for its lines, the header, and if it is new a BITFIELD. In a batch, the
+	// keys of a slice share header and BITFIELD.
 	CommandsPerNew, CommandsPerSeen int
 	// RoundTripsNew and RoundTripsSeen are the most round trips of a call with at least
 	// one new key, and of one without.

@@ -21,9 +21,9 @@ const (
 	RecipeScrapy = "scrapy"
 )
 
-// RecipeConfig says how the programs that a filter is shared with set its bits.
-// Nothing in the engine says it, so a wrong value makes wrong answers. The zero
-// value of a number stands for what the recipe has as it was published.
+// RecipeConfig says how the other programs that use a filter set its bits. The engine does
+// not know it, so a wrong value makes wrong answers. The zero value of a number stands for
+// the published recipe.
 type RecipeConfig struct {
 	// Recipe is RecipeMD5, also if empty, or RecipeScrapy.
 	Recipe string
@@ -33,36 +33,35 @@ type RecipeConfig struct {
 	Blocks int
 	// Hashes is the number of hashes of RecipeScrapy: 6 as published.
 	Hashes int
-	// MustExist makes OpenRecipe an error, [ErrNotFound], if no string of the filter
-	// is there: a misspelt name would begin a new crawl, silently.
+	// MustExist makes OpenRecipe fail with [ErrNotFound] if the filter has no string, so
+	// that a misspelt name does not silently begin a new crawl.
 	MustExist bool
-	// Wait is for this client alone.
+	// Wait is for this client only.
 	Wait Wait
 }
 
-// RecipeFilter is a filter as crawlers keep them in Redis strings by a recipe of
-// their own: the same bits as their programs set, so that those can go on beside it.
-// It is safe for concurrent use by any number of goroutines and processes.
+// RecipeFilter is a filter that crawlers keep in Redis strings by a recipe of their own.
+// It sets the same bits, so their programs can go on using it. It is safe for concurrent
+// use by any number of goroutines and processes.
 //
-// What the recipe cannot know this cannot know either. No parameter stands in the
-// engine; the capacity is where somebody stops; a string that was evicted or deleted
-// reads as one that has seen nothing; a string takes the memory up to its highest
-// bit at once, 256 MiB with offsets of 31 bits. [Filter] has none of this.
+// It has the limits of the recipe, which [Filter] does not have. The engine has no
+// parameters and no capacity. A string that was evicted or deleted reads as an empty
+// filter. A string takes the memory up to its highest bit at once, 256 MiB with offsets of
+// 31 bits.
 //
-// Published versions answer for the empty key that it was never seen, whether or not
-// it was added; here it is a key as any other, with the bits that they set for it.
+// Published versions always answer for the empty key that it was never seen. Here it is a
+// key like any other, with the bits that they set for it.
 type RecipeFilter struct {
 	client    rueidis.Client
-	wait      *core // that confirms what is written; nil if nothing is to be waited for
+	wait      *core // waits for replicas; nil if the caller does not wait
 	positions func(dst []uint64, key []byte) (block int, offsets []uint64)
 	strings   []string
 }
 
-// OpenRecipe opens the filter of the given name, as c says that it is made. There is
-// nothing to create: the first key that is added makes the string. Strings that hold
-// something else are an error, [NotFilterError], and strings longer than Bits allows
-// another, [ParameterError]. Reading needs Redis 6 or Valkey. The client stays
-// the caller's, who closes it.
+// OpenRecipe opens the filter of the given name, which was made as c says. It creates
+// nothing: the first key that is added makes the string. A key that is not a string is a
+// [NotFilterError], a string longer than Bits allows a [ParameterError]. Reading needs
+// Redis 6 or Valkey. The caller closes client.
 func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c RecipeConfig) (*RecipeFilter, error) {
 	f := &RecipeFilter{client: client}
 	switch {
@@ -136,21 +135,20 @@ func (f *RecipeFilter) check(ctx context.Context, bits int, mustExist bool) erro
 	return nil
 }
 
-// Add adds keys and reports of each whether it was certainly not there before: one
-// of its bits was not set. Of any number of clients that add one new key at the same
-// time by this method exactly one is told true, and of equal keys in one call only
-// one; the original programs ask and then set, and may overlook each other and us.
+// Add adds keys and reports for each whether it was certainly not there before: one of its
+// bits was not set. If several clients add one new key at the same time with this method,
+// exactly one is told true, and of equal keys in one call only one. The original programs
+// ask and then set, and may miss keys that others add meanwhile.
 //
-// If the error is an [UndecidedError] it names the keys for which there is no
-// answer; the answers of the others stand. A call costs one round trip to each node
-// for each 1024 keys.
+// If the error is an [UndecidedError], it names the keys without an answer; the answers of
+// the others are valid. A call costs one round trip to each node for each 1024 keys.
 func (f *RecipeFilter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return f.ask(ctx, keys, true)
 }
 
-// Has reports of each key whether it may have been added. No is certain as long as
-// the engine has lost nothing; yes is wrong as often as the recipe is. Errors are
-// those of [RecipeFilter.Add]; nothing is changed.
+// Has reports for each key whether it may have been added. False is certain unless the
+// engine has lost data; true is wrong with the error rate of the recipe. Errors are those
+// of [RecipeFilter.Add]; nothing is changed.
 func (f *RecipeFilter) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return f.ask(ctx, keys, false)
 }

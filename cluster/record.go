@@ -16,18 +16,16 @@ import (
 
 // The record is the string under the filter's name: JSON with the parameters, which
 // never change, and with the layers there are. It is created by SET NX and changed
-// by compare-and-swap (WATCH, MULTI, EXEC on this one key), so every client sees
-// the same history of it, and each step that a client leaves half done can be
-// finished by any other.
+// by compare-and-swap (WATCH, MULTI, EXEC on this one key), so every client sees the
+// same history, and any client can finish a step that another has left half done.
 type record struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	parameters
-	// Live are the generations that are remembered, the oldest first; a filter that
-	// is no window has one.
+	// Live are the generations that are remembered, the oldest first; a filter has one.
 	Live []generation `json:"live"`
-	// Gone are those whose slices are to be deleted before anything is added to the
-	// last of Live.
+	// Gone are those whose slices must be deleted before keys are added to the last of
+	// Live.
 	Gone []generation `json:"gone,omitempty"`
 	// ExpireAt is when all keys of the filter expire, in Unix milliseconds; 0: never.
 	ExpireAt int64 `json:"expire_at_ms,omitempty"`
@@ -50,7 +48,8 @@ type generation struct {
 	Layers []shape `json:"layers"`
 }
 
-// parameters are what openers compare. Two are equal with ==.
+// parameters are what clients compare when they open a filter. They are comparable with
+// ==.
 type parameters struct {
 	Capacity   uint64  `json:"capacity"`
 	ErrorRate  float64 `json:"error_rate"`
@@ -144,8 +143,7 @@ func (r *record) encode() (string, error) {
 	return string(b), nil
 }
 
-// Bounds of what a record may say, so that a damaged one cannot make a client ask
-// for what cannot be.
+// Bounds of a record, so that a damaged one cannot make a client use absurd sizes.
 const (
 	maxRecordBytes = 1 << 20
 	maxLive        = 1 << 10
@@ -226,7 +224,7 @@ func (g *generation) check() error {
 	return nil
 }
 
-// get reads the record. There is none if raw is empty.
+// get reads the record. If there is none, raw is empty.
 func (c *core) get(ctx context.Context) (raw string, r *record, err error) {
 	raw, err = c.client.Do(ctx, c.client.B().Get().Key(c.name).Build()).ToString()
 	if rueidis.IsRedisNil(err) {
@@ -241,9 +239,8 @@ func (c *core) get(ctx context.Context) (raw string, r *record, err error) {
 	return raw, r, nil
 }
 
-// swap replaces the record old by next, or deletes it if next is nil, and reports
-// whether it was still old. An error leaves open whether it was done: reading the
-// record tells.
+// swap replaces the record old by next, or deletes it if next is nil, and reports whether
+// it was still old. After an error it may be done or not; the record tells.
 func (c *core) swap(ctx context.Context, old string, next *record) (done bool, err error) {
 	var value string
 	if next != nil {
@@ -254,7 +251,7 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 	err = c.dedicated(func(d connection) (err error) {
 		defer func() {
 			if err != nil {
-				d.Close() // a transaction may be open, into which the next user would write
+				d.Close() // it may have an open transaction, which the next call must not enter
 			}
 		}()
 		results := d.multi(ctx, d.B().Watch().Key(c.name).Build(), d.B().Get().Key(c.name).Build())
@@ -272,8 +269,8 @@ func (c *core) swap(ctx context.Context, old string, next *record) (done bool, e
 		if next != nil {
 			change = d.B().Set().Key(c.name).Value(value).Keepttl().Build()
 		}
-		// Where MULTI is refused, the change must not follow: it would be made at once,
-		// whatever the record is by now.
+		// If MULTI is refused, the change must not follow: it would be made at once,
+		// although the record may be another by now.
 		if err := d.multi(ctx, d.B().Multi().Build())[0].Error(); err != nil {
 			return err
 		}

@@ -6,11 +6,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// This file is what we do about redirections of a Redis Cluster. The client library
-// follows MOVED and ASK for the commands that it sends on connections of its own choice,
-// which is nearly all. It does not on a connection that one call uses alone, for a
-// transaction or for WAIT: there ASK is followed by dedicated, and after MOVED learn makes
-// the library find the node, and the caller tries again (passing, in refusal.go).
+// This file handles redirections of a Redis Cluster. The client library follows MOVED and
+// ASK for nearly all commands, which it sends on connections of its own choice. It does
+// not follow them on a connection that one call uses alone, for a transaction or for WAIT.
+// There, dedicated follows ASK. After MOVED, learn makes the library find the node, and
+// the caller tries again (passing, in refusal.go).
 
 // connection is one that only one call uses, since commands belong together.
 type connection struct {
@@ -18,9 +18,9 @@ type connection struct {
 	asking bool // for a slot that is moving to the node
 }
 
-// dedicated calls do with a connection to the node of the keys that do asks for first,
-// and if that says that the slot is moving and the key has gone already, with one to
-// where it has gone to.
+// dedicated calls do with a connection to the node of the first key that do uses. If that
+// node answers that the slot is moving and the key has left already, it calls do again
+// with a connection to the key's new node.
 func (c *core) dedicated(do func(connection) error) error {
 	err := c.client.Dedicated(func(d rueidis.DedicatedClient) error { return do(connection{d, false}) })
 	e, ok := refusal(err)
@@ -38,8 +38,7 @@ func (c *core) dedicated(do func(connection) error) error {
 	return node.Dedicated(func(d rueidis.DedicatedClient) error { return do(connection{d, true}) })
 }
 
-// multi sends commands in one pipeline. ASKING holds for the command that comes next,
-// or the transaction.
+// multi sends commands in one pipeline. ASKING applies to the next command or transaction.
 func (d connection) multi(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
 	if !d.asking {
 		return d.DoMulti(ctx, commands...)
@@ -63,8 +62,8 @@ func (d connection) multi(ctx context.Context, commands ...rueidis.Completed) []
 	return answers
 }
 
-// learn makes the client learn where a key is, since a connection of its own does
-// not follow redirections.
+// learn pauses, and then makes the library learn the node of a key: it follows the
+// redirection of a command of its own.
 func (c *core) learn(ctx context.Context, key string, attempt int) error {
 	if !pause(ctx, attempt) {
 		return ctx.Err()

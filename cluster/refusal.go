@@ -45,7 +45,7 @@ func CodeOf(err error) Code {
 	if word, _, _ := strings.Cut(text, " "); word == strings.ToUpper(word) {
 		return Code(word)
 	}
-	// The library leaves out ERR, which stands before all that has no other code.
+	// The library removes ERR, the code of all other refusals.
 	if strings.HasPrefix("ERR "+text, string(UnknownCommand)) {
 		return UnknownCommand
 	}
@@ -68,8 +68,8 @@ func refused(err error) bool {
 }
 
 // passing reports whether the engine has refused a command for a reason that goes
-// away by itself, so that trying again makes sense. The library follows redirections,
-// but for connections that only one call uses: see redirect.go.
+// away by itself, so that trying again makes sense. The library follows redirections
+// except on connections that only one call uses, see redirect.go.
 func passing(err error) bool {
 	return slices.Contains([]Code{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "READONLY", "MASTERDOWN", Moved, "ASK", "REDIRECT"}, CodeOf(err))
 }
@@ -81,8 +81,8 @@ func executed(err error) bool {
 	return ok && strings.Contains(e.Error(), "outcome of this command is not known")
 }
 
-// unsent reports whether a command has failed before it was sent, since nobody was
-// there to send it to.
+// unsent reports whether a command has failed before it was sent, since there was no
+// connection.
 func unsent(err error) bool {
 	var e *net.OpError
 	return errors.As(err, &e) && e.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot)

@@ -17,9 +17,8 @@ const (
 	waiters = 8
 )
 
-// confirm waits, if the caller has asked for it, until replicas have what was
-// written, and makes undecided what they do not confirm: the keys are on the
-// primary, but would be lost with it.
+// confirm waits, if the caller has asked for it, until replicas have what was written. It
+// makes keys undecided that they do not confirm: these are on the primary only.
 func (c *core) confirm(ctx context.Context, b *batch) {
 	if c.wait.Replicas == 0 || len(b.confirm) == 0 {
 		return
@@ -50,7 +49,7 @@ func (c *core) confirm(ctx context.Context, b *batch) {
 func (c *core) replicated(ctx context.Context, keys []string, replicas int) []error {
 	errs := make([]error, len(keys))
 	if c.client.Mode() != rueidis.ClientModeCluster {
-		// All keys lie on one node.
+		// All keys are on one node.
 		err := c.waitFor(ctx, keys[0], replicas)
 		for i := range errs {
 			errs[i] = err
@@ -79,9 +78,8 @@ func (c *core) replicated(ctx context.Context, keys []string, replicas int) []er
 }
 
 // waitFor waits for the replicas of the node of one slice, or if replicas is 0 as
-// waitForOne does. WAIT is about what its own connection has written, so that writes
-// something that changes nothing; the stream of changes has one order, in which all
-// earlier ones come before it.
+// waitForOne does. WAIT is about what its own connection has written, so that connection
+// writes something that changes nothing. Replicas receive it after all earlier writes.
 func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 	timeout := c.waitTime()
 	for attempt := 0; ; attempt++ {
@@ -103,8 +101,8 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 		case err == nil:
 			return about(key, fmt.Errorf("%w: %d of %d within %v; the write is on the primary", ErrReplicas, have, replicas, timeout))
 		}
-		// After a connection broke, the node may be another, to which the keys of a caller
-		// that waits may not have come.
+		// After a connection broke, another node may have taken over, which may lack the
+		// caller's keys.
 		repeats := func(err error) bool { return passing(err) || replicas == 0 && hopeful(ctx, err) }
 		if attempt < maxAttempts && repeats(err) {
 			if err = c.learn(ctx, key, attempt); err == nil || repeats(err) {
@@ -115,8 +113,8 @@ func (c *core) waitFor(ctx context.Context, key string, replicas int) error {
 	}
 }
 
-// touched writes to a key something that changes nothing. A slice that is not there,
-// since it was deleted after keys were written to it, is made by that, and deleted again.
+// touched writes something to a key that changes nothing. If the slice was deleted after
+// keys were written to it, that creates it, and touched deletes it again.
 func (c *core) touched(ctx context.Context, d connection, key string) error {
 	if c.touch != nil {
 		return d.multi(ctx, c.touch(d.B(), key))[0].Error()
@@ -139,13 +137,12 @@ func (c *core) waitTime() time.Duration {
 	return max(c.wait.Timeout, time.Millisecond)
 }
 
-// confirmedSlices is how many slices of a layer stand for the nodes of all.
+// confirmedSlices is how many slices of a layer are used to reach all of its nodes.
 const confirmedSlices = 64
 
-// confirmLayer waits until what was done to all slices of a layer is on replicas: on
-// as many as the caller has asked for, or else on one of each node that has any. The
-// latter is done as far as it goes, since a filter must be able to grow while a
-// replica is away.
+// confirmLayer waits until changes of all slices of a layer are on replicas: on as many as
+// the caller has asked for, or else on one of each node that has any. The latter ends
+// after a time, since a filter must be able to grow while a replica is away.
 func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 	n := min(l.Slices, confirmedSlices)
 	if c.client.Mode() != rueidis.ClientModeCluster {
@@ -155,7 +152,7 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 	for i := range n {
 		keys[i] = l.prefix + strconv.FormatUint(i*l.Slices/n, 10)
 	}
-	var f failures // has a reason once that many slices share
+	var f failures // lists a reason once if several slices share it
 	for _, err := range c.replicated(ctx, keys, c.wait.Replicas) {
 		if err != nil {
 			f.because(err)
@@ -165,8 +162,8 @@ func (c *core) confirmLayer(ctx context.Context, l *layer) error {
 }
 
 // waitForOne waits until one replica, if there are any, has what the connection has
-// written. It is not an error if none has when the time to wait is over. An engine that
-// refuses to say whether there are replicas is taken to have some.
+// written. A timeout is not an error. An engine that refuses to say whether there are
+// replicas is assumed to have some.
 func (c *core) waitForOne(ctx context.Context, d connection) error {
 	role, err := d.Do(ctx, d.B().Role().Build()).ToArray()
 	switch {

@@ -14,19 +14,19 @@ import (
 	"seen/sizing"
 )
 
-// ServerConfig says what a filter in a server is made for. All clients of a filter
-// must give the same.
+// ServerConfig describes a filter in a server. All clients of a filter must give the same.
+// There is no Wait: the filter is on one machine, and "seen serve" by default answers when
+// its disk has what was added.
 type ServerConfig struct {
-	// Capacity is the number of distinct keys that are expected, at least 1. More can
-	// be added, unless Fixed is set: the server makes the filter grow.
+	// Capacity is the expected number of distinct keys, at least 1. More can be added,
+	// unless Fixed is set: the filter then grows.
 	Capacity uint64
-	// ErrorRate bounds the probability that a key which was never added is taken for
-	// seen; above 0 and at most 0.25, beyond which servers do not go.
+	// ErrorRate bounds the probability that a key which was never added is treated as
+	// seen; above 0 and at most 0.25, the limit of servers.
 	ErrorRate float64
-	// Fixed ends the filter at its capacity: further keys are an error, [ErrFull].
+	// Fixed says that the filter does not grow: keys beyond its capacity are an error,
+	// [ErrFull].
 	Fixed bool
-	// There is no Wait: the filter lies on one machine, and "seen serve" answers when its
-	// disk has what was added, unless --fsync says otherwise.
 }
 
 // ServerFilter is a Bloom filter inside one server that has the BF commands: "seen
@@ -40,8 +40,8 @@ type ServerFilter struct {
 
 // OpenServer opens the filter of the given name, or creates it. One that exists is
 // compared with c and must not differ: [ParameterError]. If Capacity and
-// ErrorRate are both 0 the filter must exist, [ErrNotFound], and is opened as it is.
-// The client stays the caller's, who closes it.
+// ErrorRate are both 0 the filter must exist, [ErrNotFound], and is opened as it is. The
+// caller closes client.
 func OpenServer(ctx context.Context, client rueidis.Client, name string, c ServerConfig) (*ServerFilter, error) {
 	switch existing := c.Capacity == 0 && c.ErrorRate == 0; {
 	case name == "":
@@ -61,7 +61,7 @@ func OpenServer(ctx context.Context, client rueidis.Client, name string, c Serve
 	return f, f.compare(ctx, c)
 }
 
-// maxServerRate is the error rate above which servers take the same as at it.
+// maxServerRate is the highest error rate that servers use.
 const maxServerRate = 0.25
 
 // reserve creates the filter and reports whether it was not there.
@@ -81,8 +81,8 @@ func (f *ServerFilter) reserve(ctx context.Context, c ServerConfig) (made bool, 
 	return true, nil
 }
 
-// compare compares the filter that there is with c. BF.INFO knows whether it grows;
-// the error rate and the first capacity are told by BF.DEBUG alone, for each layer.
+// compare compares the existing filter with c. BF.INFO tells whether it grows; only
+// BF.DEBUG tells the error rate and capacity of each layer.
 func (f *ServerFilter) compare(ctx context.Context, c ServerConfig) error {
 	results := f.client.DoMulti(ctx, f.info(),
 		f.client.B().Arbitrary("BF.DEBUG").Keys(f.name).ReadOnly())
@@ -148,22 +148,22 @@ func (f *ServerFilter) info() rueidis.Completed {
 	return f.client.B().Arbitrary("BF.INFO").Keys(f.name).ReadOnly()
 }
 
-// Add adds keys and reports of each whether it was certainly not there before. Of
-// any number of clients that add one new key at the same time exactly one is told
-// true, and of equal keys in one call only one. A false means that the key
-// was there, or that the filter takes it for seen, with its error rate.
+// Add adds keys and reports for each whether it was certainly not there before. If several
+// clients add one new key at the same time, exactly one is told true, and of equal keys in
+// one call only one. False means that the key was there, or, with the error rate, that it
+// was not.
 //
-// If the error is an [UndecidedError] it names the keys for which there is no
-// answer; the answers of the others stand. A write whose answer is lost is never
-// repeated. A filter that was deleted is not made anew, [ErrNotFound]. A call costs
-// a round trip for each 16384 keys.
+// If the error is an [UndecidedError], it names the keys without an answer; the answers of
+// the others are valid. A write whose answer is lost is never repeated. A filter that was
+// deleted is not created again, [ErrNotFound]. A call costs a round trip for each 16384
+// keys.
 func (f *ServerFilter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return f.ask(ctx, keys, true)
 }
 
-// Has reports of each key whether it may have been added. No is certain; yes is
-// wrong with the filter's error rate. Errors are those of [ServerFilter.Add]; nothing
-// is changed.
+// Has reports for each key whether it may have been added. False is certain; true is
+// wrong with the filter's error rate. Errors are those of [ServerFilter.Add]; nothing is
+// changed.
 func (f *ServerFilter) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return f.ask(ctx, keys, false)
 }
@@ -191,8 +191,8 @@ func (f *ServerFilter) ask(ctx context.Context, keys [][]byte, write bool) ([]bo
 // part asks for keys[from:to].
 func (f *ServerFilter) part(keys [][]byte, from, to int, write bool, answers []bool) *part {
 	p := &part{key: f.name}
-	// A copy: after a deadline the client may still be sending them, when the caller
-	// has long had other keys in the same memory.
+	// A copy: after a deadline the client may still be sending the keys while the caller
+	// reuses their memory.
 	var all strings.Builder
 	n := 0
 	for _, key := range keys[from:to] {
@@ -204,8 +204,8 @@ func (f *ServerFilter) part(keys [][]byte, from, to int, write bool, answers []b
 		all.Write(keys[i])
 	}
 	p.commands = func() []rueidis.Completed {
-		// BF.INSERT is BF.MADD, but for a filter that is gone: that would make another.
-		// BF.MEXISTS would answer no, so the filter is asked for with it.
+		// If the filter is gone, BF.MADD would create another, so BF.INSERT NOCREATE is
+		// used; and BF.MEXISTS would answer no, so BF.INFO is sent with it.
 		cmd := f.client.B().Arbitrary("BF.MEXISTS").Keys(f.name)
 		if write {
 			cmd = f.client.B().Arbitrary("BF.INSERT").Keys(f.name).Args("NOCREATE", "ITEMS")
@@ -247,10 +247,10 @@ func (f *ServerFilter) part(keys [][]byte, from, to int, write bool, answers []b
 	return p
 }
 
-// ServerInfo is what a server says of a filter.
+// ServerInfo is what a server says about a filter.
 type ServerInfo struct {
-	// Capacity is the number of keys that all layers together are for, and Added the
-	// number of those that were new.
+	// Capacity is the capacity of all layers together, Added the number of keys that were
+	// new.
 	Capacity, Added uint64
 	// Bytes is the memory of the filter.
 	Bytes  uint64
@@ -280,9 +280,9 @@ func (f *ServerFilter) Info(ctx context.Context) (ServerInfo, error) {
 	return i, nil
 }
 
-// Drop deletes the filter. One that is gone already is no error.
+// Drop deletes the filter. If it is gone already, that is not an error.
 func (f *ServerFilter) Drop(ctx context.Context) error {
-	// What has taken its place since it was opened is nobody's to delete.
+	// A value of another type that is there by now must not be deleted.
 	err := f.client.Do(ctx, f.info()).Error()
 	if err == nil {
 		err = f.client.Do(ctx, f.client.B().Del().Key(f.name).Build()).Error()

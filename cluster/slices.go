@@ -7,9 +7,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// makeSlices creates the slices of a layer. One command makes a slice whole: adding
-// 0 to its last byte gives it its length, and changes nothing in a slice that is
-// there.
+// makeSlices creates the slices of a layer, each with one command: adding 0 to its last
+// byte gives it its length, and changes nothing if the slice is already there.
 func (c *core) makeSlices(ctx context.Context, l *layer, expireAt int64) error {
 	last := strconv.FormatUint((l.sliceBytes()-1)*8, 10)
 	epoch := strconv.FormatUint(uint64(l.head)>>8, 10)
@@ -44,7 +43,7 @@ func (c *core) expireCommand(at int64) func(key string) rueidis.Completed {
 	}
 }
 
-// seal marks all slices of a layer, so that nothing is decided in them any more.
+// seal marks all slices of a layer: their bits decide nothing any more.
 func (c *core) seal(ctx context.Context, l *layer) error {
 	return c.eachSlice(ctx, l, func(key string) rueidis.Completed {
 		return c.client.B().Arbitrary("BITFIELD").Keys(key).Args(
@@ -65,8 +64,7 @@ func (c *core) seal(ctx context.Context, l *layer) error {
 // owns reports whether head is that of a slice of the layer, open or sealed.
 func (l *layer) owns(head int64) bool { return head>>8 == l.head>>8 }
 
-// unlink deletes the slices of a generation, those that are only being made
-// included.
+// unlink deletes the slices of a generation, including those that are being made.
 func (c *core) unlink(ctx context.Context, g *generation) error {
 	for i := range g.Layers {
 		err := c.eachSlice(ctx, c.newLayer(g, i, false), func(key string) rueidis.Completed {

@@ -15,14 +15,14 @@ import (
 type Stats struct {
 	Layers int
 	Slices uint64
-	// Bytes is the memory of all slices with what the engine adds, as [Plan] counts it.
+	// Bytes is the memory of all slices, including what the engine adds, see [Plan].
 	Bytes uint64
-	// Capacity is the number of keys that the filter was made for, and LayerCapacity
-	// what the layers that there are take together.
+	// Capacity is the number of keys that the filter was made for, LayerCapacity the
+	// capacity of its present layers together.
 	Capacity, LayerCapacity uint64
-	// Written is the number of keys that were written: those that were new, those that
-	// several clients wrote at the same time, and the few that were there among keys that
-	// are nearly all new, which are not asked for before.
+	// Written is the number of keys that were written: new keys, with those that several
+	// clients wrote at the same time, and some seen keys among many new ones, which are
+	// written without being read first.
 	Written uint64
 	// Bits is the length of all layers, and Ones how many of them are set: counted, or
 	// if Sampled estimated from some slices of each layer.
@@ -30,15 +30,13 @@ type Stats struct {
 	Sampled    bool
 	// FillRatio is Ones / Bits.
 	FillRatio float64
-	// Cardinality is the estimated number of distinct keys with its standard error, that
-	// of sampling included, by [sizing.Layered]: with those that an older layer took for
-	// seen by mistake, which Written does not count. Keys that were added while a layer ended may
-	// be in two layers, and are counted twice. Of a window it is the sum over the
-	// generations.
+	// Cardinality is the estimated number of distinct keys with its standard error, which
+	// includes that of sampling. It includes keys that an older layer wrongly treated as
+	// seen, which Written does not count. Keys that were added while a layer ended may be
+	// counted twice. For a window it is the sum over the generations.
 	Cardinality sizing.Estimate
-	// ErrorRate is what the filter delivers now, at its present ones;
-	// ErrorRateAtCapacity what it delivers when it holds Capacity keys; ErrorRateAsked
-	// the bound that was asked for, which holds however many keys there are.
+	// ErrorRate is the present error rate, ErrorRateAtCapacity that with Capacity keys,
+	// and ErrorRateAsked the bound of the Config, which holds for any number of keys.
 	ErrorRate, ErrorRateAtCapacity, ErrorRateAsked float64
 }
 
@@ -46,12 +44,12 @@ type Stats struct {
 // layer it counts as many, evenly spread.
 const sampledSlices = 64
 
-// Stats describes the filter. It reads the headers of all slices, so that a missing
-// one is found, [ErrMissingSlice], and counts the ones of up to 64 slices of each
-// layer, which costs the engine about a millisecond for a slice of 16 MiB.
+// Stats describes the filter. It reads the headers of all slices, so it finds a missing
+// one, [ErrMissingSlice]. It counts the ones of up to 64 slices of each layer, which costs
+// the engine about a millisecond for a slice of 16 MiB.
 //
-// Of a window it is about all generations that are still there. A key that was refreshed
-// is in several, and counted in each.
+// For a window it covers all generations that are still there. A key that was refreshed is
+// in several of them, and is counted in each.
 func (c *core) Stats(ctx context.Context) (Stats, error) {
 	s, err := c.refresh(ctx)
 	if err != nil {
@@ -120,10 +118,9 @@ func (c *core) Stats(ctx context.Context) (Stats, error) {
 	return t, nil
 }
 
-// ErrorRate estimates the error rate that the filter delivers now, from a sample of up to
-// 16 slices of each layer. With a probability of 0.998 the true one is at least surely.
-// asked is the error rate that the filter was made for. ErrorRate takes one round trip for
-// each layer, where [Filter.Stats] reads something of all slices.
+// ErrorRate estimates the present error rate from a sample of up to 16 slices of each
+// layer. With a probability of 0.998 the true one is at least surely; asked is the one of
+// the Config. It takes one round trip for each layer; [Filter.Stats] reads all slices.
 func (c *core) ErrorRate(ctx context.Context) (now, surely, asked float64, err error) {
 	s, err := c.refresh(ctx)
 	if err != nil {

@@ -14,22 +14,22 @@ import (
 	"seen/sizing"
 )
 
-// Trace tells what a question looks at in one layer: in one slice, a string of Redis of the
-// given key. Positions are those of GETBIT, and lines count from the beginning of the
-// string.
+// Trace shows the bits of a key in one layer. They are in one slice, which is the string
+// under the given key of Redis. Positions are those of GETBIT, and lines count from the
+// beginning of the string.
 type Trace struct {
 	Slice string
 	bloom.Trace
 }
 
-// Trace tells where the bits of the key with hash h are, layer after layer, the oldest
-// first. The error rate of a layer follows from the number of keys in the slice. It takes
-// two round trips, and reads what it tells of one layer at one moment.
+// Trace shows where the bits of the key with hash h are, in each layer, the oldest first.
+// The error rate of a layer follows from the number of keys in the slice. It takes two
+// round trips, and reads each layer at one moment.
 func (f *Filter) Trace(ctx context.Context, h uint64) ([]Trace, error) {
 	return f.trace(ctx, h, 0)
 }
 
-// trace is Trace of the layers behind the given order.
+// trace is Trace for the layers after the given order.
 func (c *core) trace(ctx context.Context, h, after uint64) ([]Trace, error) {
 	s, err := c.refresh(ctx)
 	if err != nil {

@@ -20,18 +20,17 @@ const (
 	unionWorkers = 4
 )
 
-// Union makes a filter of the name into, which must not exist, that has every key of
-// f and of the others. All must have the same parameters; they may lie in different
-// fleets, and into lies in f's. Keys that are added to them meanwhile are taken over
-// or not.
+// Union makes a filter named into, which must not exist, with all keys of f and of the
+// others. All must have the same parameters. They may be in different fleets; into is in
+// that of f. Keys that are added to them meanwhile are included or not.
 //
-// All bits pass through this client. The layers are united one by one, so that the
-// error rate of the result may be higher than that of each: [Filter.Stats] says what
-// it is, and it stays within bounds if all keys together are no more than the
-// capacity. Growth goes on from there.
+// All bits pass through this client. The layers are united one by one, so the error rate
+// of the result may be higher than that of each filter. It stays within its bound if all
+// keys together do not exceed the capacity; [Filter.Stats] tells. The result grows like
+// any other filter.
 //
-// If Union is broken off, into is in no state to be used, and opening it says so;
-// Union again makes it anew, and Drop removes it.
+// If Union is interrupted, into cannot be opened; Union again makes it from the beginning,
+// and Drop deletes it.
 func (f *Filter) Union(ctx context.Context, into string, others ...*Filter) error {
 	sources := []*snapshot{}
 	cores := []*core{}
@@ -53,8 +52,8 @@ func (f *Filter) Union(ctx context.Context, into string, others ...*Filter) erro
 	return u.make(ctx, f.current.Load().record.parameters, forms)
 }
 
-// commonLayers returns the layers of the filter with the most, of which the others
-// must have the first.
+// commonLayers returns the layers of the filter with the most layers. The first of them
+// must be the layers of the others.
 func commonLayers(cores []*core, sources []*snapshot) ([]shape, error) {
 	var forms []shape
 	for n, s := range sources {
@@ -129,7 +128,7 @@ func (u *union) claim(ctx context.Context, p parameters, forms []shape) (raw str
 			if !r.Building {
 				return "", nil, fmt.Errorf("%q exists; drop it or unite into another name", u.target.name)
 			}
-			// What a union that was broken off has left.
+			// What an interrupted union has left.
 			next.Gone = append(r.Gone, r.Live...)
 			next.Live[0].Number = r.last().Number + 1
 		}

@@ -8,16 +8,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// WindowConfig says what a [Window] remembers and for how long. Capacity is the
-// number of distinct keys within one span, ErrorRate bounds the errors of the whole
-// window.
+// WindowConfig describes a [Window]. Capacity is the number of distinct keys within one
+// span, ErrorRate bounds the error rate of the whole window.
 type WindowConfig struct {
 	Config
 	// Span is the time for which a key is remembered.
 	Span time.Duration
 	// Generations is the number of parts in which the window forgets, from 2 to 64; 0
-	// stands for 8. The more there are, the more exact is the span, and the more
-	// commands a question costs.
+	// stands for 8. With more of them the span is more exact, and a call costs more
+	// commands.
 	Generations int
 	// NoRefresh says that a key is forgotten a span after it was new, even if it was
 	// added again since.
@@ -28,26 +27,25 @@ const (
 	defaultGenerations = 8
 	// leastStep is the shortest time of a generation.
 	leastStep = time.Millisecond
-	// mostTrust is how long at most a client goes by its own clock before it asks the
-	// engine again, and trustShare the part of a generation's time, as a divisor.
+	// A client uses its own clock before it asks the engine again for at most mostTrust,
+	// and at most this part, as a divisor, of a generation's time.
 	mostTrust  = time.Second
 	trustShare = 64
 )
 
 // Window is a filter that forgets: it answers whether a key was seen within the last
-// span. It has the promise of [bloom.Window]: with G generations a key is forgotten
-// no sooner than a span after the call that added it for the last time (the first
-// time, with NoRefresh) began, and no later than G/(G-1) spans after that call ended.
+// span, like [bloom.Window]. With G generations, a key is forgotten no sooner than a span
+// after the beginning, and no later than G/(G-1) spans after the end, of the call that
+// added it for the last time (with NoRefresh: for the first time).
 //
-// Time is that of the engine which holds the record, never the client's. It does not
-// run backwards: if that node is replaced by one whose clock is behind, the latest
-// time goes on to hold until the clock has passed it.
+// The time is that of the engine with the record, not the client's. It does not run
+// backwards: if a node with a slower clock takes over, the window's time stands still
+// until that clock has caught up.
 //
-// Each generation is a filter of its own, with slices of its own, which are deleted
-// when it is forgotten. A generation is sealed before the next begins, so that at a
-// change, too, exactly one client is told that a key is new; but for a key that
-// several clients add in the moment of the change, of which one may be left
-// undecided, [UndecidedError].
+// Each generation is a filter with its own slices, which are deleted when it is forgotten.
+// A generation is sealed before the next begins, so exactly one client is told that a key
+// is new then too. If several clients add a key in that moment, it may be undecided for
+// one of them, [UndecidedError].
 type Window struct {
 	core
 	clock clock
@@ -136,7 +134,7 @@ func (k *clock) number(ctx context.Context, p parameters, known int64) (int64, e
 	return max(known, p.numberAt(now)), nil
 }
 
-// turn sees to it that the present generation is there, and takes keys.
+// turn begins the present generation if it is not there yet.
 func (w *Window) turn(ctx context.Context) error {
 	s := w.current.Load()
 	now, err := w.clock.number(ctx, s.record.parameters, s.record.last().Number)
@@ -168,8 +166,7 @@ func (w *Window) turn(ctx context.Context) error {
 	})
 }
 
-// look returns the order up to which layers are forgotten, though their slices may
-// still be there.
+// look returns the order up to which layers are forgotten. Their slices may still be there.
 func (w *Window) look(ctx context.Context) (uint64, error) {
 	s := w.current.Load()
 	now, err := w.clock.number(ctx, s.record.parameters, s.record.last().Number)
@@ -193,9 +190,9 @@ func (w *Window) look(ctx context.Context) (uint64, error) {
 // Span returns how long a key is remembered.
 func (w *Window) Span() time.Duration { return w.current.Load().record.Span }
 
-// Add adds keys and reports of each whether it was certainly not there, as
-// [Filter.Add] does. A key that is remembered is recorded again, unless NoRefresh is
-// set, which costs as much as a new one once in each generation.
+// Add adds keys and reports for each whether it was certainly not there, as [Filter.Add]
+// does. Unless NoRefresh is set, a key that is remembered is recorded again, which costs as
+// much as a new key, once in each generation.
 func (w *Window) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return w.AddHashes(ctx, w.hashes(keys))
 }
@@ -205,7 +202,7 @@ func (w *Window) AddHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 	return w.add(ctx, hs, w.turn)
 }
 
-// Has reports of each key whether it may be remembered, as [Filter.Has] does.
+// Has reports for each key whether it may be remembered, as [Filter.Has] does.
 func (w *Window) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return w.HasHashes(ctx, w.hashes(keys))
 }
@@ -215,7 +212,7 @@ func (w *Window) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 	return w.has(ctx, hs, w.look)
 }
 
-// Trace is [Filter.Trace] of all generations that are still remembered.
+// Trace is [Filter.Trace] for the generations that are still remembered.
 func (w *Window) Trace(ctx context.Context, h uint64) ([]Trace, error) {
 	forgotten, err := w.look(ctx)
 	if err != nil {

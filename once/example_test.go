@@ -33,8 +33,8 @@ func open(ctx context.Context, where string) (once.Memory, func(), error) {
 	return f, client.Close, err
 }
 
-// Where the memory is stands in one place; all else is the same for one process and
-// for many.
+// Only open knows where the memory is; everything else is the same for one process and for
+// many.
 func Example() {
 	ctx := context.Background()
 	memory, closeIt, err := open(ctx, "local")

@@ -1,12 +1,10 @@
-// Package once is the one small interface behind which a program can change
-// where it remembers what it has seen: in its own memory, in a "seen serve", or on
-// a fleet of Redis or Valkey. It is for crawlers and other programs that begin as
-// one process and end as many.
+// Package once is a small interface for programs that may change where they remember
+// what they have seen: in their own memory, in a "seen serve", or in a fleet of Redis or
+// Valkey. It is for crawlers and other programs that begin as one process and become many.
 //
-// The filters of package cluster, a [cluster.Filter] on a fleet and a
-// [cluster.ServerFilter] inside a server, are a [Memory] as they are; [Local] makes
-// one of a filter of package bloom. It adds nothing to them: the error rate, what
-// happens at capacity and what survives a crash are theirs.
+// A [cluster.Filter], [cluster.Window] or [cluster.ServerFilter] is a [Memory] as it is;
+// [Local] makes one of a filter of package bloom. The error rate, what happens at capacity
+// and what survives a crash are those of the filter.
 //
 // A Memory is safe for concurrent use.
 package once
@@ -21,37 +19,36 @@ import (
 
 // Set remembers keys.
 type Set interface {
-	// Add adds keys and reports of each whether it was certainly not there before.
-	// Of any number of goroutines and processes that add one new key at the same
-	// time exactly one is told true, and of equal keys in one call only one. A false
-	// means that the key was there, or that the filter takes it for seen, with its
-	// error rate. With an error, the answers that are there may be of use; the
-	// implementation says which.
+	// Add adds keys and reports for each whether it was certainly not there before. If
+	// several goroutines or processes add one new key at the same time, exactly one is
+	// told true, and of equal keys in one call only one. False means that the key was
+	// there, or, with the error rate, that it was not. With an error, some answers may
+	// still be valid; the implementation says which.
 	Add(ctx context.Context, keys ...[]byte) ([]bool, error)
 }
 
-// Memory is a Set that can be asked without adding.
+// Memory is a Set that can be queried without adding.
 type Memory interface {
 	Set
-	// Has reports of each key whether it may have been added. No is certain, but
-	// for keys that others are adding meanwhile; yes is wrong with the error rate.
+	// Has reports for each key whether it may have been added. False is certain, except
+	// for keys that others are adding meanwhile; true is wrong with the error rate.
 	Has(ctx context.Context, keys ...[]byte) ([]bool, error)
 }
 
-// Filter is what Local needs of a filter: that of package bloom has it in Shared,
-// Scalable, Window, Adaptive and all others that can be added to.
+// Filter is what Local needs. Shared, Scalable, Window, Adaptive and all other filters of
+// package bloom to which keys can be added have it.
 type Filter interface {
 	Add(key []byte) bool
 	Has(key []byte) bool
 }
 
-// Local returns a Memory in this process. A [bloom.Shared] is asked as it is; any
-// other filter is asked by one call at a time, and must not be used otherwise as
-// long. A call costs what the filter does and the slice of answers.
+// Local returns a Memory in this process. Calls use a [bloom.Shared] concurrently. They
+// use any other filter one at a time, and the program must not use it in another way
+// meanwhile.
 //
-// If the context has ended nothing is done. A Scalable or an Adaptive that has
-// reached its limit of memory gives [bloom.ErrFull] with the answers for the keys
-// before the one that had no room, which was not recorded.
+// If the context has ended, a call does nothing. A Scalable or an Adaptive at its memory
+// limit gives [bloom.ErrFull], with the answers for the keys before the one that had no
+// room. That key was not recorded.
 func Local(f Filter) Memory {
 	l := local{add: func(key []byte) (bool, error) { return f.Add(key), nil }, has: f.Has, lock: new(sync.Mutex)}
 	switch f := f.(type) {
