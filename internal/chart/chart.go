@@ -154,7 +154,7 @@ func (p *Panel) Dots(points plotter.XYs, style draw.GlyphStyle) plot.Thumbnailer
 // Picture draws panels side by side. The format is svg or png.
 func Picture(format string, panels ...*Panel) ([]byte, error) {
 	if len(panels) == 0 {
-		return nil, fmt.Errorf("a picture of no panels; give at least one")
+		return nil, fmt.Errorf("the picture has no panels; give at least one")
 	}
 	width, height := vg.Length(0), vg.Length(0)
 	for _, p := range panels {
@@ -170,7 +170,7 @@ func Picture(format string, panels ...*Panel) ([]byte, error) {
 	case "png":
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pictureDPI))}
 	default:
-		return nil, fmt.Errorf("a picture in the format %q; it is svg or png", format)
+		return nil, fmt.Errorf("the format %q is unknown; use svg or png", format)
 	}
 	tiles := draw.Tiles{
 		Rows: 1, Cols: len(panels), PadX: vg.Centimeter,

@@ -26,7 +26,7 @@ func Heat(blocks [][]float64) ([]byte, error) {
 		rows += (len(b) + heatColumns - 1) / heatColumns
 	}
 	if rows == 0 {
-		return nil, fmt.Errorf("a heat map of no shares; give at least one")
+		return nil, fmt.Errorf("the heat map has no shares; give at least one")
 	}
 	height := rows*heatCell + (len(blocks)-1)*heatGap
 	img := image.NewRGBA(image.Rect(0, 0, heatColumns*heatCell, height))

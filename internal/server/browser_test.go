@@ -108,8 +108,7 @@ func js[T any](p *pageTest, script string) T {
 	return get(p, chromedp.Evaluate[T](script))
 }
 
-// until waits for a script to say true. While a page is on its way, there is none that
-// a script could run in.
+// until waits for a script to return true. Scripts fail while a page is being loaded.
 func (p *pageTest) until(script string) {
 	p.t.Helper()
 	for {
@@ -124,7 +123,7 @@ func (p *pageTest) until(script string) {
 	}
 }
 
-// shot writes a picture of the page if pictures are asked for.
+// shot writes a picture of the page if the flag is set.
 func (p *pageTest) shot(name string) {
 	p.t.Helper()
 	if *screenshots == "" {
@@ -136,7 +135,7 @@ func (p *pageTest) shot(name string) {
 	}
 }
 
-// fill makes filters as people have them.
+// fill makes typical filters.
 func (p *pageTest) fill() {
 	p.t.Helper()
 	s := p.testServer
@@ -165,7 +164,7 @@ func (p *pageTest) fill() {
 	s.clock.advance(10 * time.Second)
 }
 
-// The overview has the numbers of the API, and follows them without being loaded anew.
+// The overview has the numbers of the API, and follows them without a reload.
 func TestBrowserOverview(t *testing.T) {
 	p := browse(t)
 	p.fill()
@@ -178,7 +177,7 @@ func TestBrowserOverview(t *testing.T) {
 	for name, shown := range rows {
 		items, ok := p.info(name)["number_of_items_inserted"]
 		if !ok {
-			items = 2 // the top-k sketch does not tell
+			items = 2 // not in the information on a top-k sketch
 		}
 		if want := fmt.Sprintf("%.0f", items); strings.ReplaceAll(shown, ",", "") != want {
 			t.Errorf("%s has %s keys on the page, and %s by the API", name, shown, want)
@@ -197,7 +196,7 @@ func TestBrowserOverview(t *testing.T) {
 	if focus := js[string](p, `document.activeElement.textContent`); focus != "best" {
 		t.Errorf("the focus went to %q", focus)
 	}
-	// Without the hand on a mouse: to the first filter, and in.
+	// With the keyboard only: go to the first filter and open it.
 	p.at("/?q=script")
 	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	if id := js[string](p, `document.activeElement.id || location.hash`); !strings.HasSuffix(id, "main") {
@@ -209,8 +208,8 @@ func TestBrowserOverview(t *testing.T) {
 	}
 }
 
-// A filter's page does what its forms say, tells what is wrong, and refuses forms that
-// are not its own.
+// The forms on a filter's page do what they say, show errors, and are refused if they are
+// not from the server.
 func TestBrowserFilter(t *testing.T) {
 	p := browse(t)
 	p.fill()
@@ -356,7 +355,7 @@ func TestBrowserCompare(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _, _ := strings.Cut(p.says(id), " ")
-		// The page rounds to what the error leaves sure.
+		// The page shows only the digits that are certain.
 		if shown, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64); err != nil || math.Abs(shown-float64(v.Int)) > 10 {
 			t.Errorf("%s is %s on the page, %v; the command says %d", id, p.says(id), err, v.Int)
 		}
@@ -429,7 +428,7 @@ func TestBrowserPages(t *testing.T) {
 			t.Errorf("%s: a screen reader has no name for %q", path, unnamed)
 		}
 	}
-	// The keyboard goes through a page from top to bottom, and everybody sees where it is.
+	// The keyboard goes through a page from top to bottom, with a visible focus.
 	p.at("/filter?name=crawler%3Aurls")
 	js[int](p, `globalThis.passed = []; document.addEventListener("focusin", (e) => passed.push(e.target)); 0`)
 	for range 24 {

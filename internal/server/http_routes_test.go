@@ -13,7 +13,7 @@ import (
 func TestEveryNameCanBeReached(t *testing.T) {
 	s := start(t)
 	address := "http://" + s.serveHTTP(t, false)
-	// A client that takes addresses as they are, and follows nothing.
+	// A client that does not change addresses and does not follow redirects.
 	web := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

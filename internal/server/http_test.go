@@ -50,7 +50,7 @@ func localRequest(method, target string, body io.Reader) *http.Request {
 	return r
 }
 
-// webRequest is a request to the JSON side.
+// webRequest is a request to the API.
 type webRequest struct {
 	method, path, kind, body string
 	header                   map[string]string
@@ -58,7 +58,7 @@ type webRequest struct {
 	wrong                    bool // the request itself is against the contract
 }
 
-// do sends a request, and holds it and its answer against the contract.
+// do sends a request, and checks it and its answer against the contract.
 func (c *contract) do(t *testing.T, a webRequest) *httptest.ResponseRecorder {
 	t.Helper()
 	make := func() *http.Request {
@@ -253,7 +253,7 @@ func TestHTTPManyKeys(t *testing.T) {
 	}
 }
 
-// Who may do nothing is told so, and web pages of others may do nothing.
+// Clients without rights get an error, and web pages of other sites can do nothing.
 func TestHTTPSafety(t *testing.T) {
 	open := newContract(t, start(t).HTTP(HTTPConfig{Hosts: []string{"filters.example"}}))
 	closed := newContract(t, start(t, func(c *Config) { c.Password = "sesame" }).HTTP(HTTPConfig{}))

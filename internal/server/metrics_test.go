@@ -59,8 +59,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Clients choose names and numbers of filters, and must not choose how many time
-// series there are.
+// Clients choose the names and the number of filters, but not the number of time series.
 func TestMetricsAreBounded(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)

@@ -27,7 +27,7 @@ func visitorOf(t *testing.T, s *testServer) web.Visitor {
 	return v
 }
 
-// What a visitor does is what the commands do, for every type.
+// A visitor's actions do what the commands do, for every type.
 func TestVisitorChanges(t *testing.T) {
 	s := start(t)
 	s.run(t, "BF.RESERVE", "fixed", "0.001", "1000", "NONSCALING")
@@ -135,7 +135,8 @@ func TestVisitorChanges(t *testing.T) {
 	}
 }
 
-// A filter of another system is had as it came, and as whatever has the same bits.
+// A filter of another system can be downloaded as it was imported, and in every format with
+// the same bits.
 func TestVisitorDownloadsForeign(t *testing.T) {
 	for spec, want := range map[string]string{
 		"guava:funnel=string": "dump original", "dcso": "dump original dcso dcso:form=gzip", "redisson:m=729,k=5": "dump original rdb:key=theirs",
@@ -182,7 +183,7 @@ func must[T any](v T, err error) T {
 
 func second[T any](_ T, err error) error { return err }
 
-// A filter that is full says so, and how far it came.
+// A filter that becomes full says so, and how many keys it took.
 func TestVisitorFills(t *testing.T) {
 	s := start(t)
 	s.run(t, "BF.RESERVE", "small", "1e-6", "1500", "NONSCALING")
@@ -197,7 +198,7 @@ func TestVisitorFills(t *testing.T) {
 	}
 }
 
-// What the user may not do cannot be done by pages.
+// The pages refuse everything that the user may not do.
 func TestVisitorRights(t *testing.T) {
 	s := start(t, func(c *Config) { c.Password = "sesame" })
 	for _, name := range []string{"a:1", "b:1"} {
@@ -229,7 +230,7 @@ func TestVisitorRights(t *testing.T) {
 	}
 }
 
-// A comparison is what the filters have in common, within its errors.
+// A comparison is right within its standard errors.
 func TestVisitorCompares(t *testing.T) {
 	s := start(t)
 	for i, name := range []string{"a", "b"} {
@@ -283,8 +284,8 @@ func TestVisitorHistory(t *testing.T) {
 	}
 }
 
-// The keys that were taken for seen by mistake are estimated too, in filters of all
-// layouts, also grown ones, and not in windows, which forget.
+// The keys that a filter wrongly reported as seen are estimated in filters of all layouts,
+// also grown ones, but not in windows, which forget keys.
 func TestVisitorCountsMissedKeys(t *testing.T) {
 	s := start(t)
 	s.run(t, "BF.RESERVE", "fixed", "0.2", "4000", "NONSCALING")

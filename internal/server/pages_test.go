@@ -38,7 +38,7 @@ func keysOf(command string, from, n int) []string {
 	return words
 }
 
-// The overview says of each filter what the commands say.
+// The overview has the same numbers for each filter as the commands.
 func TestOverviewSaysWhatCommandsSay(t *testing.T) {
 	s := start(t)
 	s.run(t, "BF.RESERVE", "fixed", "0.01", "1000", "NONSCALING")
@@ -84,7 +84,7 @@ func TestOverviewSaysWhatCommandsSay(t *testing.T) {
 			t.Errorf("%+v, the API says %+v", f, state)
 		}
 		if f.Type == "bloom" {
-			// Half of what was asked for had been added; an average over 10 s of 85/s.
+			// Half of the checked keys had been added; the rate is an average of 85/s over 10 s.
 			if math.Abs(f.Hits-0.5) > 0.02 || math.Abs(f.Checks-85*(1-1/math.E)) > 0.01 || f.Adds != f.Checks {
 				t.Errorf("%s: %v adds/s, %v checks/s, found %v", f.Name, f.Adds, f.Checks, f.Hits)
 			}
@@ -112,7 +112,7 @@ func TestOverviewSaysWhatCommandsSay(t *testing.T) {
 	}
 }
 
-// Visitors see what they may read, and no more than they may.
+// Visitors see exactly the filters that they may read.
 func TestOverviewRights(t *testing.T) {
 	s := start(t, func(c *Config) { c.Password = "sesame" })
 	for _, name := range []string{"a:1", "a:2", "b:1"} {
@@ -189,8 +189,8 @@ func TestPagesByHTTP(t *testing.T) {
 	}
 }
 
-// Every answer of HTTP forbids browsers what the pages do not need: also one that is
-// refused before anybody looks at it, or is led elsewhere, or is for programs.
+// Every answer over HTTP forbids browsers what the pages do not need, including early
+// refusals, redirects and the API.
 func TestAllOfHTTPIsProtected(t *testing.T) {
 	s := start(t)
 	s.run(t, "BF.ADD", "a", "x")

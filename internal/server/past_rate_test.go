@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A filter past its error rate is told by the log, once, by the metrics, INFO, the HTTP
-// API, its page and the overview; and no longer when it is gone.
+// The log reports a filter past its error rate once. The metrics, INFO, the HTTP API, its
+// page and the overview report it until it is deleted.
 func TestPastErrorRate(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -97,7 +97,7 @@ func TestPastErrorRate(t *testing.T) {
 	if n := warnings(); n != 1 {
 		t.Errorf("%d warnings, want 1: %q", n, told)
 	}
-	// One that stays so is not told again after others change; one that comes back is.
+	// A filter that stays past its rate is not reported again; one that is made anew is.
 	c.do("BF.ADD", "a", "a0")
 	look()
 	c.do("DEL", "both")

@@ -52,7 +52,7 @@ func TestAddressesKeepNames(t *testing.T) {
 	}
 }
 
-// Rows are told from each other, and long names do not fill the page.
+// Every row has its own key, and long names do not fill the page.
 func TestOddRows(t *testing.T) {
 	var filters []*Filter
 	for _, name := range append(oddNames, strings.Repeat("y", 1<<20)) {
@@ -73,7 +73,7 @@ func TestOddRows(t *testing.T) {
 	}
 }
 
-// A form with a file has few fields before it, also if they have one name.
+// A form with a file may have few fields before it, even if they have the same name.
 func TestManyFields(t *testing.T) {
 	b := filterBrowser(t, &fake{keys: map[string]bool{}})
 	_, proof := b.get("/filter?name=a")
@@ -145,7 +145,7 @@ func TestDownloadIsCut(t *testing.T) {
 	}
 }
 
-// Parts that many look at are made once for all of them.
+// Parts of a page are made once for all browsers that show it.
 func TestPartsAreShared(t *testing.T) {
 	var s shared
 	made := 0
@@ -172,7 +172,7 @@ func TestPartsAreShared(t *testing.T) {
 	}
 }
 
-// A long address is not carried through the login.
+// A long address is dropped at the log-in.
 func TestLongNext(t *testing.T) {
 	b := newBrowser(t, New(Config{Source: &fake{password: "sesame"}}))
 	if a := b.do("GET", "/?q="+strings.Repeat("x", maxNext), nil); a.Header.Get("Location") != "/login" {
@@ -180,7 +180,7 @@ func TestLongNext(t *testing.T) {
 	}
 }
 
-// What is computed for a page has bounds, whatever the address says.
+// Making a page has bounds, whatever its address says.
 func TestRubbishIsCheap(t *testing.T) {
 	b := newBrowser(t, New(Config{}))
 	start, asked := time.Now(), 0
@@ -278,7 +278,7 @@ func TestSlowFiles(t *testing.T) {
 	})
 }
 
-// Pages that are not looked at any more take no place among those that are.
+// Streams of closed pages give their places back.
 func TestManyWatchersLeave(t *testing.T) {
 	filters := many(2000)
 	source := &fake{open: true, done: make(chan struct{}), overview: Overview{Filters: filters}}

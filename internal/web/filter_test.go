@@ -27,7 +27,7 @@ func filterBrowser(t *testing.T, source *fake) *browser {
 	return newBrowser(t, New(Config{Source: source, Now: func() time.Time { return noon }}))
 }
 
-// What a visitor does with forms is done, and said.
+// Forms do what they say, and the page confirms it.
 func TestFilterForms(t *testing.T) {
 	source := &fake{keys: map[string]bool{"k1": true}}
 	b := filterBrowser(t, source)
@@ -141,14 +141,14 @@ func TestUpload(t *testing.T) {
 	if len(source.keys) != 2 {
 		t.Errorf("the keys are %v", source.keys)
 	}
-	// What is wrong with a file is said beside its form.
+	// The page with the form shows an error in a file.
 	a := b.sendFile("csrf", proof, "name", "a", "file", strings.Repeat("x\n", 1001))
 	if page := text(t, a); a.StatusCode != 507 || !strings.Contains(page, "filter is full") || !strings.Contains(page, `type="file"`) {
 		t.Errorf("%s %s", a.Status, page)
 	}
 }
 
-// Who may only look has nothing to press, and no form is taken.
+// A visitor who may only look sees no buttons, and forms are refused.
 func TestReaders(t *testing.T) {
 	source := &fake{keys: map[string]bool{"k": true}, reader: true}
 	page, _ := filterBrowser(t, source).get("/filter?name=a")
@@ -195,7 +195,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Each picture of each span is well formed and drawn, whatever the samples are.
+// Each chart of each span is well formed, whatever the samples are.
 func TestPictures(t *testing.T) {
 	sample := func(ago time.Duration, items uint64) Sample {
 		return Sample{Begin: noon.Add(-ago), Step: time.Minute, Items: items, Capacity: 100, Fill: 0.1, Rate: 1e-4, Adds: items, Checks: 7, Hits: 3}
@@ -243,7 +243,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Curves hold what was until something happens, and rates are of their steps.
+// Curves keep the last value until something happens, and rates are for their steps.
 func TestCurves(t *testing.T) {
 	h := &history{
 		detail: &Detail{Filter: Filter{Items: 30}}, now: noon, length: time.Hour, unit: time.Minute,

@@ -18,8 +18,8 @@ func played(t interface{ Fatal(...any) }, q url.Values) *howPage {
 	return p
 }
 
-// Whatever is played, what is in is found, its places are marked, and what the page
-// says of the bits is so.
+// For every toy, added words are found, their places are marked, and the page tells the
+// truth about the bits.
 func TestHow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,6}`), 1, 40, rapid.ID).Draw(t, "words")
@@ -69,7 +69,7 @@ func TestHow(t *testing.T) {
 	})
 }
 
-// The example is an error: a word that is not in, and is said to be.
+// The example shows an error: a word that was not added, with the answer maybe.
 func TestHowError(t *testing.T) {
 	b := planBrowser(t)
 	p := played(t, url.Values{"m": {"24"}, "words": {"apple, pear, plum, fig"}})
@@ -98,8 +98,8 @@ func TestHowError(t *testing.T) {
 	}
 }
 
-// A cascade knows every word that it was made from, and its second level catches what the
-// first takes for in by mistake.
+// A cascade is right about every word that it was made with, and its second level corrects
+// the mistakes of the first.
 func TestHowCascade(t *testing.T) {
 	var in, out []string
 	for i := range mostWords {

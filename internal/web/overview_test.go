@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// many returns n filters: of each type, some of them full, nearly full, or above
-// their error rates.
+// many returns n filters of all types, some of them full, nearly full or past their error
+// rates.
 func many(n int) (filters []*Filter) {
 	for i := range n {
 		f := &Filter{
@@ -99,7 +99,7 @@ func TestOverviewChoice(t *testing.T) {
 	}
 }
 
-// A name is a name, whatever it looks like.
+// A name that looks like HTML is shown as text.
 func TestNamesAreEscaped(t *testing.T) {
 	const evil = `<script>alert("1")</script>`
 	b := newBrowser(t, New(Config{Source: &fake{open: true, overview: Overview{Filters: []*Filter{{Name: evil, Type: "bloom"}}}}}))
@@ -109,8 +109,8 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 }
 
-// A page is told what changes, and only that; it ends with the server and with the
-// session.
+// The live events of a page have what has changed and nothing else. They end with the
+// server and with the session.
 func TestEvents(t *testing.T) {
 	source := &fake{open: true, done: make(chan struct{}), overview: Overview{Filters: []*Filter{{Name: "a", Type: "bloom", Items: 17, Grows: true}}}}
 	server := httptest.NewServer(New(Config{Source: source, Every: 5 * time.Millisecond}))
@@ -150,8 +150,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Where the server has more filters than it lists, the page says so and leads to the
-// others by their names.
+// If the server has more filters than it lists, the page says so and links to the others by
+// name.
 func TestOverviewOfTheLargest(t *testing.T) {
 	o := Overview{Filters: many(3), Others: 997, Partial: true}
 	if p := newOverviewPage(o, newChoice(url.Values{})); p.Totals.All != 1000 || p.Totals.Count != 3 {

@@ -15,7 +15,7 @@ import (
 // planBrowser is at the pages that need no server.
 func planBrowser(t *testing.T) *browser { return newBrowser(t, New(Config{})) }
 
-// The page has the numbers of the planner, and its lines to copy.
+// The page has the numbers of the planner, and its commands and code to copy.
 func TestPlan(t *testing.T) {
 	b := planBrowser(t)
 	for query, w := range map[string]planner.Wish{
@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What cannot be is told, not repaired.
+// The page reports invalid input and does not change it.
 func TestPlanProblems(t *testing.T) {
 	b := planBrowser(t)
 	for query, want := range map[string]string{

@@ -191,7 +191,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Who needs no password is let in under names that are ours only.
+// Without a password, the pages answer only under known host names.
 func TestHosts(t *testing.T) {
 	source := &fake{open: true, password: "sesame"}
 	b := newBrowser(t, New(Config{Source: source, Known: func(host string) bool { return host == "127.0.0.1:6390" }}))
@@ -206,7 +206,7 @@ func TestHosts(t *testing.T) {
 	b.get("/")
 }
 
-// Nobody fills the memory with sessions; the one in use stays.
+// The number of sessions is bounded, and the session in use stays.
 func TestManySessions(t *testing.T) {
 	s, source := newSessions(), &fake{password: "p"}
 	v, err := source.Enter(nil, "ann", "p")
@@ -240,7 +240,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A closed server computes nothing for strangers.
+// A server with a password computes nothing for clients who have not logged in.
 func TestStrangers(t *testing.T) {
 	b := newBrowser(t, New(Config{Source: &fake{password: "sesame"}}))
 	for _, path := range []string{"/", "/plan", "/plan/chart.svg?n=1M&show=n", "/how", "/how/fill.svg", "/filter?name=a", "/compare", "/events", "/filter/events?name=a", "/filter/download?name=a&format=dump"} {
@@ -253,7 +253,7 @@ func TestStrangers(t *testing.T) {
 	b.get("/how")
 }
 
-// Requests beyond the limit are told to come again, and none loses its slot.
+// Requests beyond the limit are refused for now, and no running request loses its place.
 func TestManyRequests(t *testing.T) {
 	s := newSite(Config{})
 	held := make(chan struct{})
