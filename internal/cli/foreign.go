@@ -23,19 +23,19 @@ type foreignFlags struct {
 
 func (f *foreignFlags) register(cmd *cobra.Command) {
 	f.registerFormat(cmd)
-	cmd.Flags().StringArrayVar(&f.must, "must-contain", nil, "fail unless every SET says yes to `KEY`, which was added: a guard against a wrong codec or funnel; may be repeated")
+	cmd.Flags().StringArrayVar(&f.must, "must-contain", nil, "fail unless every SET says yes to `KEY`, which you know was added; finds a wrong codec or funnel; may be repeated")
 }
 
 // registerTexts is register for a command whose sets may be texts.
 func (f *foreignFlags) registerTexts(cmd *cobra.Command) {
 	f.register(cmd)
 	f.format.mayLines = true
-	cmd.Flags().Lookup("format").Usage += "; or " + formatLines + ": a text, whatever its bytes"
+	cmd.Flags().Lookup("format").Usage += ", or " + formatLines + " for a text with any bytes"
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "do not warn about a SET without keys")
 }
 
 func (f *foreignFlags) registerFormat(cmd *cobra.Command) {
-	cmd.Flags().Var(&f.format, "format", "what filters of other systems are, where content cannot tell; see \"seen formats\"")
+	cmd.Flags().Var(&f.format, "format", "the format of filters of other systems, if content does not tell it; see \"seen formats\"")
 }
 
 // formatValue is a format and its parameters: NAME[:PARAM=VALUE,...].
@@ -124,7 +124,7 @@ func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (setfile.Ki
 // redis://HOST/NAME.
 func (a *app) openLive(address string, login *fleetFlags, c setfile.Config) (*setfile.Foreign, error) {
 	if c.Format.Name == "" {
-		return nil, usagef("a string of Redis does not tell what it is: give --format, for example redisson or redis-recipe:type=md5; or --redis for a filter of seen")
+		return nil, usagef("the format of a string in Redis is not known: give --format, for example redisson or redis-recipe:type=md5; for a filter of seen, give --redis")
 	}
 	at, err := remote.ParseAddress(address)
 	if err != nil {
@@ -159,9 +159,9 @@ func lookupForeign(f *setfile.Foreign, r *recordFlags) (*lookupSet, error) {
 	case set.Numbers && r.encoding.Value == "":
 		r.encoding.Value = encodingDecimal
 	case set.Numbers && r.encoding.Value != encodingDecimal:
-		return nil, usagef("%s holds numbers; --key-encoding %s does not go with it", f.Name, r.encoding.Value)
+		return nil, usagef("the keys of %s are numbers; --key-encoding %s cannot be used with it", f.Name, r.encoding.Value)
 	case !set.Numbers && r.encoding.Value == encodingDecimal:
-		return nil, usagef("%s holds %s, not numbers, as --key-encoding decimal or another set has them; ask one at a time", f.Name, f.Filter.KeyKind())
+		return nil, usagef("the keys of %s are %s, not numbers as for --key-encoding decimal or another SET; give one SET at a time", f.Name, f.Filter.KeyKind())
 	}
 	return set, nil
 }
@@ -179,7 +179,7 @@ func (a *app) checkMembers(sets []*lookupSet, r *recordFlags, flags *foreignFlag
 			if found {
 				return nil
 			}
-			return fmt.Errorf("%s does not contain %q, which it must contain: its format, funnel, codec or the encoding of keys is another, or it is another file", s.Name, b.Record(i))
+			return fmt.Errorf("%s does not contain %q, which it must contain; check the file, its format, funnel or codec, and the encoding of keys", s.Name, b.Record(i))
 		})
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (a *app) checkMembers(sets []*lookupSet, r *recordFlags, flags *foreignFlag
 func sameKeys(sets []*lookupSet, given bool) error {
 	for _, s := range sets {
 		if s.Numbers != sets[0].Numbers && !given {
-			return usagef("%s and %s hold numbers and text; ask one at a time", sets[0].Name, s.Name)
+			return usagef("the keys of %s and %s are numbers and text; give one SET at a time", sets[0].Name, s.Name)
 		}
 	}
 	return nil

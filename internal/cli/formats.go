@@ -166,7 +166,7 @@ func printFormat(w io.Writer, f interop.FormatInfo, another bool) error {
 	if f.Detected != "" {
 		t.row("  recognised by", "%s", f.Detected)
 	} else {
-		t.row("  recognised by", "nothing: give --format")
+		t.row("  recognised by", "nothing; give --format")
 	}
 	if f.Refused != "" {
 		t.row("  not opened", "%s", f.Refused)
@@ -193,10 +193,10 @@ func printFormat(w io.Writer, f interop.FormatInfo, another bool) error {
 		}
 		var more []string
 		if p.Required {
-			more = append(more, "has to be given")
+			more = append(more, "required")
 		}
 		if p.Preset != "" {
-			more = append(more, p.Preset+" if not given")
+			more = append(more, "default "+p.Preset)
 		}
 		if p.ForWrite {
 			more = append(more, "only to write")

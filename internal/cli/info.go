@@ -117,13 +117,13 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 	return nil
 }
 
-// report is what info says of a file.
+// report is what info says about a file.
 type report interface {
 	print(w io.Writer, another bool) error
-	problem() error // that it is damaged, or past its error rate
+	problem() error // damage, or an error rate past the one asked for
 }
 
-// describe describes a file of ours or of another system.
+// describe describes a file of seen or of another system.
 func (a *app) describe(name string, flags *infoFlags) (report, error) {
 	kind, f, err := a.kindOf(name, &flags.foreign, true)
 	switch {
@@ -192,7 +192,7 @@ type setState struct {
 	Full        bool            `json:"full,omitempty"`
 	Fill        *float64        `json:"fill,omitempty"`
 	Cardinality *estimateReport `json:"cardinality,omitempty"`
-	OrFewer     bool            `json:"or_fewer,omitempty"` // keys may lie in several layers and are counted in each
+	OrFewer     bool            `json:"or_fewer,omitempty"` // a key in several layers is counted in each
 	Rate        *float64        `json:"error_rate,omitempty"`
 	RateAtCap   *float64        `json:"error_rate_at_capacity,omitempty"`
 	Collisions  *float64        `json:"expected_collisions,omitempty"`
@@ -256,11 +256,11 @@ const keysLeeway = 1.01
 func warningsOf(st bloom.Stats, rate bool) []string {
 	var w []string
 	if math.IsInf(st.Cardinality.Value, 1) {
-		w = append(w, "full: it takes every key for seen")
+		w = append(w, "full: it says yes to every key")
 	}
 	w = append(w, pastCapacity(st.Added, st.Capacity)...)
 	if rate && pastRate(st) {
-		w = append(w, fmt.Sprintf("past its error rate: it is %s, and %s was asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
+		w = append(w, fmt.Sprintf("past its error rate: %s now, %s asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
 	}
 	return append(w, stuckCounters(st.Stuck)...)
 }
@@ -270,7 +270,7 @@ func stuckCounters(n uint64) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s counters are stuck; the keys that use them can no longer be removed for good", comma(n))}
+	return []string{fmt.Sprintf("%s counters are stuck; keys that use them cannot be removed any more", comma(n))}
 }
 
 // pastRate reports whether a filter has a higher error rate than was asked for because
@@ -330,13 +330,13 @@ func (s *setState) rows(t table, indent string) {
 	}
 	switch {
 	case s.Exact:
-		t.row(indent+"cardinality", "%s, exact but for %s collisions expected", comma(s.Added), formatRate(threeDigits(*s.Collisions)))
+		t.row(indent+"cardinality", "%s, exact except for %s expected collisions", comma(s.Added), formatRate(threeDigits(*s.Collisions)))
 	case s.Full:
-		t.row(indent+"cardinality", "full: cannot be told")
+		t.row(indent+"cardinality", "unknown: the filter is full")
 	case s.Cardinality != nil:
 		text := formatEstimate(sizing.Estimate{Value: s.Cardinality.Value, StdErr: s.Cardinality.StdErr})
 		if s.OrFewer {
-			text += ", or fewer: what several layers have is counted in each"
+			text += ", or fewer: a key in several layers is counted in each"
 		}
 		t.row(indent+"cardinality", "%s", text)
 	}

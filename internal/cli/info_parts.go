@@ -37,8 +37,8 @@ func (r *infoReport) problem() error {
 	return r.past
 }
 
-// hashReport says how keys are hashed. A seed may have all of 64 bits, which is
-// more than many readers of JSON keep.
+// hashReport says how keys are hashed. The seed is a string: it may need 64 bits, and many
+// readers of JSON keep 53.
 type hashReport struct {
 	Algorithm string `json:"algorithm"`
 	Seed      string `json:"seed,omitempty"`
@@ -54,7 +54,7 @@ type windowReport struct {
 	Refresh     bool   `json:"refresh"`
 }
 
-// layerReport describes one of several arrays, by what the header says of it.
+// layerReport describes one of several arrays, as the header has it.
 type layerReport struct {
 	Generation *int64  `json:"generation,omitempty"`
 	From       string  `json:"from,omitempty"`
@@ -70,7 +70,7 @@ type layerReport struct {
 	Rate       float64 `json:"error_rate"`
 }
 
-// newInfoReport takes what the header tells.
+// newInfoReport reports what the header says.
 func newInfoReport(name string, i bloomfile.Info) *infoReport {
 	r := &infoReport{
 		Set: name, FileBytes: i.Size, Format: i.Format, Hash: hashOf(i),
@@ -118,12 +118,12 @@ func hashOf(i bloomfile.Info) hashReport {
 	return h
 }
 
-// publicHash is what info says of a hash without a secret.
+// publicHash is what info adds to a hash without a secret.
 func publicHash(is bool) string {
 	if !is {
 		return ""
 	}
-	return "; public: strangers can compute keys that the filter takes for seen (--secret prevents it)"
+	return "; public: anyone can make keys that the filter says yes to (--secret prevents it)"
 }
 
 // layerOf describes an array. Its fill and rate are those expected of the number of keys

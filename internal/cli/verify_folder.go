@@ -13,7 +13,7 @@ import (
 	"seen/internal/store"
 )
 
-// folderReport is what verify reports of the data folder of a server or a backup.
+// folderReport is what verify reports about a backup or the data folder of a server.
 type folderReport struct {
 	Kind       string         `json:"kind"` // "data" or "backup"
 	Filters    int            `json:"filters"`
@@ -24,9 +24,9 @@ type folderReport struct {
 	Extra      []string       `json:"extra,omitempty"`
 }
 
-// folderDamage is something of a folder that is missing or damaged.
+// folderDamage is a file that is missing or damaged.
 type folderDamage struct {
-	Filter string `json:"filter,omitempty"` // that needs it; of all filters if it is empty
+	Filter string `json:"filter,omitempty"` // the filter that needs File; empty if all do
 	File   string `json:"file"`
 	Error  string `json:"error"`
 }
@@ -36,10 +36,10 @@ func (r *folderReport) String() string {
 	if r == nil {
 		return ""
 	}
-	text := fmt.Sprintf(", a %s of %s filters, %s in %s files besides the database", map[string]string{"data": "data folder", "backup": "backup"}[r.Kind],
+	text := fmt.Sprintf(", a %s with %s filters, which has %s in %s files beside the database", map[string]string{"data": "data folder", "backup": "backup"}[r.Kind],
 		comma(uint64(r.Filters)), formatBytes(r.Bytes), comma(uint64(r.Files)))
 	if n := len(r.Extra); n > 0 {
-		text += fmt.Sprintf("; %d files do not belong to it, such as %s", n, r.Extra[0])
+		text += fmt.Sprintf("; %d files do not belong to it, for example %s", n, r.Extra[0])
 	}
 	return text
 }
@@ -47,7 +47,7 @@ func (r *folderReport) String() string {
 // isDataFolder reports whether a name is a folder other than one with the chunks of a dump.
 func isDataFolder(name string) bool {
 	info, err := os.Stat(name)
-	if err != nil || !info.IsDir() { // opening it as a filter says what is wrong
+	if err != nil || !info.IsDir() { // the error comes when it is opened as a filter
 		return false
 	}
 	chunks, err := setfile.ChunksIn(name)
@@ -73,7 +73,7 @@ func (a *app) verifyFolder(dir string, quiet bool) (*folderReport, []error, erro
 	v, err := store.Verify(a.ctx, dir, o)
 	stop()
 	if errors.Is(err, store.ErrLocked) {
-		return nil, nil, fmt.Errorf("%w; a running server checks its files itself; to check more, verify a backup of it (seen backup)", err)
+		return nil, nil, fmt.Errorf("%w; a running server checks its own files; to check more, verify a backup of it (seen backup)", err)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -37,7 +37,7 @@ func TestVerifyFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{data, backup} {
-		if code, out, messages := run("", "verify", folder); code != ExitOK || !strings.HasPrefix(out, folder+": ok, a ") || !strings.Contains(out, "of 1 filters") {
+		if code, out, messages := run("", "verify", folder); code != ExitOK || !strings.HasPrefix(out, folder+": ok, a ") || !strings.Contains(out, "with 1 filters") {
 			t.Errorf("%s: exit code %d, output %q, messages %q", folder, code, out, messages)
 		}
 		files, err := filepath.Glob(filepath.Join(folder, "values", "*"))
