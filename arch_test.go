@@ -121,20 +121,22 @@ var arrows = []arrow{
 	// keys and positions of the log.
 	{level: 4, pkg: "internal/store", modules: []string{"github.com/cockroachdb/pebble/v2"}},
 
-	// The pages ask who serves them for all that they show.
+	// A Source hands the pages everything that they show.
 	{level: 5, pkg: "internal/web", modules: []string{"gonum.org/v1/plot"}, not: map[string]string{
-		"internal/store": "the pages are handed what they show; who may see what is decided by who hands it",
+		"internal/store": "a Source hands the pages what they show, and decides who may see it",
 		"internal/resp":  "pages are for people; protocols are the business of internal/server",
 	}},
 
-	// The API and what the pages show are handed the users, and who runs commands for them.
+	// The API and the dashboard are handed users, who run commands with their rights.
 	{level: 5, pkg: "internal/server/rest", not: map[string]string{
-		"internal/store": "requests run commands, so that rights are checked and changes are durable; a Speaker runs them",
-		"internal/web":   "what is not of the API is passed on to a handler of the server",
+		"internal/store":      "requests run commands, so that rights are checked and changes are durable; a Speaker runs them",
+		"internal/web":        "other requests go to a handler that the server provides",
+		"internal/server/acl": "a Speaker has the rights of its user; log-ins are the business of internal/server",
 	}},
 	{level: 6, pkg: "internal/server/dashboard", not: map[string]string{
-		"net":           "it shows values; connections are the business of internal/server and internal/server/rest",
-		"html/template": "it says what is shown; how it looks is the business of internal/web",
+		"net":                 "it shows values; connections are the business of internal/server and internal/server/rest",
+		"html/template":       "it says what is shown; how it looks is the business of internal/web",
+		"internal/server/acl": "a User knows its rights; rules are the business of internal/server/acl",
 	}},
 
 	// The words of a command, before a connection or a value comes into play.
