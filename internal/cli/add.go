@@ -93,7 +93,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 			return err
 		}
 		after = v
-		// The limits of the run that made it do not bind this one.
+		// Limits of the run that made the filter do not apply here.
 		switch s := set.(type) {
 		case *bloom.Scalable:
 			s.SetLimits(0, false)

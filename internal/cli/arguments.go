@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// arguments demands from least to most arguments, called by the name that they
-// have in the help.
+// arguments demands from least to most arguments. name is their name in the help.
 func arguments(least, most int, name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
@@ -27,7 +26,7 @@ func arguments(least, most int, name string) cobra.PositionalArgs {
 	}
 }
 
-// anyMore is for arguments without an upper limit.
+// anyMore means no upper limit.
 const anyMore = math.MaxInt
 
 // sayFlagError replaces the text of strconv about a flag whose value is not a number.

@@ -13,7 +13,7 @@ import (
 type buildFlags struct {
 	records     recordFlags
 	hashing     hashFlags
-	hash        bloom.Hash // that hashing asks for
+	hash        bloom.Hash // according to hashing
 	output      string
 	kind        flagvalue.Choice
 	capacity    flagvalue.Count
@@ -119,7 +119,7 @@ func (b *buildFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// explicit returns the layout that --bits and --probes ask for.
+// explicit returns the layout of --bits and --probes.
 func (b *buildFlags) explicit() sizing.Params {
 	p := sizing.Params{M: uint64(b.bits), K: b.probes}
 	switch b.kind.Value {
@@ -132,7 +132,7 @@ func (b *buildFlags) explicit() sizing.Params {
 	return p
 }
 
-// newFilter makes the empty filter for n keys; n is 0 for an explicit layout.
+// newFilter creates the empty filter for n keys; n is 0 for an explicit layout.
 func (b *buildFlags) newFilter(n uint64, hash bloom.Hash) (bloom.Set, error) {
 	c := bloom.Config{Capacity: n, ErrorRate: float64(b.rate), Hash: hash}
 	if b.bits != 0 {
@@ -161,7 +161,7 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 		return err
 	}
 	if b.bits != 0 && !cmd.Flags().Changed("error-rate") {
-		b.rate = 0 // the layout decides, and none was asked for
+		b.rate = 0 // the layout determines it
 	}
 	hash, err := b.hashing.hash()
 	if err != nil {

@@ -27,7 +27,7 @@ func (a *app) readKeys(r *recordFlags, in *input.Files, c stream.Config, add fun
 	})
 }
 
-// refuseKept refuses to keep records without a key, for which a filter has no place.
+// refuseKept refuses to keep records without a key, because a filter has only keys.
 func (r *recordFlags) refuseKept(b *stream.Block) error {
 	if len(b.Missing) > 0 && r.missing.Value == "keep" {
 		return fmt.Errorf("%s: record %d has no key, and a filter cannot keep it; use --missing drop or empty",
@@ -48,9 +48,9 @@ func (a *app) buildDirectly(b *buildFlags, in *input.Files, c stream.Config, cap
 	})
 }
 
-// addAll adds hashes to a set, at times if there are any, and returns the number
-// of new ones. That the set is full is an error: a key that was not recorded must
-// not be taken for one that was.
+// addAll adds hashes to a set, with their times if there are any, and returns the
+// number of new ones. It fails if the set is full, so that no key is counted that was
+// not recorded.
 func addAll(set bloom.Set, hs []uint64, times []int64) (int, error) {
 	if w, ok := set.(*bloom.Window); ok && times != nil {
 		return w.AddHashesAt(nil, times, hs), nil
@@ -62,12 +62,12 @@ func addAll(set bloom.Set, hs []uint64, times []int64) (int, error) {
 	return n, nil
 }
 
-// repeatBytes is the memory of an entry of the map of repeated keys: two words, at the
-// lowest load that a map has while it grows.
+// repeatBytes is the memory of an entry in the map of repeated keys: two words, at the
+// lowest load of a map that grows.
 const repeatBytes = 40
 
-// collect gathers the distinct hashes of the input, up to the memory allowed, and in
-// repeats, unless it is nil, how often each came again.
+// collect gathers the distinct hashes of the input within the memory of -m. In repeats,
+// unless it is nil, it counts how often each came again.
 func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats map[uint64]uint64) (*bloom.Adaptive, error) {
 	all, err := bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: b.hash})
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats m
 	})
 }
 
-// buildCounted makes a filter that fits the keys there are.
+// buildCounted makes a filter of the size for the keys of the input.
 func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
 	var repeats map[uint64]uint64
 	if b.kind.Value == "counting" { // which counts how often a key is added
@@ -113,14 +113,14 @@ func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (blo
 		set.AddHashes(nil, hs)
 	}
 	for h, n := range repeats {
-		for range min(n, 1<<b.counterBits) { // more changes nothing: its counters are at their maximum
+		for range min(n, 1<<b.counterBits) { // more changes nothing, because the counters are at their maximum
 			set.AddHash(h)
 		}
 	}
 	return set, nil
 }
 
-// buildStatic makes a static filter of the keys there are.
+// buildStatic makes a static filter of the keys of the input.
 func (a *app) buildStatic(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
 	all, err := a.collect(b, in, c, nil)
 	if err != nil {
@@ -148,8 +148,8 @@ type builtReport struct {
 	Format    string  `json:"format,omitempty"` // of another system: what opens it
 }
 
-// reportFilled reports a filter that keys were put into: how many of them were
-// new, and what the filter is like now.
+// reportFilled reports a filter to which keys were added: how many of them were new,
+// and the state of the filter.
 func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, keys, isNew uint64, v interface{ Stats() bloom.Stats }) error {
 	st := v.Stats()
 	r := builtReport{
@@ -174,5 +174,5 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 			a.say(cmd, "the file %s does not say what its layout is; open it with --format %s", name, r.Format)
 		}
 	}
-	return past(name, st) // it is written all the same
+	return past(name, st) // the filter is written in any case
 }

@@ -15,7 +15,7 @@ import (
 	"seen/interop"
 )
 
-// ownOnly are the flags of build that are about our own filters alone.
+// ownOnly are the flags of build that are only for seen's own filters.
 var ownOnly = []string{"type", "bits", "probes", "lines", "counter-bits", "window", "time-key", "seed", "secret"}
 
 // buildForeign makes a filter of another system.
@@ -31,7 +31,8 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 			return usagef("--%s is for seen's own filters; it cannot be combined with --format %s", name, b.foreign.format.spec.Name)
 		}
 	}
-	// A small one tells what keys are, and whether it can be built at all.
+	// A small filter tells what its keys are, and whether the format can be built at
+	// all.
 	sample, err := interop.Create(b.foreign.format.spec, 1, float64(b.rate))
 	if err != nil {
 		return err
@@ -83,17 +84,17 @@ func (f *foreignFill) explicit() bool {
 	return slices.ContainsFunc(layoutParams, func(name string) bool { return f.flags.foreign.format.spec.Params[name] != "" })
 }
 
-// opens returns the format that opens the filter again, and whether its file and the
-// format that was given do not tell that.
+// opens returns the format that opens the filter again, and whether neither the file
+// nor the given format contains it.
 func (f *foreignFill) opens() (format string, untold bool) {
 	format = f.filter.Describe().Format
 	spec, err := interop.ParseSpec(format)
 	return format, err == nil && spec.Params["m"] != "" && f.flags.foreign.format.spec.Params["m"] == ""
 }
 
-// Stats is what the filter says, with the number of distinct keys, where some formats
-// count keys that came again, and with what was asked for also where the format has no
-// place for it.
+// Stats returns the statistics of the filter. The number of keys is of distinct keys,
+// although some formats also count repeated ones; capacity and error rate are those of
+// the flags if the format does not store them.
 func (f *foreignFill) Stats() bloom.Stats {
 	st := f.filter.Stats()
 	st.Added = f.added
@@ -163,8 +164,8 @@ func (f *foreignFill) directly(files []string, capacity uint64) error {
 	return f.each(files, func(_ uint64, key []byte) error { return f.add(key) })
 }
 
-// counted holds the distinct keys in memory, as many as that allows, and then makes a
-// filter that fits them. Each key is added as often as it came: some formats count.
+// counted keeps the distinct keys in memory, up to -m, and then makes a filter of the
+// size for them. Each key is added as often as it came, because some formats count.
 func (f *foreignFill) counted(files []string) error {
 	var keys []byte
 	type heldKey struct{ from, to, times int }

@@ -82,13 +82,13 @@ func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []strin
 		return a.ask(cmd, r, set, each)
 	})
 	if err == errNo {
-		return err // certain, however full the filter is
+		return err // "no" is certain, however full the filter is
 	}
 	return orPast(err, set.past)
 }
 
-// answer prints what ask finds out about the keys, or about those of standard input
-// if there are none.
+// answer prints the answers of ask for the keys, or for the keys of standard input if
+// there are none.
 func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 	w := bufio.NewWriterSize(a.env.Stdout, 64<<10)
 	absent := false
@@ -136,8 +136,8 @@ func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 	return err
 }
 
-// checkArguments answers for keys given as arguments. They go the way of input
-// records, so that the options about keys mean the same.
+// checkArguments answers for keys given as arguments. They are processed like records
+// of the input, so that the options about keys have the same meaning.
 func (a *app) checkArguments(c *checkFlags, ask asker, keys []string, answer func(record, end []byte, found bool) error) error {
 	records := argumentRecords(&c.records)
 	return ask(a.withArguments(keys), &records, func(b *stream.Block, i int, found bool) error {

@@ -68,7 +68,7 @@ func clearFiles(names []string) error {
 	return nil
 }
 
-// clearFleet clears or drops a filter elsewhere, whatever state it is in.
+// clearFleet clears or drops a shared filter in any state.
 func (a *app) clearFleet(c *clearFlags) error {
 	if c.fleet.server != "" && !c.drop {
 		return usagef("--server: a filter in a server cannot be cleared; delete it with --drop and create it again")

@@ -34,7 +34,7 @@ const (
 	ExitLimit = 3 // a limit was reached
 )
 
-// Env is what a run of the command sees of the world.
+// Env is the environment of a run of the command.
 type Env struct {
 	Args    []string
 	Stdin   io.Reader
@@ -128,9 +128,9 @@ type app struct {
 	env Env
 	ctx context.Context // ended by signals
 
-	stdinName string // what messages call standard input, if it is something else
+	stdinName string // name of standard input in messages, if it is not the real one
 
-	// For a command with a meaning of its own for signals.
+	// For commands that handle signals themselves.
 	caller         context.Context // that of Run
 	releaseSignals func()          // ends ctx
 }
@@ -188,7 +188,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	}
 }
 
-// finish prints what is left to say and turns err into an exit code.
+// finish prints err and returns the exit code.
 func (a *app) finish(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return ExitOK

@@ -6,8 +6,8 @@ import (
 	"seen/internal/cli/flagvalue"
 )
 
-// wordFlags are the flags whose value is not a file. Shells complete file names
-// after all others.
+// wordFlags are the flags whose value is not a file. For other flags, shells complete
+// file names.
 var wordFlags = []string{
 	"addr", "bits", "capacity", "check-chars", "checkpoint", "cluster", "counter-bits", "delimiter", "error-rate", "field-separator",
 	"jobs", "key", "lines", "memory", "method", "missing", "name", "nth", "on-full", "precision", "probes", "redis", "seed", "server", "skip-chars",
@@ -16,8 +16,8 @@ var wordFlags = []string{
 	"count-error", "recall", "share", "skew", "topk", // of plan --topk
 }
 
-// completeFlags tells shells what may follow the flags of cmd: the words of those
-// with fixed choices, and no file names where no file is meant.
+// completeFlags tells shells how to complete the values of flags: with the words of a
+// choice, and without file names if the value is not a file.
 func completeFlags(cmd *cobra.Command) {
 	for _, name := range wordFlags {
 		f := cmd.Flags().Lookup(name)
@@ -33,7 +33,7 @@ func completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// filesUpTo completes file names for the first n arguments, and nothing after.
+// filesUpTo completes file names for the first n arguments only.
 func filesUpTo(n int) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) < n {

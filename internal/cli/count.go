@@ -35,7 +35,7 @@ const (
 	flajoletMartin = "flajolet-martin"
 )
 
-// distinctCounter is what both methods have.
+// distinctCounter is a sketch of either method.
 type distinctCounter interface {
 	AddHash(h uint64) bool
 	Hash() bloom.Hash
@@ -121,7 +121,7 @@ func (a *app) count(cmd *cobra.Command, c *countFlags, files []string) error {
 	return nil
 }
 
-// describe says what the number on standard output is worth.
+// describe says how exact the number on standard output is.
 func (r *countReport) describe() string {
 	text := fmt.Sprintf("%s distinct of %s lines", humanize.Comma(int64(r.Distinct)), humanize.Comma(int64(r.Lines)))
 	if r.WithoutKey > 0 {
@@ -134,7 +134,7 @@ func (r *countReport) describe() string {
 }
 
 // countDistinct counts the distinct keys of the files. Records without a key are not
-// counted, whether they would be kept or dropped.
+// counted.
 func (a *app) countDistinct(r *recordFlags, h *hashFlags, method string, precision int, files []string) (sizing.Estimate, *stream.Counters, error) {
 	var none sizing.Estimate
 	hash, err := h.private()

@@ -63,24 +63,24 @@ with a secret of its own; for it, only the answer is shown.`,
 	return cmd
 }
 
-// explanation is what explain says of a key; its JSON names are an interface to
+// explanation is what explain says about a key; its JSON names are an interface to
 // scripts.
 type explanation struct {
 	Key       string           `json:"key"`
 	Base64    []byte           `json:"key_base64,omitempty"` // where the key is not UTF-8
-	TakenAs   string           `json:"taken_as,omitempty"`   // what is hashed, where options make another key of it
+	TakenAs   string           `json:"taken_as,omitempty"`   // the bytes that are hashed, if options change the key
 	Hash      string           `json:"hash"`
 	Algorithm string           `json:"hash_algorithm"`
 	Seen      bool             `json:"seen"`
-	ErrorRate *float64         `json:"error_rate"` // null if it is not known: that a key which was never added is taken for seen
+	ErrorRate *float64         `json:"error_rate"` // of the answer yes for keys that were never added; null if it is not known
 	Arrays    []explainedArray `json:"arrays"`
 }
 
-// explainedArray is what a question looks at in one array.
+// explainedArray is what a look-up reads in one array.
 type explainedArray struct {
 	Type      string           `json:"type"`
 	Part      int              `json:"part"`
-	Slice     string           `json:"slice,omitempty"` // the string of Redis that it is
+	Slice     string           `json:"slice,omitempty"` // the string in Redis
 	Positions uint64           `json:"positions"`
 	Found     bool             `json:"found"`
 	ErrorRate float64          `json:"error_rate"`
@@ -94,7 +94,7 @@ type explainedProbe struct {
 	Value    uint64 `json:"value"`
 }
 
-// explainer tells of a key, with its hash, why it gets the answer that it gets.
+// explainer explains the answer for a key with its hash.
 type explainer func(key []byte, h uint64) (*explanation, error)
 
 func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error {
@@ -155,8 +155,8 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	return a.explainAll(e, hash, keys, func(key []byte, h uint64) (*explanation, error) { return explainKey(f, key, h) })
 }
 
-// explainAll explains keys that are arguments. They go the way of input records, so that
-// the options about keys mean what they mean in uniq.
+// explainAll explains keys that are arguments. They are processed like records of the
+// input, so that the options about keys have the same meaning as in uniq.
 func (a *app) explainAll(e *explainFlags, hash bloom.Hash, keys []string, explain explainer) error {
 	records := argumentRecords(&e.records)
 	inside := a.withArguments(keys)
@@ -206,7 +206,7 @@ func (a *app) explainAll(e *explainFlags, hash bloom.Hash, keys []string, explai
 	return err
 }
 
-// explainKey says why the file gives its answer for a key.
+// explainKey explains the answer of a file for a key.
 func explainKey(f *bloomfile.File, key []byte, h uint64) (*explanation, error) {
 	info := f.Info()
 	found := []bool{false}
@@ -222,7 +222,7 @@ func explainKey(f *bloomfile.File, key []byte, h uint64) (*explanation, error) {
 	return x, nil
 }
 
-// explainKey says why the filter in Redis or in a server gives its answer.
+// explainKey explains the answer of a filter in Redis or in a server for a key.
 func (f *fleet) explainKey(ctx context.Context, key []byte, h uint64) (*explanation, error) {
 	if f.Server != nil {
 		found, err := f.Server.Has(ctx, key)
@@ -247,7 +247,7 @@ func (f *fleet) explainKey(ctx context.Context, key []byte, h uint64) (*explanat
 	return x, nil
 }
 
-// newExplanation puts down what was looked at.
+// newExplanation returns an explanation of what was read.
 func newExplanation(hash bloom.Hash, h uint64, traces []bloom.Trace, all bool) *explanation {
 	rate := figure.SixDigits(tracedErrorRate(traces, all))
 	x := &explanation{Hash: fmt.Sprintf("%016x", h), Algorithm: fmt.Sprint(hash.Algorithm), ErrorRate: &rate, Arrays: []explainedArray{}}
@@ -275,10 +275,10 @@ func tracedErrorRate(traces []bloom.Trace, all bool) float64 {
 	return -math.Expm1(right)
 }
 
-// places are what the positions of an array are called.
+// places are the names of the positions of an array, if they are not bits.
 var places = map[string]string{"counting": "counters", "static": "slots", "cuckoo": "slots", "fingerprints": "hashes"}
 
-// text is the explanation for people.
+// text returns the explanation as text.
 func (x *explanation) text() string {
 	var b strings.Builder
 	b.WriteString(x.Key + "\n")

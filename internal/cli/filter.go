@@ -169,7 +169,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	}
 	err = flags.records.run(a.ctx, a, in, f.config, nil, f.block)
 	if f.confirm != nil && a.ctx.Err() == nil && !stream.IsBrokenPipe(err) {
-		// Also after bad input: what came before it is decided.
+		// Also after bad input, for the lines before it.
 		if settleErr := f.confirm.settle(); err == nil {
 			err = settleErr
 		}
@@ -225,7 +225,7 @@ func (f *filterRun) block(b *stream.Block) error {
 	return f.out.Write(b, f.selected)
 }
 
-// decide fills in selected, and in member the answer of the last sets that it asked.
+// decide fills selected, and member with the answers of the last sets that it asked.
 func (f *filterRun) decide(b *stream.Block) error {
 	if len(f.keep) == 0 {
 		if err := f.askAll(b, f.drop, nil); err != nil {
@@ -251,8 +251,8 @@ func (f *filterRun) decide(b *stream.Block) error {
 	return nil
 }
 
-// askAll fills in member: whether each record is in any of the sets, or with
-// --all in every one.
+// askAll fills member: whether each record is in any of the sets, or with --all in
+// every set.
 func (f *filterRun) askAll(b *stream.Block, sets []*lookupSet, hits [][]bool) (err error) {
 	f.found = resize(f.found, b.Len())
 	for si, s := range sets {
@@ -296,7 +296,7 @@ func (f *filterRun) tagOf(i int) []byte {
 	return f.prefix
 }
 
-// inDoubt returns which records a set may have claimed by error.
+// inDoubt returns which records a set may have said yes to by error.
 func (f *filterRun) inDoubt(b *stream.Block) []bool {
 	doubt := slices.Clone(f.member)
 	for _, i := range b.Missing {

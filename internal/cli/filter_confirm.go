@@ -11,10 +11,9 @@ import (
 	"seen/internal/stream"
 )
 
-// confirmer makes the answers of a filter exact: it holds records back in their
-// order, and looks those in doubt up in the full text of the set when the input
-// ends or when as much is held as the memory allows. Each look reads the text
-// once.
+// confirmer makes the answers of a filter exact. It holds records back in their order,
+// and looks the doubtful ones up in the full text of the set when the input ends or the
+// memory is used up. Each time it reads the text once.
 type confirmer struct {
 	run   *filterRun
 	texts []confirmText
@@ -22,7 +21,7 @@ type confirmer struct {
 	size  uint64
 	held  []heldBlock
 	want  map[string]bool // keys in doubt; true once found in the text
-	said  bool            // that the keys of the text end in CR
+	said  bool            // the note that the keys of the text end in CR was printed
 }
 
 type heldBlock struct {
@@ -65,7 +64,7 @@ func newConfirmer(f *filterRun, texts []confirmText, limit uint64) *confirmer {
 	return &confirmer{run: f, texts: texts, limit: limit, want: map[string]bool{}}
 }
 
-// hold takes a copy of the records that may be printed.
+// hold copies the records that may be printed.
 func (c *confirmer) hold(b *stream.Block, selected, doubt []bool) error {
 	h := heldBlock{doubt: map[int]string{}}
 	h.block.Offsets = append(h.block.Offsets, 0)
@@ -93,7 +92,7 @@ func (c *confirmer) hold(b *stream.Block, selected, doubt []bool) error {
 	return nil
 }
 
-// settle decides what is held and writes it.
+// settle decides the records that are held back, and writes them.
 func (c *confirmer) settle() error {
 	if len(c.want) > 0 {
 		if err := c.readText(); err != nil {
@@ -139,7 +138,7 @@ func (c *confirmer) readText() error {
 			return err
 		}
 		c.sayOfTextWithCR(&config)
-		// Hashes keep most keys of the text away from the map.
+		// Most keys of the text are excluded by their hashes, before the map is asked.
 		wanted, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
 		if err != nil {
 			return err

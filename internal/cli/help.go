@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sharedFlag marks the flags that many commands have, about records and their
-// keys, so that the help can list them apart.
+// sharedFlag marks the flags about records and keys, which many commands have, so that
+// the help can list them separately.
 const sharedFlag = "seen_shared"
 
-// share marks all flags that register adds to cmd.
+// share marks all flags that register adds to cmd as shared.
 func share(cmd *cobra.Command, register func(f *pflag.FlagSet)) {
 	before := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
@@ -25,8 +25,8 @@ func share(cmd *cobra.Command, register func(f *pflag.FlagSet)) {
 	})
 }
 
-// usage prints the help of a command below its description: examples, the flags
-// of its own, and those it shares with others.
+// usage prints the help of a command below its description: examples, its own flags,
+// and the shared ones.
 func usage(cmd *cobra.Command) error {
 	w := new(strings.Builder)
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
@@ -95,8 +95,7 @@ func short(flags *pflag.FlagSet) string {
 	return b.String() + line + "\n"
 }
 
-// keysCommand is a help topic: the flags about records and their keys, which are
-// the same in all commands that read lines.
+// keysCommand returns the help topic about the shared flags.
 func (a *app) keysCommand() *cobra.Command {
 	var r recordFlags
 	cmd := &cobra.Command{

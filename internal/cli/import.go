@@ -122,10 +122,10 @@ func (a *app) sendRestore(flags *importFlags, as string, payload []byte) error {
 	return a.order(&flags.server, command...)
 }
 
-// mostAtOnce is the length of the longest payload that is sent in one command.
+// mostAtOnce is the longest payload that is sent in one command, in bytes.
 var mostAtOnce = int64(resp.DefaultLimits.Bulk)
 
-// errAtOnce says that a payload is longer than that.
+// errAtOnce says that a payload is longer than mostAtOnce.
 var errAtOnce = errors.New("longer than a command")
 
 // sendOwn sends a filter of RedisBloom: in one command if it can be, and otherwise in
@@ -138,11 +138,11 @@ func (a *app) sendOwn(flags *importFlags, whole io.WriterTo, chunker interop.Chu
 	case !errors.Is(err, errAtOnce):
 		return err
 	}
-	payload = bytes.Buffer{} // which is as long as a command
+	payload = bytes.Buffer{} // frees as much as a whole command
 	return a.sendChunked(flags, chunker, as)
 }
 
-// capped passes room bytes on, and then fails.
+// capped passes on room bytes, and then fails.
 type capped struct {
 	to   io.Writer
 	room int64
@@ -155,8 +155,8 @@ func (c *capped) Write(p []byte) (int, error) {
 	return c.to.Write(p)
 }
 
-// sendChunked sends a filter under another name until it is whole, since one that is
-// there in part says no to keys that it will have.
+// sendChunked sends a filter under another name until it is complete, because a part of
+// it says no to keys of the whole.
 func (a *app) sendChunked(flags *importFlags, chunker interop.Chunker, as string) error {
 	name, part := []byte(as), []byte(as+":import-"+rand.Text())
 	begun := false
@@ -175,7 +175,7 @@ func (a *app) sendChunked(flags *importFlags, chunker interop.Chunker, as string
 	if err == nil || !begun {
 		return err
 	}
-	// Over a connection of its own: the other may be what has failed.
+	// Over a new connection, because the other may have failed.
 	again := *a
 	var stop context.CancelFunc
 	again.ctx, stop = context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
@@ -190,8 +190,8 @@ func errBusy(name string) error {
 	return fmt.Errorf("the server already has a value %q; give --replace to replace it", name)
 }
 
-// sendChunks loads the pieces of a filter. The number of the first, the header, is 1, and
-// that of each other the byte behind it, from 1.
+// sendChunks loads the chunks of a filter. The first, the header, has the number 1;
+// each other chunk has the number of the byte behind it, counted from 1.
 func sendChunks(chunker interop.Chunker, name []byte, send func(command ...[]byte) (resp.Value, error)) error {
 	iterator := 1
 	first := true
@@ -210,7 +210,7 @@ func sendChunks(chunker interop.Chunker, name []byte, send func(command ...[]byt
 	return nil
 }
 
-// takeName gives a filter its name, in the place of another one only if that is wanted.
+// takeName gives a filter its name. With replace, a value of that name is replaced.
 func takeName(replace bool, from, to []byte, send func(command ...[]byte) (resp.Value, error)) error {
 	if replace {
 		_, err := send([]byte("RENAME"), from, to)
@@ -223,8 +223,8 @@ func takeName(replace bool, from, to []byte, send func(command ...[]byte) (resp.
 	return err
 }
 
-// restorable returns what RESTORE takes: the bytes of the filter with the format that
-// opens them, without the file around it.
+// restorable returns the payload for RESTORE: the bytes of the filter, without the file
+// around them, and the format that opens them.
 func restorable(f *setfile.Foreign) (payload []byte, err error) {
 	contents := f.Bytes
 	spec, w, in := interop.Extract(f.Filter)

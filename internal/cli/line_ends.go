@@ -12,8 +12,8 @@ import (
 	"seen/internal/stream/keyspec"
 )
 
-// Without --crlf the CR of CR LF is part of a key. A text with CR LF then has no key of a
-// text with LF, and a note says so.
+// Without --crlf, the CR of CR LF is part of a key. A text with CR LF then has no key
+// in common with a text with LF, and a note says so.
 
 // lineEnd is what the lines of a text end in, as far as it is part of their keys.
 type lineEnd uint8
@@ -42,8 +42,8 @@ func lineEndOf(first []byte, key *keyspec.Key) lineEnd {
 	return endLF
 }
 
-// atStart makes a run call do for each file with what its lines end in, unless records are
-// not lines, or --crlf is given.
+// atStart makes a run call do for each file with its line end, unless records are not
+// lines or --crlf is given.
 func atStart(c *stream.Config, do func(file string, end lineEnd)) {
 	check, key := c.Start, c.Key
 	if check == nil || c.CRLF {
@@ -58,8 +58,8 @@ func atStart(c *stream.Config, do func(file string, end lineEnd)) {
 	}
 }
 
-// sayOfKeysWithCR makes a run that adds or removes keys say of each file that its keys end
-// in CR.
+// sayOfKeysWithCR makes a run that adds or removes keys print a note about each file
+// whose keys end in CR.
 func (a *app) sayOfKeysWithCR(cmd *cobra.Command, r *recordFlags, c *stream.Config) {
 	if r.quiet {
 		return
@@ -71,8 +71,8 @@ func (a *app) sayOfKeysWithCR(cmd *cobra.Command, r *recordFlags, c *stream.Conf
 	})
 }
 
-// sayOfOtherEnds makes a run that asks text sets say of each, once, that its keys end in
-// CR and those of the input do not, or the other way round.
+// sayOfOtherEnds makes a run that asks text sets print a note, once for each set, if
+// only one of the set and the input has keys that end in CR.
 func (a *app) sayOfOtherEnds(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, c *stream.Config) {
 	if r.quiet {
 		return
@@ -99,13 +99,14 @@ func (a *app) sayOfOtherEnds(cmd *cobra.Command, sets []*lookupSet, r *recordFla
 	atStart(c, compare)
 }
 
-// sayOfCR says that the keys of one text end in CR, and those of another do not.
+// sayOfCR prints a note that the keys of one text end in CR, and those of another do
+// not.
 func (a *app) sayOfCR(cmd *cobra.Command, with, without string) {
 	a.say(cmd, "note: the keys of %s end in CR, because its lines end in CR LF, and those of %s do not; --crlf leaves the CR out", with, without)
 }
 
-// sayOfTextWithCR makes the reading of the text of --confirm say that its keys end in CR,
-// if no key that is looked for does.
+// sayOfTextWithCR makes the reading of the text of --confirm print a note if its keys
+// end in CR and no key that is looked up does.
 func (c *confirmer) sayOfTextWithCR(config *stream.Config) {
 	if c.run.records.quiet || c.said {
 		return

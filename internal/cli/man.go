@@ -12,8 +12,8 @@ import (
 	"seen/internal/vfs"
 )
 
-// The pages are made of the help by a test, since the library that makes them would
-// otherwise be started with every run of the program.
+// A test makes the pages from the help, so that the library for that is not part of the
+// program.
 //go:generate go test -run ^TestManualIsCurrent$ -update .
 
 func (a *app) manCommand() *cobra.Command {

@@ -30,8 +30,8 @@ func past(name string, st bloom.Stats) error {
 	return pastError(name, st.ErrorRate, st.AskedErrorRate, st.Added, st.Capacity)
 }
 
-// orPast returns err; for a command that succeeded or said no it returns the error of check,
-// if there is one. check is nil where there is nothing to check.
+// orPast returns err, or the error of check if the command succeeded or said no. check
+// may be nil.
 func orPast(err error, check func() error) error {
 	if err != nil && err != errNo || check == nil {
 		return err
@@ -42,7 +42,7 @@ func orPast(err error, check func() error) error {
 	return err
 }
 
-// past is past for a filter on other machines. It does not ask for more than a sample.
+// past is past for a filter on other machines, of which it reads only a sample.
 func (f *fleet) past(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()

@@ -79,7 +79,7 @@ them has (--share), or how uneven the frequencies of -n keys are (--skew).`,
 	return cmd
 }
 
-// check refuses flags that contradict each other and those that miss something.
+// check refuses flags that contradict each other or are incomplete.
 func (p *planFlags) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	for _, name := range p.types {
@@ -171,8 +171,7 @@ func (a *app) plan(cmd *cobra.Command, p *planFlags) error {
 	return r.print(a.env.Stdout)
 }
 
-// writePlot replaces the file path, whose name tells the format, by the picture of a
-// plan.
+// writePlot replaces the file path by the picture of a plan. Its name tells the format.
 func writePlot(path string, w planner.Wish, rows []planner.Row) error {
 	picture, err := chart.Picture(strings.TrimPrefix(filepath.Ext(path), "."), planner.Panels(w, rows)...)
 	if err != nil {
@@ -184,7 +183,7 @@ func writePlot(path string, w planner.Wish, rows []planner.Row) error {
 	})
 }
 
-// noneFits returns an error if nothing can be had.
+// noneFits returns an error if no type fits.
 func noneFits(rows []planner.Row) error {
 	for _, r := range rows {
 		if r.Error == "" {
@@ -203,9 +202,8 @@ type sampleReport struct {
 	N        uint64   `json:"n"`
 }
 
-// sample counts the distinct keys of the sample files. With an estimate, n is two
-// standard errors above it, so that the files have more keys than n once in 40
-// times.
+// sample counts the distinct keys of the sample files. If that is an estimate, n is two
+// standard errors above it, so that the files have more than n keys in one of 40 cases.
 func (a *app) sample(p *planFlags) (*sampleReport, error) {
 	e, counters, err := a.countDistinct(&p.records, &hashFlags{}, hyperLogLog, defaultPrecision, p.sample)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"seen/internal/planner"
 )
 
-// checkCluster refuses flags that --cluster leaves no meaning; keys says that the
+// checkCluster refuses flags that have no meaning with --cluster; keys says that the
 // number of keys is given.
 func (p *planFlags) checkCluster(set func(name string) bool, keys bool) error {
 	if !set("cluster") {
@@ -52,7 +52,8 @@ type clusterPlan struct {
 	TripsSeen     int           `json:"round_trips_of_seen_keys"`
 }
 
-// planCluster tells what a filter in Redis costs. Its memory is that of primaries.
+// planCluster computes what a filter in Redis costs. The memory is that of the
+// primaries.
 func (a *app) planCluster(p *planFlags, sample *sampleReport, w planner.Wish) error {
 	c, err := cluster.PlanFor(cluster.Config{Capacity: w.N, ErrorRate: w.Rate, SliceBytes: uint64(p.slice)}, p.nodes)
 	if err != nil {

@@ -54,7 +54,8 @@ func (r *planReport) print(w io.Writer) error {
 	return err
 }
 
-// cells is the table: a row for each type, the error rates by load at the right.
+// cells returns the table: a row for each type, with the error rates by load at the
+// right.
 func (r *planReport) cells() [][]string {
 	head := []string{"", "m", "k", "lines", "bits/key", "memory"}
 	if r.N == 0 {
@@ -83,7 +84,7 @@ func (r *planReport) cells() [][]string {
 	return rows
 }
 
-// layersOf says how the array of a row is divided.
+// layersOf returns how the array of a row is divided.
 func layersOf(r *planner.Row) string {
 	switch {
 	case r.Layers > 1:
@@ -94,8 +95,8 @@ func layersOf(r *planner.Row) string {
 	return ""
 }
 
-// coarse is the memory of a blocked filter, in that of the best classic one, from which
-// the plan says that lines are too coarse for so few keys.
+// coarse is how much larger than the best classic filter a blocked filter is before the
+// plan says that lines are too coarse for so few keys.
 const coarse = 1.2
 
 // remarks explain the table and the types without a row.

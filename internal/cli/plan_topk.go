@@ -24,8 +24,8 @@ func (t *topKFlags) register(cmd *cobra.Command) {
 	f.Float64Var(&t.countError, "count-error", 0.01, "with --topk: their counts may be too low by this `SHARE`")
 }
 
-// check refuses flags of --topk without it, with others that mean nothing to it, and values
-// that make no sense. keys says that the number of keys is given.
+// check refuses flags that need --topk or have no meaning with it, and values outside
+// their range. keys says that the number of keys is given.
 func (t *topKFlags) check(set func(name string) bool, keys bool) error {
 	if !set("topk") {
 		for _, name := range []string{"skew", "share", "recall", "count-error"} {
@@ -81,7 +81,7 @@ type topKPlan struct {
 	Go         string        `json:"go"`
 }
 
-// planTopK tells how large a top-k sketch has to be.
+// planTopK computes the size of a top-k sketch.
 func (a *app) planTopK(p *planFlags, sample *sampleReport, keys uint64) error {
 	t := &p.topK
 	need := sketch.TopKNeed{K: t.k, Share: t.share, Recall: t.recall, CountError: t.countError}

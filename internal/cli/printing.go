@@ -12,7 +12,7 @@ import (
 	"seen/internal/figure"
 )
 
-// table prints reports of names and values, one pair a line, in columns.
+// table prints names and values in two columns, one pair per line.
 type table struct {
 	w  *bytes.Buffer
 	to io.Writer
@@ -35,7 +35,7 @@ func (t table) flush() error {
 	return columns.Flush()
 }
 
-// printLine prints v as JSON in one line.
+// printLine prints v as JSON on one line.
 func printLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -82,7 +82,7 @@ func printColumns(w io.Writer, indent string, rows [][]string) error {
 	return err
 }
 
-// The numbers in reports, as the pages in a browser have them too.
+// The forms of numbers in reports; the pages for browsers use the same.
 var (
 	comma          = figure.Comma
 	formatBytes    = figure.Bytes

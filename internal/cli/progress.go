@@ -16,8 +16,8 @@ import (
 	"seen/internal/stream/input"
 )
 
-// progress shows how far a run is: as a line that renews itself when stderr is a
-// terminal, and once whenever SIGUSR1 arrives, terminal or not.
+// progress shows how far a run is: in a line that is updated, if stderr is a terminal,
+// and once at each SIGUSR1.
 type progress struct {
 	a        *app
 	in       *input.Files
@@ -36,7 +36,7 @@ func (a *app) startProgress(quiet bool, in *input.Files, c *stream.Counters, ext
 		done: make(chan struct{}), signals: make(chan os.Signal, 1),
 	}
 	notifyStatus(p.signals)
-	// Not where the data goes to the same screen.
+	// Not if the data goes to the same screen.
 	if f, ok := terminal(a.env.Stderr); ok && !quiet && !isTerminal(a.env.Stdout) {
 		p.bar = newBar(f, in.Progress().Total,
 			progressbar.OptionSetWidth(16), progressbar.OptionFullWidth(), progressbar.OptionSetPredictTime(true), progressbar.OptionSpinnerType(14))
@@ -95,7 +95,7 @@ func (p *progress) stop() {
 	}
 }
 
-// describe is the part of the line that the bar does not show by itself.
+// describe returns the part of the line that the bar does not show itself.
 func (p *progress) describe() string {
 	n := p.counters.Records.Load()
 	text := fmt.Sprintf("%s lines, %s lines/s", shortCount(n), shortCount(uint64(float64(n)/time.Since(p.start).Seconds())))
@@ -110,7 +110,7 @@ func (p *progress) describe() string {
 	return text
 }
 
-// status is the whole state in one line, for SIGUSR1.
+// status returns the whole state in one line, for SIGUSR1.
 func (p *progress) status() string {
 	at := p.in.Progress()
 	text := p.describe() + fmt.Sprintf(", %s read", humanize.IBytes(uint64(at.Read)))

@@ -22,8 +22,8 @@ import (
 	"seen/internal/stream/keyspec"
 )
 
-// recordFlags are the flags that say what a record is and what its key: the same
-// in every command that reads lines.
+// recordFlags are the flags that define a record and its key. They are the same in
+// every command that reads lines.
 type recordFlags struct {
 	zero      bool
 	delimiter string
@@ -35,7 +35,7 @@ type recordFlags struct {
 	jobs      int
 	quiet     bool
 	plain     bool
-	anyBytes  bool // of --format lines: a text in whatever encoding
+	anyBytes  bool // of --format lines: a text in any encoding
 }
 
 func (r *recordFlags) register(cmd *cobra.Command) {
@@ -109,20 +109,20 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	return in, c, err
 }
 
-// checkStarts is checkStart for files that can be read twice, compressed or not: one of
-// them is refused before the others are read.
+// checkStarts is checkStart for files that can be read twice, compressed or not, so
+// that a file is refused before others are read.
 func (a *app) checkStarts(files []string, r *recordFlags) error {
 	for _, name := range files {
 		info, err := os.Stat(name)
 		if name == "-" || err != nil || !info.Mode().IsRegular() {
-			continue // what is wrong is said when it is read
+			continue // the error is reported when the file is read
 		}
 		start, err := setfile.ReadStart(name)
 		if err == nil && !r.plain && input.Compressed(start) {
 			start, err = setfile.UnpackedStart(a.ctx, name)
 		}
 		if err != nil {
-			continue // it comes again when it is read
+			continue // the error is reported when the file is read
 		}
 		if err := r.checkStart(name, start); err != nil {
 			return err
@@ -131,8 +131,8 @@ func (a *app) checkStarts(files []string, r *recordFlags) error {
 	return nil
 }
 
-// checkStart refuses to read as lines what begins as a filter file of ours, a text in
-// UTF-16 or a compressed file does: it would be a few keys that no other text has.
+// checkStart refuses to read filter files of seen, texts in UTF-16 and compressed files
+// as lines: these would be a few meaningless keys.
 func (r *recordFlags) checkStart(name string, start []byte) error {
 	if bloomfile.Detect(start) {
 		return fmt.Errorf("%s is a filter file, not a list of keys; use \"seen merge\" to merge filters, and \"seen filter --set\" to select lines", name)
@@ -141,7 +141,7 @@ func (r *recordFlags) checkStart(name string, start []byte) error {
 		return nil
 	}
 	err := setfile.CheckEncoding(name, start)
-	if !r.plain && input.Compressed(start) { // what is compressed once was unpacked
+	if !r.plain && input.Compressed(start) { // the outer compression has been removed
 		err = fmt.Errorf("%s is compressed more than once; unpack it first", name)
 	}
 	if err != nil {
@@ -150,8 +150,9 @@ func (r *recordFlags) checkStart(name string, start []byte) error {
 	return nil
 }
 
-// timeKey compiles the SPEC of --time-key. A record without a time goes the way of
-// one without a key; but there is no empty time, so that instead it is an error.
+// timeKey compiles the SPEC of --time-key. A record without a time is treated like one
+// without a key, except that --missing empty is an error, because there is no empty
+// time.
 func (r *recordFlags) timeKey(spec string) (*keyspec.Time, error) {
 	missing := r.missingMode()
 	if missing == keyspec.MissingEmpty {
@@ -174,9 +175,9 @@ func (r *recordFlags) missingMode() keyspec.Missing {
 	return keyspec.MissingMark
 }
 
-// tag stands for what the key of a record is, so that a state can tell whether it
-// was made with the same options. It is never 0. It stands in files: options to
-// come must not change it where they are not given.
+// tag identifies the options that define a key, so that a state can tell whether it was
+// made with the same ones. It is never 0. Files contain it, so an option that is added
+// later must not change it if it is not given.
 func (r *recordFlags) tag() uint64 {
 	k := &r.key
 	h := bloom.Hash{}
@@ -184,8 +185,8 @@ func (r *recordFlags) tag() uint64 {
 		k.Width, k.FoldCase, k.Lower, k.Trim, k.Email, r.zero, r.delimiter, r.crlf)+r.url.tag()+r.encodingTag()) | 1
 }
 
-// Values of --key-encoding. Where it is not given, the key is what the set holds: a
-// number for filters of numbers, otherwise text.
+// Values of --key-encoding. Without it, keys are numbers for filters of numbers, and
+// otherwise text.
 const (
 	encodingText    = "utf8"
 	encodingHex     = "hex"
@@ -202,7 +203,7 @@ func (r *recordFlags) encodingTag() string {
 	return " " + r.encoding.Value
 }
 
-// keepMissing says whether a record without a key is kept, where it is marked.
+// keepMissing reports whether records without a key are kept.
 func (r *recordFlags) keepMissing() bool { return r.missing.Value == "keep" }
 
 // run runs the pipeline, with a progress line if stderr is a terminal.
@@ -217,16 +218,17 @@ type hashFlags struct {
 	seed   uint64
 	secret string
 	seeded func() bool // whether --seed was given; nil where there is no such flag
-	random bloom.Hash  // of private, once it was drawn
+	random bloom.Hash  // of private
 }
 
-// register gives a command whose filters others may merge the flags.
+// register adds the flags to a command whose filters may be merged with others.
 func (h *hashFlags) register(cmd *cobra.Command) {
 	h.registerSeed(cmd, "use the key hash with seed `S`; filters of different seeds cannot be merged")
 	h.registerSecret(cmd)
 }
 
-// registerPrivate gives the flags to a command whose sets are its own; see private.
+// registerPrivate adds the flags to a command that keeps its sets to itself; see
+// private.
 func (h *hashFlags) registerPrivate(cmd *cobra.Command) {
 	h.registerSeed(cmd, "hash keys with the public seed `S`, as \"seen build\" does, instead of with a random key; 0 is build's default")
 	h.registerSecret(cmd)
@@ -241,9 +243,9 @@ func (h *hashFlags) registerSecret(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&h.secret, "secret", "", "hash keys with the secret in `FILE`, for keys that strangers choose")
 }
 
-// private returns the hash of a set that this run makes for itself: the one that the
-// flags ask for, or else one with a random key, the same at every call. Those who
-// choose the keys cannot know it, and so cannot make keys that collide.
+// private returns the hash for a set of this run only: the one of the flags, or one
+// with a random key, which is the same at every call. Authors of the input do not know
+// the random key, so they cannot construct keys that collide.
 func (h *hashFlags) private() (bloom.Hash, error) {
 	if h.secret != "" || h.seeded != nil && h.seeded() {
 		return h.hash()
@@ -254,7 +256,7 @@ func (h *hashFlags) private() (bloom.Hash, error) {
 	return h.random, nil
 }
 
-// hash returns the hash that the flags ask for.
+// hash returns the hash of the flags.
 func (h *hashFlags) hash() (bloom.Hash, error) {
 	if h.secret == "" {
 		return bloom.Hash{Seed: h.seed}, nil
@@ -272,11 +274,11 @@ func (h *hashFlags) hash() (bloom.Hash, error) {
 	return parseSecret(h.secret, string(text))
 }
 
-// streamHash returns a hash as the stream takes it.
+// streamHash returns a hash in the form that package stream uses.
 func streamHash(h bloom.Hash) keyhash.Hash { return keyhash.Of(h.Algorithm, h.Seed, h.Secret) }
 
-// load returns the options for reading existing filters. The secret file must be
-// there: a new secret would fit no old filter.
+// load returns the options for reading existing filters. The secret file has to exist,
+// because a new secret fits no existing filter.
 func (h *hashFlags) load() (bloom.LoadOptions, error) {
 	var o bloom.LoadOptions
 	if h.secret == "" {
@@ -302,7 +304,8 @@ func parseSecret(name, text string) (bloom.Hash, error) {
 	return hash, hash.Validate()
 }
 
-// newSecret makes a random secret and stores it for its owner alone.
+// newSecret creates a random secret and stores it in a file that only its owner can
+// read.
 func newSecret(name string) (bloom.Hash, error) {
 	var secret [16]byte
 	if _, err := rand.Read(secret[:]); err != nil {

@@ -32,7 +32,7 @@ func (a *app) restore(cmd *cobra.Command, backup, dir string) error {
 	}
 	s, err := store.Open(dir, store.Options{})
 	if err != nil {
-		// What has been copied is in the backup still.
+		// The backup still has everything that was copied.
 		err = fmt.Errorf("the restored folder %s cannot be opened and was removed: %w", dir, err)
 		return errors.Join(err, os.RemoveAll(dir))
 	}

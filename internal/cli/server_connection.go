@@ -27,8 +27,7 @@ type serverFlags struct {
 	tlsKey       string
 }
 
-// register gives cmd the flags of how to reach the server, of which the one for the
-// address has the name given.
+// register adds the flags to cmd; addr is the name of the flag for the address.
 func (f *serverFlags) register(cmd *cobra.Command, addr string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.addr, addr, "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
@@ -44,7 +43,7 @@ func (f *serverFlags) register(cmd *cobra.Command, addr string) {
 	}
 }
 
-// order sends a command to the server, which answers that it is done.
+// order sends a command to the server and waits for its reply.
 func (a *app) order(f *serverFlags, command ...[]byte) error {
 	return a.orders(f, func(send func(command ...[]byte) (resp.Value, error)) error {
 		_, err := send(command...)
@@ -52,19 +51,19 @@ func (a *app) order(f *serverFlags, command ...[]byte) error {
 	})
 }
 
-// orders has talk send commands over one connection, each of which the server answers
-// before the next is sent. An error reply is an error.
+// orders lets talk send commands over one connection, one after another. An error reply
+// is an error.
 func (a *app) orders(f *serverFlags, talk func(send func(command ...[]byte) (resp.Value, error)) error) error {
 	conn, err := f.dial(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close() // the answer has come, or its error
-	// An interrupted wait ends; what was asked for goes on in the server.
+	// An interrupt ends the wait; the command continues in the server.
 	defer context.AfterFunc(a.ctx, func() { _ = conn.Close() })()
 	replies := replyReader{conn: conn}
 	send := func(command ...[]byte) (resp.Value, error) {
-		// Piece by piece, since one may be long.
+		// In pieces, because a word may be long.
 		parts := net.Buffers{fmt.Appendf(nil, "*%d\r\n", len(command))}
 		for _, word := range command {
 			parts = append(parts, fmt.Appendf(nil, "$%d\r\n", len(word)), word, []byte("\r\n"))
@@ -93,8 +92,8 @@ func (a *app) orders(f *serverFlags, talk func(send func(command ...[]byte) (res
 	return talk(send)
 }
 
-// ended returns the signal that closed the connection rather than what closing it
-// looks like.
+// ended returns the signal that closed the connection, instead of the error that the
+// closing causes.
 func (a *app) ended(err error) error {
 	if cause := context.Cause(a.ctx); cause != nil {
 		return cause
@@ -138,7 +137,7 @@ type replyReader struct {
 	buf  []byte
 }
 
-// maxReply is the length of a reply beyond which no server of ours goes.
+// maxReply is the longest reply that a server of this project sends, in bytes.
 const maxReply = 1 << 20
 
 func (r *replyReader) next() (resp.Value, error) {

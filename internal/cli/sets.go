@@ -15,13 +15,13 @@ import (
 	"seen/internal/stream/keyspec"
 )
 
-// A lookupSet is a set to ask, as the command needs it.
+// A lookupSet is a set to ask, with what the notes of the command need.
 type lookupSet struct {
 	*setfile.Lookup
 	lineEnd lineEnd // of a text
 }
 
-// past says if the error rate is above the one that was asked for.
+// past returns an error if the error rate is above the one asked for.
 func (s *lookupSet) past() error {
 	st, known, err := s.Stats()
 	if err != nil || !known {
@@ -30,9 +30,9 @@ func (s *lookupSet) past() error {
 	return past(s.Name, st)
 }
 
-// openLookup opens SET for asking. Lines of a text file are keys, to which the
-// normalising options apply as to the keys of the input; the options that pick a
-// part of a line do not.
+// openLookup opens SET for asking. The lines of a text file are keys. The options that
+// normalise keys apply to them as to the input; the options that select a part of a
+// line do not.
 func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *foreignFlags) (*lookupSet, error) {
 	set, err := a.openSet(name, flags, r, false)
 	if err != nil {
@@ -57,8 +57,8 @@ func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *forei
 	return s, err
 }
 
-// openOwn makes a set to ask of a filter of ours: of its bytes, or if they are nil of the
-// file.
+// openOwn opens a filter of seen for asking, from its bytes or, if they are nil, from
+// the file.
 func openOwn(name string, b []byte, h *hashFlags) (*lookupSet, error) {
 	o, err := h.load()
 	if err != nil {
@@ -75,11 +75,12 @@ func openOwn(name string, b []byte, h *hashFlags) (*lookupSet, error) {
 	return &lookupSet{Lookup: setfile.NewLookup(name, v)}, nil
 }
 
-// unpackedSaid is the size of an unpacked set from which on a note says what memory it takes.
+// unpackedSaid is the size from which a note says how much memory an unpacked set
+// needs.
 const unpackedSaid = 64 << 20
 
-// sayOfSets warns of sets without keys, and says what memory large ones take that are
-// unpacked.
+// sayOfSets warns about sets without keys, and prints how much memory large unpacked
+// sets need.
 func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, flags *foreignFlags) {
 	if r.quiet {
 		return
@@ -94,7 +95,7 @@ func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, f
 	}
 }
 
-// isStdin reports whether a name is standard input's.
+// isStdin reports whether name is standard input.
 func isStdin(name string) bool { return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" }
 
 // checkReplaceable refuses to replace a file that is not a filter: it may be the list
@@ -106,7 +107,7 @@ func (a *app) checkReplaceable(name string, flags *foreignFlags) error {
 	}
 	info, err := os.Stat(name)
 	if err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
-		return nil // the writer says what is wrong, if anything is
+		return nil // the writer reports what is wrong, if anything is
 	}
 	set, err := a.openSet(name, flags, new(recordFlags), true)
 	if err == nil && set.Kind != setfile.KindText {
@@ -118,8 +119,8 @@ func (a *app) checkReplaceable(name string, flags *foreignFlags) error {
 	return fmt.Errorf("%s exists and is not a filter; remove it first, or choose another name", name)
 }
 
-// textConfig is how the lines of a text set are read: whole lines, normalised as
-// the keys of the input are.
+// textConfig opens a text set to be read as whole lines, which are normalised like the
+// keys of the input.
 func (r *recordFlags) textConfig(a *app, name string, text io.Reader) (*input.Files, stream.Config, error) {
 	whole := r.whole()
 	if text == nil {
@@ -131,7 +132,7 @@ func (r *recordFlags) textConfig(a *app, name string, text io.Reader) (*input.Fi
 	return whole.open(&app{env: env, ctx: a.ctx, stdinName: name}, nil)
 }
 
-// whole returns r for records that are keys as a whole.
+// whole returns r for records that are keys themselves.
 func (r *recordFlags) whole() recordFlags {
 	whole := *r
 	whole.key = keyspec.Options{
@@ -140,8 +141,8 @@ func (r *recordFlags) whole() recordFlags {
 	return whole
 }
 
-// readTextSet reads the lines of a text file into an exact set: those of text, unless it
-// is nil.
+// readTextSet reads the lines of a text file into an exact set, from text unless it is
+// nil.
 func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFlags) (*lookupSet, error) {
 	in, c, err := r.textConfig(a, name, text)
 	if err != nil {
@@ -157,8 +158,8 @@ func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFl
 	return &lookupSet{set, end}, err
 }
 
-// changeSet locks the filter file name, loads it, lets change work on it and
-// replaces it by the result; unless change fails: then the file stays as it is.
+// changeSet locks the filter file name, loads it, calls change, and replaces the file
+// by the result. If change fails, the file stays as it is.
 func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error) error {
 	lock, err := bloomfile.Lock(name)
 	if err != nil {

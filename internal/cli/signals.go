@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// signalError is the cause of the end of a context that a signal ended.
+// signalError is the cause of a context that a signal has ended.
 type signalError struct{ signal syscall.Signal }
 
 func (e *signalError) Error() string {
@@ -20,8 +20,8 @@ func (e *signalError) Error() string {
 	return fmt.Sprintf("ended by signal: %v", e.signal)
 }
 
-// patience is the time after a signal in which further ones change nothing: some
-// programs send two of them in a row, and a state is to be saved.
+// patience is the time after a signal in which further ones are ignored: some programs
+// send two in a row, and a state has to be saved.
 const patience = 2 * time.Second
 
 // withSignals returns a context that SIGINT, SIGTERM and SIGHUP end, with a

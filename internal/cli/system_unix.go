@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// peakMemory returns the largest resident size of this process so far, in bytes,
-// or 0 where the system does not tell.
+// peakMemory returns the largest resident size of this process so far, in bytes, or 0
+// if it is unknown.
 func peakMemory() uint64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -36,12 +36,12 @@ type uniqFlags struct {
 	stats      flagvalue.Choice
 }
 
-// What is assumed where the user says nothing.
+// Defaults of options.
 const (
 	defaultRate     = planner.DefaultRate
 	defaultMemory   = 512 << 20
 	leastMemory     = 4096                    // of -m
-	defaultCapacity = planner.DefaultCapacity // first layer of a filter whose -n is not given
+	defaultCapacity = planner.DefaultCapacity // of the first layer without -n
 )
 
 func (a *app) uniqCommand() *cobra.Command {

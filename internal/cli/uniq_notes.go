@@ -12,12 +12,12 @@ import (
 // uniqNotes is what a run has already said, or does not have to say.
 type uniqNotes struct {
 	switched bool // a filter has taken over
-	grows    bool // there is no limit to the memory any more
-	full     bool // more and more lines are dropped wrongly
+	grows    bool // memory has no limit any more
+	full     bool // more and more new lines are dropped by error
 }
 
-// note says once each what changes as the set fills: that answers are not exact any
-// more, that memory is not bounded, that the error rate rises.
+// note prints each change once as the set fills: answers are no longer exact, memory is
+// no longer bounded, the error rate rises.
 func (u *uniqRun) note() {
 	if u.records.quiet {
 		return
@@ -65,7 +65,7 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	}
 }
 
-// noteFull warns when a filter of the given capacity that does not grow is past it.
+// noteFull warns when a filter that does not grow has more keys than its capacity.
 func (u *uniqRun) noteFull(capacity, added uint64) {
 	if u.notes.full || u.onFull.Value != "warn" || capacity == 0 || added <= capacity {
 		return
@@ -75,14 +75,14 @@ func (u *uniqRun) noteFull(capacity, added uint64) {
 		humanize.Comma(int64(capacity)))
 }
 
-// growing says what a filter takes for more lines than its first layer has, and how to
-// limit that.
+// growing returns a text that says how much memory a filter needs beyond its first
+// layer, and how to limit that.
 func growing(rule sizing.Growth) string {
 	return fmt.Sprintf("grows by about %.0f bytes for each further distinct line, without a limit (--on-full stop, warn or rotate set one)", growthBytes(rule))
 }
 
-// growthBytes returns the memory that a Scalable needs for a key beyond its first n,
-// on average until it has ten times as many. The newest layer is taken for half full.
+// growthBytes returns the memory that a Scalable needs for each key beyond its first n,
+// on average up to ten times n keys. The newest layer is assumed to be half full.
 func growthBytes(rule sizing.Growth) float64 {
 	var bytes, keys, newest float64
 	for i := 1; keys < 10*float64(rule.First); i++ {

@@ -8,17 +8,18 @@ import (
 	"seen/internal/kernel"
 )
 
-// maxNth bounds --nth: each occurrence up to the Nth takes a place of its own.
+// maxNth bounds --nth, because each occurrence up to the Nth is a key of its own in the
+// set.
 const maxNth = 64
 
-// occurrences counts how often a key was seen, up to a number, in one set: the
-// i-th occurrence of a key with hash h is remembered as the hash that levelHash
-// makes of h and i. The first is h itself, so that a set made without --nth can
-// be used with it and the other way round.
+// occurrences counts in one set how often a key was seen, up to a number. The i-th
+// occurrence of a key with hash h is recorded as a hash that levelHash derives from h
+// and i. For the first it is h itself, so that a set can be used with and without
+// --nth.
 type occurrences struct {
 	set     bloom.Set
 	times   bool // times are taken from the records
-	canFill bool // the set has a limit at which the run is to stop
+	canFill bool // the run stops when the set is full
 	rest    []uint64
 	where   []int
 	at      []int64
@@ -32,9 +33,9 @@ func levelHash(h uint64) uint64 { return kernel.Next(h ^ 0x5bd1e9955bd1e995) }
 // errTorn says that the set has recorded keys whose records are not decided.
 var errTorn = errors.New("the filter became full in the middle of a block; the state is not saved")
 
-// nth records one more occurrence of each key and tells in keep for which it is
-// the n-th. It returns the number of keys dealt with, which is less than all only
-// with an error: the set is full.
+// nth records one more occurrence of each key and sets keep where it is the n-th. It
+// returns the number of keys that it has recorded. If that is not all, the error says
+// that the set is full.
 func (o *occurrences) nth(n int, keep []bool, hs []uint64, times []int64) (int, error) {
 	if n == 1 {
 		return o.add(keep, hs, times)
@@ -42,8 +43,8 @@ func (o *occurrences) nth(n int, keep []bool, hs []uint64, times []int64) (int, 
 	if o.canFill {
 		return o.oneByOne(n, keep, hs)
 	}
-	// The keys that were seen before go on to the next level, in their order, so
-	// that repeats within a batch count as well.
+	// Keys that were seen before go to the next level in their order, so that repeats
+	// within a batch count too.
 	o.rest, o.where, o.at = append(o.rest[:0], hs...), o.where[:0], append(o.at[:0], times...)
 	for i := range hs {
 		o.where = append(o.where, i)
@@ -75,8 +76,8 @@ func (o *occurrences) nth(n int, keep []bool, hs []uint64, times []int64) (int, 
 	return len(hs), nil
 }
 
-// oneByOne is nth for a set that may be full in the middle: no key after that
-// point must be recorded.
+// oneByOne is nth for a set that may become full in the middle. No key after that point
+// may be recorded.
 func (o *occurrences) oneByOne(n int, keep []bool, hs []uint64) (int, error) {
 	for i, h := range hs {
 		keep[i] = false
@@ -95,7 +96,7 @@ func (o *occurrences) oneByOne(n int, keep []bool, hs []uint64) (int, error) {
 	return len(hs), nil
 }
 
-// add adds the hashes and tells which were new.
+// add adds the hashes and sets added for the new ones.
 func (o *occurrences) add(added []bool, hs []uint64, times []int64) (int, error) {
 	if w, ok := o.set.(*bloom.Window); ok && o.times {
 		w.AddHashesAt(added, times, hs)

@@ -33,8 +33,8 @@ type uniqRun struct {
 	occur   occurrences
 	keep    []bool
 	started time.Time
-	atRisk  uint64 // lines that could have been dropped wrongly
-	old     uint64 // lines that were taken for seen
+	atRisk  uint64 // new lines, which could have been dropped by error
+	old     uint64 // lines that were dropped as seen
 	notes   uniqNotes
 	header  bool // a csv header was printed
 	broken  bool // the output cannot be written
@@ -88,7 +88,7 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 	return u.end(err)
 }
 
-// openSet loads the state, or makes a new set.
+// openSet loads the state, or creates a new set.
 func (u *uniqRun) openSet() (err error) {
 	u.state = &state{}
 	defer func() {
@@ -115,7 +115,7 @@ func (u *uniqRun) openSet() (err error) {
 	return nil
 }
 
-// newSet makes the set that the flags ask for.
+// newSet creates the set that the flags describe.
 func (u *uniqRun) newSet(hash bloom.Hash) (bloom.Set, error) {
 	changed := u.cmd.Flags().Changed
 	rate := float64(u.rate)
@@ -261,9 +261,9 @@ func (u *uniqRun) end(err error) error {
 		return &exitError{ExitLimit, errors.Join(err, u.out.Flush())}
 	case err == nil, errors.Is(err, bloom.ErrFull):
 	case errors.Is(err, context.Canceled) && errors.As(context.Cause(u.app.ctx), &sig):
-		// Interrupted: what was read so far is complete. With a state it is kept,
-		// so that the next run goes on from here; without one a part of the output
-		// in place of the whole would only mislead.
+		// Interrupted: all lines up to here are decided. With a state they are kept,
+		// and the next run continues from here. Without one, -o stays as it was,
+		// because a part of the output would be misleading.
 		if u.file != nil && u.uniqFlags.state == "" {
 			return sig
 		}
@@ -301,8 +301,8 @@ func (u *uniqRun) past() error {
 	return past(name, u.set.Stats())
 }
 
-// afterError handles an input that cannot be read or an output that cannot be
-// written. What was decided before bad input stands, and is kept.
+// afterError handles an input that cannot be read or an output that cannot be written.
+// Lines that were decided before bad input are kept.
 func (u *uniqRun) afterError(err error) error {
 	if u.broken || u.file != nil {
 		return err
@@ -313,7 +313,8 @@ func (u *uniqRun) afterError(err error) error {
 	return err
 }
 
-// save makes the output complete, and only then the state: it never leads.
+// save completes the output and then the state, so that the state never has lines that
+// the output lacks.
 func (u *uniqRun) save() error {
 	if u.broken {
 		return errBroken
@@ -340,8 +341,8 @@ func (u *uniqRun) completeOutput() error {
 	return nil
 }
 
-// saveIfDue begins a checkpoint when one is due, and returns what was wrong with
-// the last one. With -o there is none: the output is not there before the end.
+// saveIfDue begins a checkpoint when one is due, and returns the error of the last one.
+// With -o there are no checkpoints, because the output appears only at the end.
 func (u *uniqRun) saveIfDue() error {
 	text := fillText(u.set)
 	u.filled.Store(&text)
@@ -354,9 +355,9 @@ func (u *uniqRun) saveIfDue() error {
 	return nil
 }
 
-// settleOutput makes the output of a checkpoint complete. By now it is fixed which
-// keys will be in the state, and all lines of these were handed to the writer: here
-// they are written and made durable, while the run goes on.
+// settleOutput completes the output of a checkpoint. The keys of the state are fixed by
+// now, and all their lines were given to the writer. Here they are written and made
+// durable while the run continues.
 func (u *uniqRun) settleOutput() error {
 	u.deciding.Lock()
 	defer u.deciding.Unlock()
@@ -376,10 +377,10 @@ func (u *uniqRun) settleOutput() error {
 	return err
 }
 
-// errBroken says that the state would lead the output.
+// errBroken says that the state would have lines that the output lacks.
 var errBroken = errors.New("the output could not be written; the state was not saved")
 
-// sameFile reports whether two names lead to one file, which need not exist.
+// sameFile reports whether two names are of one file, which may not exist yet.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -392,8 +393,8 @@ func sameFile(a, b string) bool {
 	return filepath.Clean(a) == filepath.Clean(b)
 }
 
-// syncOutput makes output durable if it goes to a file, so that a state saved
-// afterwards cannot survive a power failure that the output does not.
+// syncOutput makes output durable if it is a file, so that a state that is saved
+// afterwards cannot survive a power failure in which output is lost.
 func syncOutput(w io.Writer) error {
 	f, ok := w.(*os.File)
 	if !ok {

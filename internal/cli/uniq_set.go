@@ -10,8 +10,8 @@ import (
 	"seen/sizing"
 )
 
-// newFilter makes the set of a run without a window: what -n, -p, -m and
-// --on-full ask for. capacity is 0 where -n was not given.
+// newFilter creates the set of a run without a window, according to -n, -p, -m and
+// --on-full. capacity is 0 if -n was not given.
 func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (bloom.Set, error) {
 	changed := u.cmd.Flags().Changed
 	memory := uint64(u.memory)
@@ -40,25 +40,25 @@ func (u *uniqRun) newFilter(capacity uint64, rate float64, hash bloom.Hash) (blo
 	return bloom.NewScalable(bloom.ScalableConfig{Capacity: capacity, ErrorRate: rate, Hash: hash})
 }
 
-// arrays are those that a filter has when it is full for the first time, which -m has
-// to hold: the one layer of a Scalable, or the generations of a window, of which one is
-// being filled while the others hold the lines.
+// arrays are the arrays of a filter that is full for the first time; they have to fit
+// into -m. A Scalable has one layer. A window has generations: one is being filled, the
+// others have the lines.
 type arrays struct{ of, parts uint64 }
 
-// rate returns the error rate of each, of that of the filter.
+// rate returns the error rate of each array, for a filter with the rate.
 func (a arrays) rate(of float64) float64 { return sizing.Growth{ErrorRate: of / float64(a.of)}.Rate(0) }
 
-// lines returns for how many of the filter's lines each is made.
+// lines returns the capacity of each array, for a filter with the capacity.
 func (a arrays) lines(of uint64) uint64 { return (of + a.parts - 1) / a.parts }
 
-// capacityWithin returns how many lines a filter with the error rate has in the memory.
+// capacityWithin returns how many lines fit into a filter with the memory and the error
+// rate.
 func (a arrays) capacityWithin(memory uint64, rate float64) (uint64, error) {
 	n, _, err := sizing.CapacityWithin(sizing.Blocked, memory/a.of, a.rate(rate))
 	return n * a.parts, err
 }
 
-// limit applies -m and --on-full to the set. It may come from a state, but the
-// limits are those of this run.
+// limit applies -m and --on-full of this run to the set, which may come from a state.
 func (u *uniqRun) limit() error {
 	var most uint64
 	overfill := u.onFull.Value == "warn"
@@ -86,8 +86,8 @@ func (u *uniqRun) limit() error {
 	return nil
 }
 
-// rateWithin returns the error rate for capacity lines within the memory: the
-// one asked for if it fits, the best if none was asked for.
+// rateWithin returns the error rate for capacity lines within the memory: the one of -p
+// if it fits, or the best without -p.
 func (u *uniqRun) rateWithin(first arrays, capacity, memory uint64, rate float64) (float64, error) {
 	lines := first.lines(capacity)
 	p, err := sizing.For(sizing.Blocked, lines, first.rate(rate))
@@ -179,7 +179,7 @@ func describeSet(s bloom.Set) string {
 	return s.Design().Type
 }
 
-// fillText says in a few words how full a set is.
+// fillText describes how full a set is, in a few words.
 func fillText(set bloom.Set) string {
 	switch s := set.(type) {
 	case *bloom.Adaptive:

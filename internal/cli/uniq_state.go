@@ -15,15 +15,15 @@ import (
 	"seen/internal/setfile"
 )
 
-// state is the file in which a set is remembered across runs. The zero value is
-// that of a run without one.
+// state is the file that keeps a set across runs. The zero value is for a run without
+// one.
 type state struct {
 	path  string
 	every time.Duration
 	lock  stateFile
 	saved time.Time
 
-	// What belongs to the checkpoint that is under way, nil if none is.
+	// Of the checkpoint in progress; nil if there is none.
 	cancel context.CancelFunc
 	ended  chan error
 }
@@ -69,9 +69,9 @@ func (s *state) due() bool {
 	return s.path != "" && s.ended == nil && time.Since(s.saved) >= s.every
 }
 
-// begin begins a checkpoint: it saves the set in a goroutine of its own, while the
-// caller goes on adding to it under lock. settle completes the output and refuses
-// when the set holds what will never be there.
+// begin begins a checkpoint: it saves the set in a goroutine while the caller continues
+// to add to it under lock. settle completes the output; it fails if the set has keys
+// whose lines will never be written.
 func (s *state) begin(set bloom.Set, lock sync.Locker, settle func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.saved = time.Now()
@@ -79,7 +79,7 @@ func (s *state) begin(set bloom.Set, lock sync.Locker, settle func() error) {
 	go func() { s.ended <- s.lock.WriteSnapshot(ctx, set, lock, settle) }()
 }
 
-// poll returns what was wrong with a checkpoint that has ended.
+// poll returns the error of a checkpoint that has ended.
 func (s *state) poll() error {
 	select {
 	case err := <-s.ended:
@@ -91,8 +91,8 @@ func (s *state) poll() error {
 	}
 }
 
-// settle gives up a checkpoint that is under way, unless it is about to end: what
-// comes next saves more, or nothing.
+// settle cancels a checkpoint that is in progress, unless it is about to end. The
+// caller then saves more, or nothing.
 func (s *state) settle() error {
 	if s.ended == nil {
 		return nil
@@ -106,7 +106,7 @@ func (s *state) settle() error {
 	return err
 }
 
-// save replaces the file by the set, as a whole.
+// save replaces the whole file by the set.
 func (s *state) save(set bloom.Set) error {
 	if s.path == "" {
 		return nil
@@ -120,7 +120,7 @@ func (s *state) save(set bloom.Set) error {
 
 func (s *state) close() {
 	if s.lock != nil {
-		_ = s.settle()     // the run has ended with an error of its own, or saved since
+		_ = s.settle()     // the run has ended with another error, or has saved since
 		_ = s.lock.Close() // a lock file that is left behind does no harm
 	}
 }

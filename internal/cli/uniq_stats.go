@@ -19,8 +19,8 @@ type uniqReport struct {
 	Missing uint64 `json:"without_key"`
 	Bytes   uint64 `json:"bytes"`
 
-	// ExpectedWrong is the expected number of lines that were taken for seen and
-	// were not, of this run; WrongBound is exceeded with a probability of 0.135 %.
+	// ExpectedWrong is the expected number of new lines that this run dropped by error;
+	// WrongBound is exceeded with a probability of 0.135 %.
 	ExpectedWrong float64 `json:"expected_wrong_drops"`
 	WrongBound    uint64  `json:"expected_wrong_drops_bound"`
 
@@ -39,7 +39,7 @@ type uniqReport struct {
 	BytesPerSecond float64 `json:"bytes_per_second"`
 }
 
-// report prints the statistics, if they were asked for.
+// report prints the statistics if --stats is given.
 func (u *uniqRun) report() error {
 	if u.stats.Value == "" {
 		return nil
@@ -53,9 +53,8 @@ func (u *uniqRun) report() error {
 		Fill: st.Fill, ErrorRate: st.ErrorRate, FilterBytes: st.Bytes, PeakBytes: peakMemory(),
 		Seconds: seconds, LinesPerSecond: float64(c.Records.Load()) / seconds, BytesPerSecond: float64(c.Bytes.Load()) / seconds,
 	}
-	// Every line that was new when it came was at risk, with at most the rate that
-	// the filter has now, and 1 - rate of them were taken for new. No more can be
-	// wrong than were taken for seen.
+	// Every new line was at risk, with at most the rate that the filter has now, and 1
+	// - rate of them were printed. No more can be wrong than were dropped.
 	r.ExpectedWrong = float64(u.old)
 	if st.ErrorRate < 1 {
 		r.ExpectedWrong = min(r.ExpectedWrong, float64(u.atRisk)*st.ErrorRate/(1-st.ErrorRate))
@@ -107,7 +106,7 @@ func percent(part, whole uint64) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// known returns the value of an estimate for JSON, nil if there is none.
+// known returns the value of an estimate for JSON, or nil if it is unknown.
 func known(e sizing.Estimate) *float64 {
 	if !e.Known() {
 		return nil

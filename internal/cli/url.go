@@ -9,8 +9,8 @@ import (
 	"seen/keys"
 )
 
-// urlFlags say that keys are URLs, and which spellings of one are one key. Each
-// of the rules implies --url.
+// urlFlags say that keys are URLs, and which spellings of a URL are one key. Each rule
+// implies --url.
 type urlFlags struct {
 	on    bool
 	keep  []string
@@ -25,7 +25,7 @@ func (u *urlFlags) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&u.keep, "url-keep", nil, "do not canonicalize `PARTS`: host, port, dots, escapes, fragment; implies --url")
 }
 
-// config returns the rules, or nil where keys are no URLs.
+// config returns the rules, or nil if keys are not URLs.
 func (u *urlFlags) config() (*keys.URLConfig, error) {
 	c := u.rules
 	if !u.on && !c.SortQuery && !c.DropTracking && len(c.Drop) == 0 && len(u.keep) == 0 {
@@ -50,13 +50,12 @@ func (u *urlFlags) config() (*keys.URLConfig, error) {
 	return &c, nil
 }
 
-// tag is what recordFlags.tag adds for URLs. The parameters that are dropped
-// stand in it one by one: should a later version know more of them, its keys are
-// others.
+// tag is the part of recordFlags.tag for URLs. It lists each parameter that is dropped,
+// so that a later version that knows more of them has another tag.
 func (u *urlFlags) tag() string {
 	c, err := u.config()
 	if err != nil || c == nil {
-		return "" // what is wrong was said before, or there is nothing to say
+		return "" // the error was reported before, or there are no rules
 	}
 	drop := c.Drop
 	if c.DropTracking {

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Verdicts on the records of a block are bools: bytes that are 0 or 1, of which
-// many can be looked at together.
+// Verdicts on the records of a block are bools, which are bytes of 0 or 1, so that
+// eight can be processed at a time.
 
 func verdictBytes(b []bool) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b))
@@ -16,7 +16,7 @@ func verdictBytes(b []bool) []byte {
 // trues counts the verdicts that are true.
 func trues(b []bool) int { return bytes.Count(verdictBytes(b), []byte{1}) }
 
-// invert turns every verdict around.
+// invert negates every verdict.
 func invert(b []bool) {
 	p := verdictBytes(b)
 	for ; len(p) >= 8; p = p[8:] {
@@ -27,7 +27,7 @@ func invert(b []bool) {
 	}
 }
 
-// resize returns b with length n; its elements mean nothing.
+// resize returns b with length n. Its elements are undefined.
 func resize(b []bool, n int) []bool {
 	if cap(b) < n {
 		return make([]bool, n)

@@ -80,7 +80,7 @@ func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, as
 		switch {
 		case err != nil && a.ctx.Err() != nil:
 			return err // interrupted
-		case err != nil: // the others are verified nevertheless
+		case err != nil: // the other files are verified in any case
 			a.sayError(cmd, err)
 			unread = true
 			r.Errors = []string{err.Error()}
@@ -126,11 +126,11 @@ func printVerified(w io.Writer, r verifyReport) error {
 	return nil
 }
 
-// maxProblems bounds the list of a badly damaged file.
+// maxProblems bounds the list for a badly damaged file.
 const maxProblems = 100
 
-// checkFile returns what is damaged in a filter file. The error is for files that
-// are no filters or cannot be read.
+// checkFile returns what is damaged in a filter file. The error is for files that are
+// not filters or cannot be read.
 func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err error) {
 	kind, foreign, err := a.kindOf(name, flags, true)
 	switch {

@@ -32,7 +32,7 @@ hosts. For pages about filters, use the HTTP port of seen serve.`,
 	return cmd
 }
 
-// web serves the pages that need no server until a signal comes.
+// web serves the pages that need no server, until a signal arrives.
 func (a *app) web(address string) error {
 	var config net.ListenConfig
 	l, err := config.Listen(a.ctx, "tcp", address)
@@ -46,7 +46,7 @@ func (a *app) web(address string) error {
 		WriteTimeout:      time.Minute,
 		MaxHeaderBytes:    32 << 10,
 	}
-	s.SetKeepAlivesEnabled(false) // an idle connection would keep another from being accepted
+	s.SetKeepAlivesEnabled(false) // an idle connection would take the place of another
 	if _, err := fmt.Fprintf(a.env.Stdout, "http://%s/\n", l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -65,11 +65,11 @@ func (a *app) web(address string) error {
 	return nil
 }
 
-// maxWebConnections bounds the connections of "seen web" at the same time. Others wait
-// to be accepted.
+// maxWebConnections is the most connections of "seen web" at a time. Others wait to be
+// accepted.
 const maxWebConnections = 1024
 
-// fewListener accepts a connection only when there are not too many.
+// fewListener accepts a connection only when there are fewer than a limit.
 type fewListener struct {
 	net.Listener
 	slots chan struct{}
@@ -100,7 +100,7 @@ func (l *fewListener) Close() error {
 	return l.Listener.Close()
 }
 
-// fewConn is a connection that gives its place free when it is closed.
+// fewConn is a connection that frees its place when it is closed.
 type fewConn struct {
 	net.Conn
 	release func()

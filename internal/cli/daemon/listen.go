@@ -16,7 +16,7 @@ import (
 // listeners are the open ports of a server.
 type listeners struct {
 	redis     []net.Listener // TCP and Unix
-	encrypted int            // of redis, from the first: the server puts TLS over them if there is any
+	encrypted int            // the first so many of redis use TLS, if it is configured
 	http      []net.Listener
 	tls       atomic.Pointer[tls.Config] // nil: no TLS
 }
@@ -67,7 +67,7 @@ func (l *listeners) tlsConfig() *tls.Config {
 		return nil
 	}
 	return &tls.Config{
-		// Asked for each connection, so that a reload serves the next one.
+		// Called for each connection, so that a reload applies to the next one.
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return l.tls.Load(), nil },
 	}
 }
@@ -115,8 +115,8 @@ func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listene
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	// Made in a folder that only we can enter, then given its permissions and
-	// moved to its place.
+	// The socket is made in a folder that only this user can enter, gets its
+	// permissions, and is then moved to its place.
 	hidden, err := os.MkdirTemp(filepath.Dir(path), ".seen-socket-")
 	if err != nil {
 		return nil, err

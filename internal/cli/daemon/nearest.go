@@ -2,7 +2,7 @@ package daemon
 
 import "strings"
 
-// nearest returns that of the known names which takes the fewest edits to reach.
+// nearest returns the known name that is the fewest edits away from name.
 func nearest(name string, known []string) string {
 	best, least := "", -1
 	for _, k := range known {
@@ -13,8 +13,8 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// edits returns how many letters have to be put in, left out or changed to make
-// one word of the other.
+// edits returns how many letters have to be inserted, deleted or changed to turn one
+// word into the other.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// reloadable are the settings that a reload applies; it applies the contents of the
-// files that they name too. Others take effect at the next start.
+// reloadable are the settings that a reload applies, with the contents of the files
+// that they name. Others take effect at the next start.
 var reloadable = []string{"requirepass", "password-file", "tls-cert", "tls-key", "tls-client-ca"}
 
-// reload reads settings, password, users, certificates and keys again. All of them are
-// read and checked before the first takes effect: if something is wrong with one,
-// everything stays as it is. One line of the log says which it was.
+// reload reads settings, password, users, certificates and keys again. All are read and
+// checked before any takes effect; if one is invalid, nothing changes. The result is
+// one line in the log.
 func (r *serving) reload() {
 	o := r.open.Load()
 	if o == nil {
-		return // they have not been read yet
+		return // the server is still starting
 	}
 	apply, later, err := r.prepareReload(o)
 	if err != nil {
@@ -30,8 +30,8 @@ func (r *serving) reload() {
 	r.logger.Info("reloaded settings, users and certificates")
 }
 
-// prepareReload reads and checks everything. apply, which cannot fail, puts it into
-// effect; later names the settings that have changed and are not among it.
+// prepareReload reads and checks everything. apply cannot fail and puts it into effect.
+// later names changed settings that a reload does not apply.
 func (r *serving) prepareReload(o *opened) (apply func(), later []string, err error) {
 	settings := NewSettings()
 	if err := settings.Load(r.sources); err != nil {

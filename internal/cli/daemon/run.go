@@ -35,8 +35,8 @@ type Process struct {
 	HandOver func() error
 }
 
-// Run serves until SIGTERM, SIGINT or the end of ctx. A second signal ends the process.
-// What is wrong is logged; the error tells only that something was.
+// Run serves until SIGTERM, SIGINT or the end of ctx. A second signal ends the process
+// at once. Run logs the error that it returns.
 func Run(ctx context.Context, c *Config, p Process) error {
 	r := &serving{Config: c, version: p.Version, logger: c.newLogger(p.Log), metrics: server.NewMetrics(p.Version), started: c.values()}
 	for _, warning := range c.warnings() {
@@ -52,7 +52,7 @@ func Run(ctx context.Context, c *Config, p Process) error {
 // newLogger returns the log of the server.
 func (c *Config) newLogger(to io.Writer) *slog.Logger {
 	var level slog.Level
-	// The words of the setting are all known to slog.
+	// slog knows all words of the setting.
 	_ = level.UnmarshalText([]byte(c.logLevel.Value))
 	options := &slog.HandlerOptions{Level: level}
 	if c.log.Value == "json" {
@@ -71,11 +71,11 @@ type serving struct {
 	stop    func()            // ends the run as SIGTERM does
 	ended   func()            // stops handling signals
 
-	// drained ends when the time is over in which running commands may finish; nil
-	// until the server is to end.
+	// drained ends when running commands have no more time to finish. It is nil until
+	// the server begins to stop.
 	drained context.Context
 
-	// What SIGHUP reaches; nil until the ports are open.
+	// For SIGHUP; nil until the ports are open.
 	open atomic.Pointer[opened]
 }
 
@@ -85,8 +85,8 @@ type opened struct {
 	ports  *listeners
 }
 
-// run recovers the data, opens the ports, and serves until ctx ends. It returns
-// nil if all that was acknowledged is kept and everything has ended well.
+// run recovers the data, opens the ports, and serves until ctx ends. It returns nil if
+// all acknowledged changes are kept and everything has ended without errors.
 func (r *serving) run(ctx context.Context) error {
 	defer r.ended()
 	started := time.Now()
@@ -98,7 +98,7 @@ func (r *serving) run(ctx context.Context) error {
 		return err
 	}
 	err = r.serve(ctx, data, started)
-	if r.drained == nil { // it has not come to serving
+	if r.drained == nil { // it has not begun to serve
 		var cancel context.CancelFunc
 		r.drained, cancel = context.WithTimeout(context.WithoutCancel(ctx), r.patienceAtEnd())
 		defer cancel()
@@ -116,7 +116,8 @@ func (r *serving) run(ctx context.Context) error {
 	return err
 }
 
-// endTime is how long after the time for draining the process ends, whatever hangs.
+// endTime is how long after the time of --drain the process ends, even if something
+// hangs.
 const endTime = 900 * time.Millisecond
 
 // close closes the data in the time that is left.
@@ -137,8 +138,8 @@ func (r *serving) close(data *store.Store) error {
 	}
 }
 
-// recover opens the data. If ctx ends before that, it returns nil and leaves the
-// rest to the end of the process: nothing has been promised yet.
+// recover opens the data. If ctx ends before that, it returns nil and does not wait:
+// nothing has been acknowledged yet.
 func (r *serving) recover(ctx context.Context) (*store.Store, error) {
 	type result struct {
 		data *store.Store
@@ -207,7 +208,7 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 		r.logger.Warn("connections were cut off", "error", err)
 	}
 	if err := web.Shutdown(drain); err != nil {
-		_ = web.Close() // its listeners are closed, and what it cuts off is told below
+		_ = web.Close() // its listeners are closed, and the warning below says what is cut off
 		r.logger.Warn("HTTP requests were cut off", "error", err)
 	}
 	ports.close()
@@ -217,7 +218,7 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 
 // storeOptions returns how the data is kept.
 func (r *serving) storeOptions() store.Options {
-	fsync, _ := store.ParseFsync(r.fsync.Value)    // the setting takes only words of the store
+	fsync, _ := store.ParseFsync(r.fsync.Value)    // the setting has only words of the store
 	layout, _ := store.ParseLayout(r.layout.Value) // as above
 	return store.Options{
 		Fsync: fsync, Layout: layout, MaxMemory: r.maxMemory.bytes(),

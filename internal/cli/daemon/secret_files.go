@@ -37,9 +37,9 @@ func ReadPassword(name string) (string, error) {
 	return line, nil
 }
 
-// warnOfModes logs what others on this machine can read and should not: files and
-// folders of the data that were made by an earlier version or by somebody else, and
-// files with secrets. What the server makes itself is for its user alone.
+// warnOfModes logs files that other users of this machine can read and should not: data
+// that an earlier version or another program has made, and files with secrets. The
+// server makes its own files for its user only.
 func (r *serving) warnOfModes() {
 	names, all, err := store.Loose(string(r.data))
 	switch {

@@ -52,7 +52,7 @@ type Settings struct {
 	filters []*filterSetting
 }
 
-// filterSetting is one of the settings that CONFIG SET changes too.
+// filterSetting is a setting that CONFIG SET can change too.
 type filterSetting struct {
 	name string
 	textSetting
@@ -124,11 +124,11 @@ func (s *Settings) All() []*Setting { return s.all }
 type Config struct {
 	*Settings
 	secret string      // password of the default user, "" for none
-	open   bool        // that user needs none
+	open   bool        // the default user needs no password
 	tls    *tls.Config // nil: no TLS
 }
 
-// Check checks the settings against each other. It opens neither the data nor a port.
+// Check checks the settings together. It opens neither the data nor a port.
 func (s *Settings) Check() (*Config, error) {
 	c := &Config{Settings: s, secret: string(s.password)}
 	var problems []error
@@ -175,7 +175,7 @@ func (s *Settings) Check() (*Config, error) {
 	return c, errors.Join(problems...)
 }
 
-// filterValues returns what filters are made with, as the server takes it.
+// filterValues returns the settings of new filters in the form that the server uses.
 func (s *Settings) filterValues() map[string]string {
 	values := map[string]string{}
 	for _, f := range s.filters {
@@ -184,8 +184,8 @@ func (s *Settings) filterValues() map[string]string {
 	return values
 }
 
-// checkExposure refuses to listen beyond this machine where anybody could do
-// anything.
+// checkExposure refuses addresses that other machines can reach, if every client there
+// could do everything.
 func (c *Config) checkExposure() error {
 	if bool(c.insecure) || !c.open || c.tlsClientCA != "" {
 		return nil
@@ -204,8 +204,8 @@ func (c *Config) checkExposure() error {
 	return nil
 }
 
-// loadTLS reads certificate, key and authorities; it returns nil where the server
-// speaks no TLS.
+// loadTLS reads certificate, key and authorities. It returns nil if TLS is not
+// configured.
 func (s *Settings) loadTLS() (*tls.Config, error) {
 	if s.tlsCert == "" || s.tlsKey == "" {
 		return nil, nil
@@ -228,10 +228,10 @@ func (s *Settings) loadTLS() (*tls.Config, error) {
 // socketMode returns the permissions of the Unix socket.
 func (s *Settings) socketMode() fs.FileMode { return fs.FileMode(s.unixMode) }
 
-// patienceAtEnd is how long running commands may go on when the server ends.
+// patienceAtEnd returns how long running commands may continue when the server stops.
 func (s *Settings) patienceAtEnd() time.Duration { return time.Duration(s.drain) }
 
-// warnings are about what is allowed and perhaps not meant.
+// warnings returns warnings about settings that are allowed but may be a mistake.
 func (c *Config) warnings() (all []string) {
 	if c.open && c.tlsClientCA == "" {
 		for _, address := range append(slices.Clone(c.addr), c.http...) {

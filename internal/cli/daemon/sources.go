@@ -19,10 +19,10 @@ import (
 // variable SEEN_NAME, its key in the file, its help and its line in the report of the
 // effective settings all come from here.
 type Setting struct {
-	Name   string // as the flag has it: words of small letters with dashes between
+	Name   string // as in the flag: lower-case words with dashes between
 	Value  flagvalue.Value
 	Preset string // the value that it has by default, "" for none
-	Usage  string // as pflag has it: the name of the value in backquotes
+	Usage  string // with the name of the value in backquotes
 	secret bool   // its value is never shown
 	from   string // where its value comes from, for the report
 }
@@ -97,7 +97,7 @@ func variable(environ []string, name string) string {
 	return ""
 }
 
-// ConfigVariable names the file of settings in the environment.
+// ConfigVariable names the settings file in the environment.
 const ConfigVariable = variablePrefix + "CONFIG"
 
 // serviceVariable matches the variables that Kubernetes sets in every container when a
@@ -149,7 +149,7 @@ func (s *Settings) loadFile(name string) error {
 	var problems []error
 	for _, key := range meta.Keys() {
 		if len(key) > 1 {
-			continue // its table has been refused
+			continue // its table is reported already
 		}
 		i := slices.Index(known, key[0])
 		if i < 0 {
@@ -169,7 +169,7 @@ func (s *Settings) loadFile(name string) error {
 	return errors.Join(problems...)
 }
 
-// text returns a value of the file as one would write it in a flag.
+// text returns a value of the file in the form of a flag.
 func (s *Setting) text(value any) (string, error) {
 	switch v := value.(type) {
 	case string:
@@ -215,7 +215,7 @@ func (s *Settings) Print(w io.Writer) error {
 	return err
 }
 
-// literal returns the value as the file has it.
+// literal returns the value in the form of the file.
 func (s *Setting) literal() string {
 	text := s.Value.String()
 	switch {
@@ -237,7 +237,7 @@ func (s *Setting) literal() string {
 	return tomlString(text)
 }
 
-// tomlString quotes a text for the file, whose escapes are not those of Go.
+// tomlString quotes a text for the file. TOML has other escapes than Go.
 func tomlString(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// notifyVariable names, in the environment, the socket on which a supervisor such
-// as systemd wants to hear that the server is ready.
+// notifyVariable is the variable of the environment with the socket on which a
+// supervisor, such as systemd, waits for the message that the server is ready.
 const notifyVariable = "NOTIFY_SOCKET"
 
-// notify tells the supervisor, if there is one, about the state of the server. It
-// is a courtesy: whether it arrives changes nothing here.
+// notify tells the supervisor, if there is one, the state of the server. If that fails,
+// the server continues.
 func (r *serving) notify(state string) {
 	name := variable(r.sources.Environ, notifyVariable)
 	if name == "" {
@@ -24,15 +24,15 @@ func (r *serving) notify(state string) {
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err == nil {
 		_, err = conn.Write([]byte(state))
-		_ = conn.Close() // Write has told whether it arrived
+		_ = conn.Close() // the error of Write counts
 	}
 	if err != nil {
 		r.logger.Warn("cannot notify the supervisor", "state", state, "error", err)
 	}
 }
 
-// newErrorLog returns a log for what the HTTP server has to say, which is mostly
-// about clients that went away.
+// newErrorLog returns a log for the messages of the HTTP server, which are mostly about
+// clients that have disconnected.
 func newErrorLog(logger *slog.Logger) *log.Logger {
 	return slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
 }

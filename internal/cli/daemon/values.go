@@ -13,7 +13,7 @@ import (
 	"seen/internal/pages"
 )
 
-// The types of this file are values of settings that only the server has.
+// The types in this file are values that only settings of the server have.
 
 // textSetting is any text.
 type textSetting string
@@ -56,8 +56,7 @@ func (v *numberSetting) Set(s string) error {
 func (v *numberSetting) String() string { return strconv.FormatUint(v.value, 10) }
 func (v *numberSetting) Type() string   { return "N" }
 
-// off is what people write for "none" where an address, a size or a time span is
-// expected.
+// off means none, instead of an address, a size or a time span.
 const off = "off"
 
 // limitSetting is an amount of memory, auto, or off: no limit.
@@ -66,7 +65,7 @@ type limitSetting struct {
 	size flagvalue.Size // 0: no limit
 }
 
-// auto as a limit is a share of what the process may have.
+// The limit auto is this share of the memory that the process may use.
 const (
 	auto            = "auto"
 	autoNumerator   = 4
@@ -97,8 +96,8 @@ func (v *limitSetting) String() string {
 }
 func (v *limitSetting) Type() string { return "SIZE" }
 
-// bytes returns the limit, 0 if there is none. What the system does not tell sets no
-// limit.
+// bytes returns the limit, or 0 if there is none. If the memory of the machine is
+// unknown, auto is no limit.
 func (v *limitSetting) bytes() uint64 {
 	if v.auto {
 		return pages.Machine() / autoDenominator * autoNumerator
@@ -106,7 +105,7 @@ func (v *limitSetting) bytes() uint64 {
 	return uint64(v.size)
 }
 
-// sizeSetting is an amount of memory that is not nothing.
+// sizeSetting is an amount of memory above 0.
 type sizeSetting uint64
 
 func (v *sizeSetting) Set(s string) error {
@@ -123,7 +122,7 @@ func (v *sizeSetting) Set(s string) error {
 func (v *sizeSetting) String() string { return formatSize(uint64(*v)) }
 func (v *sizeSetting) Type() string   { return "SIZE" }
 
-// formatSize writes a size with the largest binary unit that leaves nothing over.
+// formatSize writes a size in the largest binary unit that leaves no remainder.
 func formatSize(n uint64) string {
 	for _, unit := range []struct {
 		bytes uint64
@@ -154,8 +153,8 @@ func (v *timeoutSetting) String() string {
 }
 func (v *timeoutSetting) Type() string { return "SPAN" }
 
-// checkpointSetting says how often filters are written out: after so many bytes
-// of log, 0 for the store's default, and, if it is not 0, after so much time.
+// checkpointSetting says how often filters are written to disk: after so many bytes of
+// log (0: the default of the store), and after so much time (0: never).
 type checkpointSetting struct {
 	bytes uint64
 	every time.Duration
