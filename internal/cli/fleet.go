@@ -14,7 +14,7 @@ import (
 	"seen/internal/remote"
 )
 
-// fleetFlags name a filter on other machines that stands in place of a file, and say
+// fleetFlags name a filter on other machines that is used in place of a file, and say
 // how to reach it.
 type fleetFlags struct {
 	redis        string
@@ -27,11 +27,11 @@ type fleetFlags struct {
 	slice        flagvalue.Size
 	adds         bool       // the command adds keys
 	hashing      *hashFlags // of the command
-	needRedis    []string   // flags without a meaning of their own
-	forLogin     []string   // flags that also have one for a SET that is redis://HOST/NAME
+	needRedis    []string   // flags that need --redis or --server
+	forLogin     []string   // flags that may also be for a SET that is redis://HOST/NAME
 }
 
-// passwordVariable is where redis-cli takes the password from as well.
+// passwordVariable is the variable that redis-cli reads the password from, too.
 const passwordVariable = "REDISCLI_AUTH"
 
 // register gives cmd the flags. A command that adds may create the filter.
@@ -40,7 +40,7 @@ func (f *fleetFlags) register(cmd *cobra.Command, h *hashFlags, adds bool) {
 	f.registerPlace(cmd)
 	f.adds = adds
 	if adds {
-		flags.IntVar(&f.wait, "wait", 0, "with --redis: go on when `N` replicas have what was added")
+		flags.IntVar(&f.wait, "wait", 0, "with --redis: continue when `N` replicas have what was added")
 		flags.Var(&f.slice, "slice", "with --redis and -n: parts of at most this size (default 16 MiB - 4 KiB)")
 		f.needRedis = append(f.needRedis, "wait", "slice")
 	}
@@ -50,20 +50,20 @@ func (f *fleetFlags) register(cmd *cobra.Command, h *hashFlags, adds bool) {
 // registerPlace gives cmd the flags that name a filter.
 func (f *fleetFlags) registerPlace(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.redis, "redis", "", "use the filter --name in Redis or Valkey, which many machines share; `URL` is redis://[USER:PASSWORD@]HOST[:PORT][,HOST...], rediss:// with TLS, ?sentinel=PRIMARY")
-	flags.StringVar(&f.server, "server", "", "use the filter --name of a \"seen serve\" or of RedisBloom, by BF.MADD and BF.MEXISTS: `HOST`[:PORT] (default port 6380), or as --redis has it")
+	flags.StringVar(&f.redis, "redis", "", "use the filter --name in Redis or Valkey, shared by many machines; `URL` is redis://[USER:PASSWORD@]HOST[:PORT][,HOST...], rediss:// with TLS, ?sentinel=PRIMARY")
+	flags.StringVar(&f.server, "server", "", "use the filter --name of a \"seen serve\" or of RedisBloom, by BF.MADD and BF.MEXISTS: `HOST`[:PORT] (default port 6380), or a URL as for --redis")
 	flags.StringVar(&f.name, "name", "", "with --redis and --server: the `NAME` of the filter")
 	f.needRedis = append(f.needRedis, "name")
 }
 
-// registerReach gives cmd the flags that name a filter and reach it, whatever its hash.
+// registerReach gives cmd the flags that name and reach a filter, without its hash.
 func (f *fleetFlags) registerReach(cmd *cobra.Command) {
 	f.registerPlace(cmd)
 	f.registerLogin(cmd)
 }
 
-// registerAccess gives cmd the flags that it takes to reach a filter, and those of
-// h that it does not have yet.
+// registerAccess gives cmd the flags for the connection, and those of h that it does not
+// have yet.
 func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {
 	f.hashing = h
 	has := func(name string) bool { return cmd.Flags().Lookup(name) != nil }
@@ -85,29 +85,29 @@ func (f *fleetFlags) registerLogin(cmd *cobra.Command) {
 	f.registerPassword(cmd)
 	flags := cmd.Flags()
 	f.timeout = flagvalue.Duration(30 * time.Second)
-	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, through reconnections and failovers")
+	flags.Var(&f.timeout, "timeout", "in Redis: how long to wait for an answer, including reconnections and failovers")
 	f.needRedis = append(f.needRedis, "timeout")
 }
 
-// registerPassword gives cmd the flags that say who asks.
+// registerPassword gives cmd the flags for the login.
 func (f *fleetFlags) registerPassword(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "in Redis: log in as `USER`")
-	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password in `FILE` (default: that in the environment, "+passwordVariable+")")
+	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password in `FILE` (default: the environment variable "+passwordVariable+")")
 	f.forLogin = append(f.forLogin, "user", "password-file")
 }
 
-// registerCreation gives a command that adds the flags that create a filter.
+// registerCreation gives cmd, which adds keys, the flags that create a filter.
 func (f *fleetFlags) registerCreation(cmd *cobra.Command, capacity *flagvalue.Count, rate *flagvalue.Rate) {
 	flags := cmd.Flags()
-	flags.VarP(capacity, "capacity", "n", "with --redis or --server: create the filter if there is none, for N distinct keys")
+	flags.VarP(capacity, "capacity", "n", "with --redis or --server: create the filter, if it does not exist, for N distinct keys")
 	flags.VarP(rate, "error-rate", "p", "with -n: its error rate (default 1e-6)")
 	f.needRedis = append(f.needRedis, "capacity", "error-rate")
 }
 
 func (f *fleetFlags) isSet() bool { return f.redis != "" || f.server != "" }
 
-// arguments demands the SET before all others, unless --redis or --server stands in its place.
+// arguments requires SET as the first argument, unless --redis or --server is given.
 func (f *fleetFlags) arguments(cmd *cobra.Command, args []string) error {
 	if f.isSet() {
 		return nil
@@ -118,8 +118,8 @@ func (f *fleetFlags) arguments(cmd *cobra.Command, args []string) error {
 	return arguments(1, anyMore, "SET")(cmd, args)
 }
 
-// check refuses flags that say nothing without --redis or --server. Those to log in
-// are also for sets that lie in strings of Redis.
+// check refuses flags that need --redis or --server. The flags of the login are also for
+// sets that are strings of Redis.
 func (f *fleetFlags) check(cmd *cobra.Command, sets ...string) error {
 	if f.isSet() {
 		return nil
@@ -136,8 +136,8 @@ func (f *fleetFlags) check(cmd *cobra.Command, sets ...string) error {
 	return nil
 }
 
-// address returns where the filter is, with the name and the login from wherever
-// they were given.
+// address returns where the filter is, with the name and the login, which may be given by
+// flags, a file or the environment.
 func (f *fleetFlags) address(a *app) (remote.Address, error) {
 	text, flag, parse := f.redis, "--redis", remote.ParseAddress
 	if f.server != "" {
@@ -151,7 +151,7 @@ func (f *fleetFlags) address(a *app) (remote.Address, error) {
 	case f.redis != "" && f.server != "":
 		return at, usagef("give either --redis or --server")
 	case f.timeout <= 0:
-		return at, usagef("--timeout %v: there has to be time for an answer", &f.timeout)
+		return at, usagef("--timeout %v: give a time above 0", &f.timeout)
 	case f.name != "" && at.Name != "" && f.name != at.Name:
 		return at, usagef("--name is %q and the name in %s is %q; give one", f.name, flag, at.Name)
 	case f.name != "":
@@ -190,8 +190,8 @@ func (e *Env) variable(name string) string {
 	return ""
 }
 
-// toAdd opens the filter for a command that adds: it is created with -n, and must
-// exist without. w says for how long keys are remembered.
+// toAdd opens the filter for a command that adds keys: with -n it is created if it does not
+// exist. w says how long keys are remembered.
 func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity flagvalue.Count, rate flagvalue.Rate, w fleetWindow) (*fleet, error) {
 	c := cluster.WindowConfig{Config: cluster.Config{Wait: cluster.Wait{Replicas: f.wait}}, Span: w.span, NoRefresh: w.noRefresh}
 	flags := cmd.Flags()
@@ -210,8 +210,8 @@ func (f *fleetFlags) toAdd(a *app, cmd *cobra.Command, capacity flagvalue.Count,
 	return f.open(a, c)
 }
 
-// fleetWindow says for how long a filter that is created remembers keys; the zero value
-// is for ever.
+// fleetWindow says how long a filter that is created remembers keys; the zero value stands
+// for ever.
 type fleetWindow struct {
 	span      time.Duration
 	noRefresh bool
@@ -251,7 +251,7 @@ func (f *fleetFlags) open(a *app, c cluster.WindowConfig) (*fleet, error) {
 	return &fleet{filter, f}, nil
 }
 
-// dial connects to where the filter is.
+// dial connects to the filter's engine or server.
 func (f *fleetFlags) dial(a *app) (remote.Address, remote.Client, error) {
 	at, err := f.address(a)
 	if err != nil {
@@ -264,12 +264,12 @@ func (f *fleetFlags) dial(a *app) (remote.Address, remote.Client, error) {
 // limit is how long a call may take.
 func (f *fleetFlags) limit() time.Duration { return time.Duration(f.timeout) }
 
-// checkServer refuses flags that are the business of a server.
+// checkServer refuses flags that do not apply to a server.
 func (f *fleetFlags) checkServer(c cluster.WindowConfig) error {
 	switch {
 	case f.server == "":
 	case c.Hash != bloom.Hash{}:
-		return usagef("--seed and --secret do not go with --server, which hashes by itself")
+		return usagef("--seed and --secret do not go with --server, which has its own hash")
 	case c.Span != 0:
 		return usagef("--window does not go with --server, whose filters forget nothing; use --redis")
 	case c.Wait.Replicas != 0 || c.SliceBytes != 0:

@@ -22,8 +22,8 @@ type fleetAdded struct {
 	past       error  // what is wrong with the filter's error rate
 }
 
-// addToFleet adds the keys of the files to the filter of --redis. What was added
-// before an error stays: r tells how much that is.
+// addToFleet adds the keys of the files to the filter of --redis. Keys that were added
+// before an error stay in it; r counts them.
 func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity flagvalue.Count, rate flagvalue.Rate, records *recordFlags, files []string) (r fleetAdded, err error) {
 	in, config, err := records.open(a, files)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *app) addFleet(cmd *cobra.Command, c *addFlags, files []string) error {
 	return r.past
 }
 
-// checkFleet refuses flags that --redis and --server leave no meaning.
+// checkFleet refuses flags that do not apply with --redis and --server.
 func (c *countFlags) checkFleet(cmd *cobra.Command) error {
 	for _, name := range []string{"method", "precision"} {
 		if c.fleet.isSet() && cmd.Flags().Changed(name) {

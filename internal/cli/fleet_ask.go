@@ -9,7 +9,7 @@ import (
 	"seen/internal/stream"
 )
 
-// checkFleet refuses flags that --redis and --server leave no meaning.
+// checkFleet refuses flags that do not apply with --redis and --server.
 func (f *filterFlags) checkFleet(cmd *cobra.Command) error {
 	if !f.fleet.isSet() {
 		return f.fleet.check(cmd, slices.Concat(f.sets, f.keep, f.drop)...)

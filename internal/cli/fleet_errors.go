@@ -10,13 +10,13 @@ import (
 	"seen/internal/remote"
 )
 
-// oneLine is an error whose text has no line ends, as joined errors have. What it is
-// made of stays inside: a connection that broke is not the output that somebody closed.
+// oneLine is an error of one line, without the line ends of joined errors. It does not
+// wrap them: a broken connection must not look like an output that its reader has closed.
 type oneLine struct{ text string }
 
 func (e oneLine) Error() string { return e.text }
 
-// explain adds to an error of a filter elsewhere what a user of the command can do about it.
+// explain adds to an error of a filter on other machines what the user can do about it.
 func (f *fleetFlags) explain(err error) error {
 	if err == nil {
 		return nil
@@ -32,8 +32,7 @@ func withAdvice(err error, advice string) error {
 	return oneLine{strings.TrimRight(err.Error(), " .") + "; " + advice}
 }
 
-// advice says what to do about err, "" if there is nothing that an option or another
-// command could change.
+// advice says which option or command helps against err, "" if none does.
 func (f *fleetFlags) advice(err error) string {
 	where := "--redis URL --name NAME"
 	if f.server != "" {
@@ -46,7 +45,7 @@ func (f *fleetFlags) advice(err error) string {
 		if e.Record || f.adds || f.server != "" {
 			return "choose another name"
 		}
-		return "a filter of Redisson or another system is asked with \"seen check --format FORMAT redis://HOST/NAME\", see \"seen formats\""
+		return "for a filter of Redisson or another system use \"seen check --format FORMAT redis://HOST/NAME\", see \"seen formats\""
 	}
 	code := cluster.CodeOf(err)
 	switch {
@@ -61,7 +60,7 @@ func (f *fleetFlags) advice(err error) string {
 	case errors.Is(err, cluster.ErrNotFound):
 		return fmt.Sprintf("\"seen add %s -n N\" creates it", where)
 	case errors.Is(err, cluster.ErrMissingSlice):
-		return fmt.Sprintf("\"seen clear %s\" makes the filter whole, and empty", where)
+		return fmt.Sprintf("\"seen clear %s\" repairs the filter and empties it", where)
 	case errors.Is(err, cluster.ErrNoBloom):
 		return "use --redis, or --server with a \"seen serve\""
 	case errors.Is(err, context.DeadlineExceeded):
@@ -90,7 +89,7 @@ func loginAdvice(err error) string {
 	return ""
 }
 
-// rights returns what a user of the engine has to be allowed, as ACL SETUSER takes it.
+// rights returns the rights that the user needs in the engine, as rules for ACL SETUSER.
 func (f *fleetFlags) rights() string {
 	use, text := cluster.UseAdd, f.redis
 	if f.server != "" {
@@ -118,7 +117,7 @@ func (f *fleetFlags) parameterAdvice(e *cluster.ParameterError) string {
 	return "leave out " + created + " to use it as it is, or choose another name"
 }
 
-// reasons tells in one line why records are undecided, given the errors of the calls.
+// reasons says in one line why lines are undecided, given the errors of the calls.
 func (f *fleetFlags) reasons(errs []error) error {
 	var texts []string
 	for _, e := range remote.Reasons(errs) {

@@ -21,7 +21,7 @@ type fleetRun struct {
 	records *recordFlags
 	in      *input.Files
 	config  stream.Config
-	prints  bool // lines that are new, so that one that nobody prints is lost
+	prints  bool // it prints new lines, so a line that no run prints is lost
 
 	started time.Time
 }
@@ -37,7 +37,7 @@ func (r *fleetRun) run(deliver func(b *stream.Block, v *remote.Verdicts) error) 
 	}, deliver))
 }
 
-// explain gives the end of a run its words and its exit code.
+// explain returns the error and exit code of a run.
 func (r *fleetRun) explain(err error) error {
 	u := &r.Undecided
 	if u.Lines.N == 0 {
@@ -55,12 +55,12 @@ func (r *fleetRun) explain(err error) error {
 	if err == nil {
 		return why
 	}
-	// Whatever else ended the run: these lines must not go unmentioned.
+	// Another error ended the run; the undecided lines must be mentioned too.
 	r.app.say(r.cmd, "%v", why)
 	return err
 }
 
-// consequence says what undecided lines mean.
+// consequence says what became of undecided lines.
 func (r *fleetRun) consequence() string {
 	switch {
 	case !r.Adds:
@@ -70,7 +70,7 @@ func (r *fleetRun) consequence() string {
 	case !r.Undecided.MayBeAdded:
 		return ", and not added"
 	case !r.prints:
-		return ", in the filter or not; adding them again does no harm"
+		return ", in the filter or not; you can add them again"
 	}
 	return ", in the filter or not; they were printed, and another machine may print them too"
 }

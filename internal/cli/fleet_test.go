@@ -514,8 +514,8 @@ func TestFleetAdvice(t *testing.T) {
 	}
 	for _, test := range []struct{ said, want string }{
 		{run("", "check", "--redis", url+"/lost", "a", "b"), `2 lines are undecided: 1 to 2 of the arguments, nothing was changed: key "lost:`},
-		{run("a\n", "add", "--redis", url+"/lost"), `; "seen clear --redis URL --name NAME" makes the filter whole, and empty`},
-		{run("", "info", url+"/lost"), `; "seen clear --redis URL --name NAME" makes`},
+		{run("a\n", "add", "--redis", url+"/lost"), `; "seen clear --redis URL --name NAME" repairs the filter and empties it`},
+		{run("", "info", url+"/lost"), `; "seen clear --redis URL --name NAME" repairs`},
 		{run("a\n", "add", "--redis", url+"/large", "-n", "20M"), "; raise the maxmemory of the engine or make a smaller filter"},
 		{run("a\n", "uniq", "--redis", "redis://"+seen.Addr+"/x", "-n", "10"), `; this is not Redis or Valkey: for a "seen serve" or`},
 	} {

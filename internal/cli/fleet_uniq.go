@@ -13,7 +13,7 @@ import (
 // notWithFleet are the flags of uniq that are about a filter in memory.
 var notWithFleet = []string{"memory", "exact", "state", "checkpoint", "time-key", "nth", "on-full", "output"}
 
-// checkFleet refuses flags that --redis and --server leave no meaning.
+// checkFleet refuses flags that do not apply with --redis and --server.
 func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
 	if !u.fleet.isSet() {
 		if cmd.Flags().Changed("undecided") {
@@ -28,20 +28,20 @@ func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
 		why := ""
 		switch name {
 		case "output":
-			return usagef("-o does not go with --redis and --server: it appears at the end, and lines that the filter has recorded by then would be lost with a run that fails; use > FILE")
+			return usagef("-o does not go with --redis and --server: a run that fails leaves no output, but the filter has recorded its lines, which would be lost; use > FILE")
 		case "nth":
-			why = ": a shared filter knows whether a line came before, not how often; use -d for lines that did, or count on one machine, without it"
+			why = ": a shared filter knows whether a line came before, not how often; use -d for repeated lines, or run without a shared filter"
 		case "time-key":
 			why = ": a shared --window goes by the clock of the engine"
 		case "memory", "exact", "on-full":
 			why = ": the filter is not in the memory of this machine; -n and -p say how large it is when it is created"
 		case "state", "checkpoint":
-			why = ": the filter is the state, and keeps what every run adds"
+			why = ": the shared filter is the state"
 		}
 		return usagef("--%s does not go with --redis and --server%s", name, why)
 	}
 	if u.window.Lines != 0 {
-		return usagef("--window %v does not go with --redis and --server: a shared filter does not know how many lines the others have read; give a time, such as 7d", &u.window)
+		return usagef("--window %v does not go with --redis and --server: a shared filter does not count the lines of all machines; give a time, such as 7d", &u.window)
 	}
 	return nil
 }
@@ -92,9 +92,9 @@ func (u *fleetUniq) deliver(b *stream.Block, v *remote.Verdicts) error {
 		u.lose(fresh)
 		return nil
 	}
-	// Nobody else may be told that an undecided line is new; so it must not be lost.
-	// Nor one that was not added, since the output has later ones. Where the filter is
-	// full the next run will be told.
+	// An undecided line is printed: it may be recorded, and then no other run prints it. So
+	// is one that was not added, since later lines are printed too. If the filter is full
+	// it is not: the next run is told that it is new.
 	inDoubt := !remote.IsFull(v.Errs)
 	for _, i := range v.Undecided {
 		v.Yes[i] = inDoubt
@@ -102,7 +102,7 @@ func (u *fleetUniq) deliver(b *stream.Block, v *remote.Verdicts) error {
 	return u.written(fresh, u.write(b, v))
 }
 
-// write hands the lines that the flags ask for to the writer.
+// write writes the lines that the flags select.
 func (u *fleetUniq) write(b *stream.Block, v *remote.Verdicts) error {
 	u.show = resize(u.show, b.Len())
 	for i, isNew := range v.Yes {
@@ -137,8 +137,8 @@ func (u *fleetUniq) written(fresh int, err error) error {
 	return err
 }
 
-// lose counts lines that are in the filter and not in the output. With -d they
-// would not have been printed.
+// lose counts lines that are in the filter and not in the output. With -d new lines are
+// not printed anyway.
 func (u *fleetUniq) lose(fresh int) {
 	if !u.repeated {
 		u.lost += uint64(fresh)
@@ -152,7 +152,7 @@ func (u *fleetUniq) end(err error) error {
 		if !stream.IsBrokenPipe(u.broken) {
 			why = u.broken.Error()
 		}
-		// Not the error itself: a closed pipe alone would be no failure.
+		// It does not wrap the error: a closed pipe alone is not a failure.
 		return &exitError{ExitError, fmt.Errorf("%s: up to %s new lines are recorded in %s and were not printed",
 			why, humanize.Comma(int64(u.lost)), u.run.fleet.Label)}
 	}

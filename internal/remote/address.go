@@ -52,12 +52,13 @@ type Address struct {
 // DefaultPort is the port of an address without one.
 const DefaultPort = "6379"
 
-// IsAddress reports whether text is meant as an address, right or wrong.
+// IsAddress reports whether text is meant as an address, valid or not.
 func IsAddress(text string) bool {
 	return strings.HasPrefix(text, "redis://") || strings.HasPrefix(text, "rediss://")
 }
 
-// errEscape says what is likely wrong; the parts themselves may hold a password.
+// errEscape tells the likely mistake without the parts of the address, which may contain a
+// password.
 var errEscape = errors.New(`user, password and name must have /, ?, #, @, : and % written as %2F, %3F, %23, %40, %3A and %25`)
 
 // ParseAddress reads an address.
@@ -128,7 +129,7 @@ func WithPort(host string) (string, error) {
 		name = host[1 : len(host)-1]
 	}
 	if name == "" || strings.ContainsAny(name, "[]") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
-		return "", errors.New("a host is missing or not as HOST:PORT; an IPv6 address stands in brackets")
+		return "", errors.New("a host is missing or not as HOST:PORT; an IPv6 address needs brackets")
 	}
 	return net.JoinHostPort(name, DefaultPort), nil
 }
@@ -180,8 +181,8 @@ func (a Address) String() string {
 	return b.String()
 }
 
-// Option returns what a client is made with. It reads the files of TLS. Nothing is
-// cached by the client, since answers change with every key that is added.
+// Option returns the options for a client, and reads the files of TLS. The client caches
+// nothing, since answers change with every key that is added.
 func (a Address) Option() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
 		InitAddress: a.Hosts, Username: a.User, Password: a.Password, SelectDB: a.DB,
@@ -199,7 +200,7 @@ func (a Address) Option() (rueidis.ClientOption, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return o, fmt.Errorf("%s holds no certificate in PEM", a.CA)
+			return o, fmt.Errorf("%s has no certificate in PEM", a.CA)
 		}
 	}
 	if a.Cert != "" {
@@ -217,8 +218,8 @@ func (a Address) Option() (rueidis.ClientOption, error) {
 // Client is a connection to engines, as package cluster takes it.
 type Client = rueidis.Client
 
-// Dial connects. The client must be closed. The code with which the engine may refuse
-// that is [cluster.CodeOf] of the error.
+// Dial connects. The caller closes the client. If the engine refuses the user,
+// [cluster.CodeOf] the error tells why.
 func (a Address) Dial() (Client, error) {
 	o, err := a.Option()
 	if err != nil {
@@ -234,8 +235,7 @@ func (a Address) Dial() (Client, error) {
 	return nil, fmt.Errorf("%s: %w", a, err)
 }
 
-// noLogin is an engine's demand for a password, which it words for programs that speak
-// its protocol.
+// noLogin is an engine's demand for a password, whose own text is for programmers.
 type noLogin struct{ err error }
 
 func (noLogin) Error() string { return "NOAUTH: a password is wanted" }

@@ -13,8 +13,8 @@ import (
 
 // Config says which filter to open, and how to ask it.
 type Config struct {
-	// WindowConfig is for a filter that may have to be created: a window if it has a
-	// Span. With Capacity 0 the filter must exist, and is opened as what it is.
+	// WindowConfig describes the filter to open or create: a window if it has a Span.
+	// With Capacity 0 the filter must exist; it is opened whether it is a window or not.
 	cluster.WindowConfig
 	// Timeout is how long a call may take.
 	Timeout time.Duration
@@ -48,8 +48,8 @@ type Fleet interface {
 	Trace(ctx context.Context, h uint64) ([]cluster.Trace, error)
 }
 
-// Open connects to the filter at an address and opens it, or creates it. The filter must
-// be closed.
+// Open connects to an address and opens the filter there, or creates it. The caller closes
+// the filter.
 func Open(ctx context.Context, at Address, c Config) (*Filter, error) {
 	client, err := at.Dial()
 	if err != nil {
@@ -92,8 +92,8 @@ func (f *Filter) openFleet(ctx context.Context, name string, c Config) error {
 // Close ends the connection.
 func (f *Filter) Close() { f.client.Close() }
 
-// Hash returns what tells the keys of a run apart: the filter's hash, or where the
-// server hashes by itself one that nobody else knows.
+// Hash returns the hash for the keys of a run: that of the filter or, since a server
+// hashes by itself, a random one for a filter in a server.
 func (f *Filter) Hash() bloom.Hash {
 	if f.Fleet == nil {
 		return bloom.RandomHash()
@@ -101,7 +101,7 @@ func (f *Filter) Hash() bloom.Hash {
 	return f.Fleet.Hash()
 }
 
-// ask asks about a batch, and with adds adds it.
+// ask returns the function that asks about a batch, or with adds adds it.
 func (f *Filter) ask(adds bool) func(ctx context.Context, q Batch) ([]bool, []int, error) {
 	return func(ctx context.Context, q Batch) ([]bool, []int, error) {
 		ctx, cancel := context.WithTimeout(ctx, f.Timeout)
@@ -129,8 +129,8 @@ func (f *Filter) call(ctx context.Context, q Batch, adds bool) ([]bool, error) {
 // serverPort is the port of "seen serve".
 const serverPort = "6380"
 
-// ParseServerAddress reads the address of a server that has the BF commands: as
-// ParseAddress, or HOST[:PORT][/NAME] with the port of "seen serve" where none is given.
+// ParseServerAddress reads the address of a server that has the BF commands: one for
+// ParseAddress, or HOST[:PORT][/NAME], whose default port is that of "seen serve".
 func ParseServerAddress(text string) (Address, error) {
 	if !IsAddress(text) {
 		end := strings.IndexAny(text, "/?")

@@ -10,7 +10,7 @@ import (
 	"seen/internal/stream"
 )
 
-// Batch is what Ask is to answer.
+// Batch is a batch of keys.
 type Batch struct {
 	// Hashes holds the hashes of the keys.
 	Hashes []uint64
@@ -19,19 +19,19 @@ type Batch struct {
 	Keys [][]byte
 }
 
-// PipeConfig says whom to ask, and how.
+// PipeConfig tells a Pipe how to ask a filter.
 type PipeConfig struct {
-	// Ask answers for a batch: for each key whether it is new, with Adds, and
-	// otherwise whether it may have been added. The keys at the indices in
-	// undecided have no answer because of err; with an err and without undecided
-	// that is every key. It must return soon when the context ends.
+	// Ask answers for each key of a batch whether it is new, with Adds, or else whether
+	// it may have been added. The keys at the indices in undecided have no answer because
+	// of err; with err and without undecided, no key has one. Ask must return soon when
+	// the context ends.
 	Ask func(ctx context.Context, q Batch) (answers []bool, undecided []int, err error)
 	// Adds says that Ask adds the keys it is asked about.
 	Adds bool
 	// Keys says that Ask wants the keys and not only their hashes.
 	Keys bool
-	// Deliver is called with each block in input order. Blocks of which no
-	// record was asked about because of an earlier error are left out.
+	// Deliver is called with each block in input order. It is not called with blocks that
+	// were not asked about because of an earlier error.
 	Deliver func(b *stream.Block, v *Verdicts) error
 	// Window is how long the filter remembers a key, 0 if it forgets none. A key is then
 	// asked about again when a small part of that has passed.
@@ -39,12 +39,12 @@ type PipeConfig struct {
 	// BatchKeys is the most keys in a batch; 0 is DefaultBatchKeys. Fewer are
 	// sent where a block of the stream has no more.
 	BatchKeys int
-	// Calls is how many batches are on their way at a time; 0 is DefaultCalls.
+	// Calls is how many batches are under way at a time; 0 is DefaultCalls.
 	Calls int
 }
 
-// With these, a round trip of 50 ms still allows for 600,000 keys a second, and a
-// key waits behind few others.
+// With these, a round trip of 50 ms still allows 600,000 keys a second, and a key waits
+// for few others.
 const (
 	DefaultBatchKeys = 2048
 	DefaultCalls     = 16
@@ -56,13 +56,13 @@ const windowShare = 64
 
 // Verdicts are the answers for one block.
 type Verdicts struct {
-	// Yes tells for each record what Ask answered. It is false for records
-	// without a key and for those that are undecided, and with Adds for repeats.
+	// Yes has the answer of Ask for each record. It is false for records without a key,
+	// for undecided ones, and with Adds for repeats.
 	Yes []bool
 	// Undecided lists the records without an answer, in ascending order. Repeats of
 	// their keys are not among them.
 	Undecided []int
-	// Errs says why they have none: an error for each call that has failed.
+	// Errs has an error for each call that has failed.
 	Errs []error
 }
 
@@ -103,7 +103,7 @@ type Pipe struct {
 	waited               atomic.Int64
 }
 
-// pending is a block on its way.
+// pending is a block that waits for answers.
 type pending struct {
 	block    stream.Block
 	verdicts Verdicts
@@ -126,8 +126,8 @@ type call struct {
 // blocks are small or hold only repeats.
 const maxBlocks = 64
 
-// NewPipe returns a Pipe. ctx is that of the calls of Ask, so that it must outlive
-// the stream: keys that were sent have to be answered for. Close must be called.
+// NewPipe returns a Pipe. ctx is for the calls of Ask and must outlive the stream, since
+// keys that were sent need answers. The caller must call Close.
 func NewPipe(ctx context.Context, c PipeConfig) *Pipe {
 	if c.BatchKeys == 0 {
 		c.BatchKeys = DefaultBatchKeys
@@ -150,11 +150,10 @@ func NewPipe(ctx context.Context, c PipeConfig) *Pipe {
 	return p
 }
 
-// Consume sends the keys of b on their way and returns when that is done; b is
-// not needed any longer then. It is the function that stream.Run wants. It waits
-// while enough is under way, and stops sending when ctx ends. The error is that
-// of ctx or of an earlier block: what Deliver returned, or what is wrong with an
-// answer. Records behind it are not asked about and not delivered.
+// Consume sends the keys of b and returns; it does not keep b. It is the function for
+// stream.Run. It waits while enough batches are under way, and stops sending when ctx ends.
+// The error is that of ctx or of an earlier block: what Deliver returned, or what is wrong
+// with an answer. Later records are not asked about and not delivered.
 func (p *Pipe) Consume(ctx context.Context, b *stream.Block) error {
 	w := p.take()
 	b.CopyTo(&w.block)
@@ -163,7 +162,7 @@ func (p *Pipe) Consume(ctx context.Context, b *stream.Block) error {
 		return err
 	}
 	w.verdicts.Yes = resize(w.verdicts.Yes, w.block.Len())
-	// There is room, or will be: deliver takes all that comes.
+	// This ends, since deliver takes every block.
 	p.queue <- w
 	return err
 }
@@ -215,8 +214,8 @@ func (p *Pipe) send(ctx context.Context, w *pending) error {
 	return p.start(ctx, w, c)
 }
 
-// start starts a call as soon as it may. If it may not any more, the block ends
-// before the first record of the call.
+// start starts a call when there is a slot for it. If the pipe has failed or ctx has ended
+// before, the block is cut before the first record of the call.
 func (p *Pipe) start(ctx context.Context, w *pending, c *call) error {
 	err := p.err(ctx)
 	if err == nil {
@@ -265,8 +264,8 @@ func (p *Pipe) err(ctx context.Context) error {
 	}
 }
 
-// Failed is closed when there is an error that the next Consume will return: a
-// stream that waits for its input learns of it so.
+// Failed is closed when there is an error that the next Consume will return. So a stream
+// that waits for its input learns of it.
 func (p *Pipe) Failed() <-chan struct{} { return p.failed }
 
 // Close waits until everything that was sent is answered and delivered, and
@@ -285,9 +284,8 @@ func (p *Pipe) Totals() Totals {
 	}
 }
 
-// deliver hands on the blocks in order. What was sent is delivered also after an
-// error: the filter has recorded the keys, and nobody else will be told that they
-// are new.
+// deliver delivers the blocks in order. It delivers what was sent also after an error:
+// the filter has recorded the keys, and tells no other run that they are new.
 func (p *Pipe) deliver() {
 	defer close(p.done)
 	for w := range p.queue {
@@ -315,7 +313,7 @@ func (p *Pipe) fail(err error) {
 	}
 }
 
-// next returns an empty call of the block, which counts as used.
+// next returns an empty call of the block, and counts it as used.
 func (w *pending) next(batchKeys int) *call {
 	if w.used == len(w.calls) {
 		w.calls = append(w.calls, new(call))
@@ -339,15 +337,15 @@ func (c *call) add(b *stream.Block, i int, withKey bool) {
 	c.batch.Hashes = append(c.batch.Hashes, b.Hashes[i])
 	c.records = append(c.records, i)
 	if withKey {
-		// A buffer that grows leaves the keys before where they are.
+		// When the buffer grows, earlier keys stay in the old one.
 		from := len(c.keyBytes)
 		c.keyBytes = append(c.keyBytes, b.Key(i)...)
 		c.batch.Keys = append(c.batch.Keys, c.keyBytes[from:len(c.keyBytes):len(c.keyBytes)])
 	}
 }
 
-// settle turns the answers of the calls into the verdicts on the block. The error
-// is that of a filter that answers for other keys than it was asked about.
+// settle turns the answers of the calls into the verdicts on the block. The error is that
+// of a filter that has answered for another number of keys.
 func (w *pending) settle() (wrong error) {
 	v := &w.verdicts
 	clear(v.Yes)
@@ -375,7 +373,7 @@ func (w *pending) settle() (wrong error) {
 	return wrong
 }
 
-// resize returns s with length n; its elements mean nothing.
+// resize returns s with length n and arbitrary elements.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)

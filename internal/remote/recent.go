@@ -9,12 +9,12 @@ import (
 // Twice as many take some 20 MB.
 const recentKeys = 1 << 18
 
-// recent remembers the hashes that were added last, among them all whose call is
-// not answered yet. It has two generations: when the young one is full it becomes
-// the old one, and what was the old one is forgotten.
+// recent remembers the hashes that were added last, including all whose call is not
+// answered yet. It has two generations: when the young one is full it becomes the old
+// one, and the old one is forgotten.
 type recent struct {
 	young, old *generation
-	limit      int           // keys of a generation, but for a batch
+	limit      int           // keys of a generation, plus a batch at most
 	span       time.Duration // after which a key is forgotten in any case; 0: never
 	began      time.Time     // the young one
 }
@@ -43,10 +43,9 @@ func (r *recent) has(h uint64) bool {
 
 func (r *recent) add(h uint64) { r.young.hashes[h] = struct{}{} }
 
-// sent says that a call about the hashes that were added since the last one is
-// under way; the function it returns has to be called with the answer. Between two
-// calls the generations change, so that the hashes of one are in one generation.
-// That waits for the calls of the one that is forgotten.
+// sent notes that a call about the hashes that were added since the last call is under
+// way. The function it returns must be called when the answer is there. The generations
+// change only between two calls, so the hashes of a call are in one of them.
 func (r *recent) sent() (answered func()) {
 	g := r.young
 	g.calls.Add(1)
@@ -56,7 +55,7 @@ func (r *recent) sent() (answered func()) {
 	return g.calls.Done
 }
 
-// turn forgets the old generation and begins another.
+// turn waits for the calls of the old generation, forgets it and begins another.
 func (r *recent) turn() {
 	r.old.calls.Wait()
 	clear(r.old.hashes)

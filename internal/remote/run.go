@@ -35,14 +35,14 @@ type Run struct {
 	pipe *Pipe
 }
 
-// errUndecided ends a run in which a line could not be decided. What there is to
-// say of it is known when everything under way has been answered.
+// errUndecided ends a run with an undecided line. Which lines are undecided is known when
+// everything under way has been answered.
 var errUndecided = errors.New("undecided")
 
-// Do asks the filter about the records that read hands to consume, and hands each block
-// with its verdicts to deliver, in input order. It returns when all that was asked is
-// delivered, with the error that ended the run; that a line is undecided is not one, and
-// is told by Undecided.
+// Do asks the filter about the records that read passes to consume, and passes each block
+// with its verdicts to deliver, in input order. It returns when all answers are delivered,
+// with the error that ended the run. An undecided line is not an error of Do; see
+// Undecided.
 func (r *Run) Do(ctx context.Context, read func(ctx context.Context, consume func(*stream.Block) error) error, deliver func(b *stream.Block, v *Verdicts) error) error {
 	asking, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -74,7 +74,7 @@ func (r *Run) Do(ctx context.Context, read func(ctx context.Context, consume fun
 
 func (r *Run) deliver(b *stream.Block, v *Verdicts, next func(b *stream.Block, v *Verdicts) error) error {
 	if !r.Adds && r.Undecided.Lines.N > 0 {
-		return nil // nothing is lost by leaving it to the next run
+		return nil // the next run can ask again
 	}
 	if !b.Header {
 		r.Lines += uint64(b.Len())
@@ -107,7 +107,7 @@ type Undecided struct {
 	Lines LineList
 	// Errs are why the first of them are.
 	Errs []error
-	// Full says that the filter has no room: some of the lines are certainly not in it.
+	// Full says that the filter had no room for some of the lines.
 	Full bool
 	// MayBeAdded says that some of the lines may be in the filter because of this run.
 	MayBeAdded bool
@@ -128,8 +128,8 @@ func (u *Undecided) Add(b *stream.Block, v *Verdicts) {
 	u.MayBeAdded = u.MayBeAdded || !NotAdded(v.Errs)
 }
 
-// LineList names lines by file and number, runs of them by the first and the last; those
-// behind many runs are only counted.
+// LineList names lines by file and number, and a run of lines by the first and the last.
+// After many runs, further lines are only counted.
 type LineList struct {
 	N       uint64 // of lines
 	unnamed uint64

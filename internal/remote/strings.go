@@ -12,11 +12,11 @@ import (
 // stringPiece is how much of a string is read at once.
 const stringPiece = 4 << 20
 
-// AppendString appends the string at key to b, which is read a piece at a time, so
-// that the engine is not kept from others for long: it may be half a gigabyte. It is for
-// filters of other systems that lie in strings, which package interop then answers
-// from. If there is no string, or it is empty, the error is [cluster.ErrNotFound]; one that
-// becomes shorter meanwhile is an error, one that changes otherwise is not noticed.
+// AppendString appends the string at key to b. It is for filters of other systems in
+// strings, which package interop reads. A string may have half a gigabyte, so it is read in
+// pieces that do not keep the engine busy for long. If it is missing or empty, the error
+// is [cluster.ErrNotFound]. If it becomes shorter meanwhile, that is an error; other
+// changes are not noticed.
 func AppendString(ctx context.Context, client Client, b []byte, key string) ([]byte, error) {
 	size, err := client.Do(ctx, client.B().Strlen().Key(key).Build()).AsInt64()
 	if err != nil {
@@ -40,9 +40,9 @@ func AppendString(ctx context.Context, client Client, b []byte, key string) ([]b
 	return to.Bytes(), nil
 }
 
-// RedissonSize returns the number of bits and of probes of Redisson's filter of the
-// given name, which it keeps in a hash beside the string: the fields size and
-// hashIterations. If they are not there the error is [cluster.ErrNotFound].
+// RedissonSize returns the number of bits and of probes of Redisson's filter of the given
+// name. Redisson keeps them in a hash beside the string, in the fields size and
+// hashIterations. If they are missing the error is [cluster.ErrNotFound].
 func RedissonSize(ctx context.Context, client Client, name string) (m, k uint64, err error) {
 	key := recipe.RedissonConfigKey(name)
 	values, err := client.Do(ctx, client.B().Hmget().Key(key).Field("size", "hashIterations").Build()).ToArray()
@@ -54,7 +54,7 @@ func RedissonSize(ctx context.Context, client Client, name string) (m, k uint64,
 			return 0, 0, fmt.Errorf("hash %q with the fields size and hashIterations, as Redisson has it: %w", key, cluster.ErrNotFound)
 		}
 		if *to, err = values[i].AsUint64(); err != nil {
-			return 0, 0, fmt.Errorf("hash %q: size and hashIterations are no numbers: %w", key, err)
+			return 0, 0, fmt.Errorf("hash %q: size and hashIterations are not numbers: %w", key, err)
 		}
 	}
 	return m, k, nil
