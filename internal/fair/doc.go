@@ -1,5 +1,5 @@
-// Package fair divides what a server has little of, such as connections and memory, among
-// the addresses of its clients, so that no address can keep it from the others. It is for
+// Package fair divides the connections and the memory of a server among the addresses of
+// its clients, so that no address can use up everything. It is for
 // internal/server and internal/web. It knows no protocol and opens no sockets.
 //
 // All types are safe for concurrent use.

@@ -8,9 +8,8 @@ import (
 // UnixKey is the key of all clients on Unix sockets.
 const UnixKey = "unix"
 
-// Key returns what an address is counted under: an IPv4 address itself, and the /64
-// network of an IPv6 address, since one customer of a provider has all addresses of
-// such a network.
+// Key returns the key under which an address is counted: an IPv4 address itself, the /64
+// network of an IPv6 address, because one customer has a whole network.
 func Key(a net.Addr) string {
 	switch a := a.(type) {
 	case nil:
@@ -44,8 +43,8 @@ func ipKey(ip netip.Addr) string {
 	return ip.String()
 }
 
-// Local reports whether an address is certainly of this machine: a Unix socket or the
-// loopback interface.
+// Local reports whether an address is on this machine: a Unix socket or the loopback
+// interface.
 func Local(a net.Addr) bool {
 	switch a := a.(type) {
 	case *net.UnixAddr:

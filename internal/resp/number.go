@@ -7,7 +7,7 @@ import (
 )
 
 // ParseInt reads a decimal integer as strictly as Redis does: an optional minus,
-// digits, nothing else; no leading zeros, 64 bits.
+// digits without leading zeros, 64 bits.
 func ParseInt(b []byte) (n int64, ok bool) {
 	digits := b
 	if len(b) > 0 && b[0] == '-' {
@@ -29,8 +29,8 @@ func ParseInt(b []byte) (n int64, ok bool) {
 	return int64(u), u <= math.MaxInt64
 }
 
-// ParseFloat reads a number as C's strtod does, all of b and without blanks
-// before it. Not a number, and numbers that are too large, are refused.
+// ParseFloat reads a number as C's strtod does. It refuses leading blanks, trailing
+// bytes, NaN and numbers that are too large.
 func ParseFloat(b []byte) (f float64, ok bool) {
 	if len(b) > 256 || bytes.IndexByte(b, '_') >= 0 {
 		return 0, false

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Limits bound what one command may ask of the memory of the one who parses it.
+// Limits limit the memory that one command may need.
 type Limits struct {
 	Args   int // arguments of a command, its name included
 	Bulk   int // bytes of an argument
@@ -14,15 +14,14 @@ type Limits struct {
 	Total  int // bytes of a command with everything that belongs to it
 }
 
-// DefaultLimits are those of Redis, but for the arguments, of which it allows
-// 2^31-1.
+// DefaultLimits are those of Redis, except that Redis allows 2^31-1 arguments.
 var DefaultLimits = Limits{Args: 1 << 20, Bulk: 512 << 20, Inline: 64 << 10, Total: 1 << 30}
 
-// Strangers are the limits for clients that have yet to authenticate.
+// Strangers are the limits for clients that have not logged in.
 var Strangers = Limits{Args: 10, Bulk: 16 << 10, Inline: 64 << 10, Total: 10 * (16<<10 + 32)}
 
-// A ProtocolError says that the bytes of a client are no command. Nothing after
-// it can be understood: the connection has to be closed after the answer.
+// A ProtocolError says that the bytes of a client are not a command. The bytes after it
+// cannot be parsed either: close the connection after the reply.
 type ProtocolError string
 
 // Error returns the text for the client, without the code ERR.
@@ -32,11 +31,11 @@ func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }
 // value, with Limits set, is ready.
 type Parser struct {
 	Limits Limits
-	// Stranger adds the limits of Strangers, and its own texts for them.
+	// Stranger adds the limits of Strangers, which have their own error texts.
 	Stranger bool
 
-	// The state of a command of which only a part is there. Positions count from
-	// the beginning of the command, since the buffer may move in between.
+	// The state of an incomplete command. Positions count from the beginning of the
+	// command, because the buffer may move.
 	left  int    // arguments still to come; 0: between commands
 	pos   int    // the first byte that is not parsed
 	seen  int    // the bytes from pos on that hold no end of line
@@ -47,12 +46,12 @@ type Parser struct {
 // span is an argument by its position.
 type span struct{ from, to int }
 
-// Next finds the command at the beginning of buf and appends its arguments to
-// args. They are slices of buf. It returns the length of the command, and 0 when
-// it is not complete: Next is then to be called with the same bytes and more
-// behind them. A command may be empty, without any argument; it has no reply.
+// Next finds the command at the beginning of buf and appends its arguments, slices of
+// buf, to args. It returns the length of the command, 0 if it is incomplete: then call
+// Next with the same bytes and more after them. A command without arguments has no
+// reply.
 //
-// Quotes of an inline command are resolved in place, so that buf changes.
+// Quotes of an inline command are resolved in place, which changes buf.
 func (p *Parser) Next(buf []byte, args [][]byte) (all [][]byte, n int, err error) {
 	if p.left == 0 {
 		if len(buf) == 0 {
@@ -122,9 +121,8 @@ func (p *Parser) header(buf []byte) (done bool, err error) {
 	return true, nil
 }
 
-// line returns the position of the CR that ends the line at from, and -1 as long
-// as it, or the LF behind it, is not there. Bytes are looked at once, however
-// many pieces the line comes in.
+// line returns the position of the CR that ends the line at from, -1 while the CR or the
+// LF after it is missing. It reads each byte once, even if the line arrives in pieces.
 func (p *Parser) line(buf []byte, from int, tooLong ProtocolError) (end int, err error) {
 	// Lines that announce a length are short: a plain loop beats the call.
 	at := from + p.seen

@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// A Kind tells replies apart, by the byte that each begins with.
+// A Kind is the kind of a reply: its first byte.
 type Kind byte
 
-// The kinds of replies. Null stands for all three forms of it, and BulkError
-// reads like an error.
+// The kinds of replies. Null has three forms in the protocol; a BulkError is an error.
 const (
 	Simple    Kind = '+'
 	Error     Kind = '-'
@@ -34,17 +33,17 @@ const (
 // A Value is a reply as a client sees it.
 type Value struct {
 	Kind  Kind
-	Text  string  // of the kinds that are texts; a Verbatim has its format in front
+	Text  string  // of kinds with a text; that of a Verbatim begins with its format
 	Int   int64   // of Int; 1 or 0 of Bool
 	Float float64 // of Double
-	Elems []Value // of the aggregates; a Map has names and values in turn
+	Elems []Value // of aggregates; a Map alternates names and values
 }
 
-// maxDepth bounds how deep replies may be nested.
+// maxDepth is the largest depth of nested replies.
 const maxDepth = 32
 
-// ParseReply reads the reply at the beginning of buf and returns its length, 0
-// when it is not complete. The value does not keep buf.
+// ParseReply reads the reply at the beginning of buf and returns its length, 0 if it is
+// incomplete. The value does not refer to buf.
 func ParseReply(buf []byte) (v Value, n int, err error) {
 	return parseReply(buf, 0)
 }
@@ -135,8 +134,8 @@ func parseReply(buf []byte, depth int) (Value, int, error) {
 	return v, n, nil
 }
 
-// firstLine returns the text behind the byte that begins a reply, up to the end
-// of its line, and the length of the line; 0 when it is not complete.
+// firstLine returns the text after the first byte of a reply up to the end of the line,
+// and the length of the line, 0 if it is incomplete.
 func firstLine(buf []byte) (text []byte, n int, err error) {
 	end := bytes.IndexByte(buf, '\r')
 	if end < 0 || end+1 == len(buf) {
@@ -148,8 +147,8 @@ func firstLine(buf []byte) (text []byte, n int, err error) {
 	return buf[1:end], end + 2, nil
 }
 
-// String renders the reply on one line, without loss but for the differences
-// between forms of null, so that a transcript shows what a client would see.
+// String formats the reply on one line for transcripts. It loses only the difference
+// between the forms of null.
 func (v Value) String() string {
 	var b strings.Builder
 	v.render(&b)

@@ -1,10 +1,10 @@
 package resp
 
-// splitWords splits the line of an inline command and appends its words to args:
-// blanks separate words; in double quotes \n \r \t \b \a, \xHH and \ before any
-// other byte are escapes; in single quotes only \' is. It reports false if a quote
-// is not closed, or is closed in the middle of a word. It resolves quotes in place:
-// the write position never passes the read position.
+// splitWords splits an inline command into words at blanks and appends them to args. In
+// double quotes \n \r \t \b \a, \xHH and \ before any other byte are escapes; in single
+// quotes only \' is. It reports false if a quote is not closed, or closes in the middle
+// of a word. It resolves quotes in place: the write position never passes the read
+// position.
 func splitWords(line []byte, args [][]byte) ([][]byte, bool) {
 	for at := 0; ; {
 		for at < len(line) && blank(line[at]) {
@@ -30,8 +30,8 @@ func splitWords(line []byte, args [][]byte) ([][]byte, bool) {
 	}
 }
 
-// unquote resolves the quoted part that begins at position at, writes it from
-// position to on, and returns both positions behind it.
+// unquote resolves the quoted part at position at, writes it to position to, and returns
+// the positions after both.
 func unquote(line []byte, at, to int) (_, _ int, ok bool) {
 	quote := line[at]
 	for at++; at < len(line); {

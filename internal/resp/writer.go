@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// A Writer appends replies to a buffer, in version 2 of the protocol, or in
-// version 3 when Proto is 3. What version 2 cannot express takes the form that
-// Redis gives it there. The zero value is ready.
+// A Writer appends replies to a buffer in version 2 of the protocol, or in version 3 if
+// Proto is 3. Types that version 2 does not have take the form that Redis uses. The zero
+// value is ready.
 //
-// Arrays, maps, sets and pushes are announced with their number of members,
-// which have to follow.
+// Arrays, maps, sets and pushes are announced with the number of their members; write
+// the members next.
 type Writer struct {
 	Proto int
 	buf   []byte
@@ -23,7 +23,7 @@ func (w *Writer) Bytes() []byte { return w.buf }
 // Len returns the number of bytes written since the last Reset.
 func (w *Writer) Len() int { return len(w.buf) }
 
-// Reset empties the buffer, and gives it up when it is larger than keep.
+// Reset empties the buffer and releases it if it is larger than keep.
 func (w *Writer) Reset(keep int) {
 	w.buf = w.buf[:0]
 	if cap(w.buf) > keep {
@@ -37,7 +37,7 @@ func (w *Writer) Truncate(n int) { w.buf = w.buf[:n] }
 // Append appends replies that another Writer of the same version has written.
 func (w *Writer) Append(replies []byte) { w.buf = append(w.buf, replies...) }
 
-// Simple writes a status, such as OK. Ends of lines in it become blanks.
+// Simple writes a status, such as OK. Ends of lines become blanks.
 func (w *Writer) Simple(s string) {
 	w.buf = append(w.buf, '+')
 	w.line(s)
@@ -46,8 +46,8 @@ func (w *Writer) Simple(s string) {
 // OK writes the status OK.
 func (w *Writer) OK() { w.buf = append(w.buf, "+OK\r\n"...) }
 
-// Error writes an error: its text with the code, if any, in front, such as
-// "ERR no such key". Ends of lines in it become blanks.
+// Error writes an error, a text that usually begins with a code: "ERR no such key". Ends
+// of lines become blanks.
 func (w *Writer) Error(s string) {
 	w.buf = append(w.buf, '-')
 	w.line(s)
@@ -81,7 +81,7 @@ func (w *Writer) BulkString(s string) {
 	w.buf = append(w.buf, '\r', '\n')
 }
 
-// Null writes that there is no value where a string would be.
+// Null writes the null of a string.
 func (w *Writer) Null() {
 	if w.Proto == 3 {
 		w.buf = append(w.buf, "_\r\n"...)
@@ -90,7 +90,7 @@ func (w *Writer) Null() {
 	}
 }
 
-// NullArray writes that there is no value where an array would be.
+// NullArray writes the null of an array.
 func (w *Writer) NullArray() {
 	if w.Proto == 3 {
 		w.buf = append(w.buf, "_\r\n"...)
@@ -102,13 +102,13 @@ func (w *Writer) NullArray() {
 // Array announces n values.
 func (w *Writer) Array(n int) { w.number('*', int64(n)) }
 
-// Map announces n pairs of a name and a value; in version 2 an array of both.
+// Map announces n pairs of a name and a value; in version 2 an array of 2n values.
 func (w *Writer) Map(n int) { w.aggregate('%', n, 2*n) }
 
-// Set announces n values in no order; in version 2 an array.
+// Set announces an unordered set of n values; in version 2 an array.
 func (w *Writer) Set(n int) { w.aggregate('~', n, n) }
 
-// Push announces a message of n values that is no reply; in version 2 an array.
+// Push announces a message of n values that is not a reply; in version 2 an array.
 func (w *Writer) Push(n int) { w.aggregate('>', n, n) }
 
 func (w *Writer) aggregate(kind byte, n3, n2 int) {
@@ -133,8 +133,8 @@ func (w *Writer) Bool(b bool) {
 	}
 }
 
-// Double writes a floating-point number, in the fewest digits that mean it, as
-// Redis since 7.2; in version 2 a string.
+// Double writes a floating-point number in the fewest digits that identify it, as Redis
+// does since 7.2; in version 2 a string.
 func (w *Writer) Double(f float64) {
 	var digits [32]byte
 	text := appendDouble(digits[:0], f)

@@ -19,7 +19,7 @@ func aclLoad(c *call) {
 		c.out.Error("ERR " + err.Error())
 		return
 	}
-	// Its own user may be gone.
+	// The user of this client may be gone.
 	if c.server.acl.Get(c.user.Load().Name) != c.user.Load() {
 		c.ending = true
 	}
@@ -39,9 +39,8 @@ func aclSave(c *call) {
 	c.out.OK()
 }
 
-// CheckACL reports whether the default user, for clients that do not log in, needs no
-// password with an ACL file and a password for it ("" for none), or what is wrong with
-// the file.
+// CheckACL reports whether clients can use a server without logging in if it has this ACL
+// file and this password ("" for none). The error says what is wrong with the file.
 func CheckACL(file, password string) (open bool, err error) {
 	users, err := acl.ReadFile(&newTable().acl, file)
 	if err != nil {
@@ -53,8 +52,8 @@ func CheckACL(file, password string) (open bool, err error) {
 	return password == "", nil
 }
 
-// ReloadACL reads the users from the ACL file, if there is one, in the place of all
-// users that there are. If the file has an error nothing changes.
+// ReloadACL replaces all users by those of the ACL file, if there is one. If the file has
+// an error, nothing changes.
 func (s *Server) ReloadACL() error {
 	apply, err := s.PrepareUsers(nil)
 	if err != nil {
@@ -64,11 +63,10 @@ func (s *Server) ReloadACL() error {
 	return nil
 }
 
-// PrepareUsers reads and checks the ACL file, if there is one, and changes nothing yet:
-// apply does, at once and without failing. The users of the file take the place of all
-// users that there are; connections of users who are gone are ended. password, unless
-// it is nil, becomes that of the default user ("" for none), but not where the file
-// names that user.
+// PrepareUsers reads and checks the ACL file, if there is one, without changing anything.
+// apply then replaces all users by those of the file and closes the connections of removed
+// users; it cannot fail. password, unless nil, becomes the password of the default user
+// ("" for none) if the file does not have that user.
 func (s *Server) PrepareUsers(password *string) (apply func(), err error) {
 	var found map[string]*acl.Rights
 	if s.acl.File != "" {

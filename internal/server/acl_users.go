@@ -150,8 +150,7 @@ func aclCat(c *call) {
 	}
 }
 
-// wrongSubcommand is the error for a subcommand with too many words, of those that
-// allow some.
+// wrongSubcommand replies that a subcommand has too many words.
 func (c *call) wrongSubcommand() {
 	c.out.Error(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.",
 		c.args[1], strings.ToUpper(string(c.args[0]))))

@@ -43,15 +43,14 @@ func auth(c *call) {
 	}
 }
 
-// login makes the client the user of a name if the password is right, and returns
-// what is wrong, "" if nothing is.
+// login logs the client in as a user. It returns what is wrong, "" if nothing is.
 func (c *call) login(name string, password []byte) (problem string) {
 	users, former := c.server.acl, c.user.Load()
 	u, err := users.Authenticate(c.life, name, password, c.peer.key, c.peer.far)
 	if err == nil {
 		c.user.Store(u)
-		// Who was deleted while the password was tried is not found among the
-		// connections that are ended for it.
+		// DELUSER, while the password was tried, did not find this connection among those
+		// of the user.
 		if users.Get(name) != u {
 			c.user.Store(former)
 			err = acl.ErrWrong
@@ -67,7 +66,7 @@ func (c *call) login(name string, password []byte) (problem string) {
 	return loginProblem(err)
 }
 
-// loginProblem is the error of a log-in as clients of Redis know it.
+// loginProblem is the error of a log-in in the words of Redis.
 func loginProblem(err error) string {
 	switch {
 	case errors.Is(err, acl.ErrWrong):

@@ -14,9 +14,8 @@ var backupCommands = []command{{
 	arguments: args.Of("directory"),
 }}
 
-// backup writes a backup while others are served. Only clients on this machine may
-// ask: the folder is one of this machine, and who is elsewhere has no business to
-// have files written here.
+// backup writes a backup while other commands run. Only clients on the server's machine
+// may do this, because the folder is on this machine.
 func backup(c *call) {
 	if !c.local() {
 		c.out.Error("ERR SEEN.BACKUP works only for clients on the server's machine, over loopback or a Unix socket")
@@ -35,7 +34,7 @@ func backup(c *call) {
 	c.out.OK()
 }
 
-// local reports whether the client is certainly on this machine.
+// local reports whether the client is on this machine.
 func (c *conn) local() bool {
 	if c.socket == nil {
 		return false

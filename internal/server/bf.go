@@ -15,10 +15,10 @@ const (
 	notCreated = "ERR could not create filter: "
 )
 
-// bloom returns the Bloom filter that the command names, or writes an error.
+// bloom returns the Bloom filter of the command's key, or writes an error.
 func (c *call) bloom() (store.Filter, bool) { return valueOf[store.Filter](c, c.args[1], noFilter) }
 
-// config is what the store is asked to make.
+// config returns the options for the store.
 func (o bloomOptions) config() store.BloomConfig {
 	return store.BloomConfig{
 		ErrorRate: o.errorRate,
@@ -54,21 +54,21 @@ var bfCommands = family([]string{"bloom"}, []command{
 	bfClearCommand,
 })
 
-// filterDefaults returns the settings as they are now.
+// filterDefaults returns the current defaults of new filters.
 func (c *call) filterDefaults() filterDefaults { return *c.server.filters.Load() }
 
-// notMade is the reply to an error of a filter that could not be made.
+// notMade is the reply when a filter cannot be created.
 func (c *call) notMade(err error, text string) string {
 	return c.storeError(err, own{noMachineMemory, noMemory}, own{anyOther, text})
 }
 
-// bloomOptions say how a filter is made.
+// bloomOptions are the options of a new Bloom filter.
 type bloomOptions struct {
 	errorRate float64
 	capacity  int64
 	expansion int64         // 0: the filter does not grow
-	layout    store.Layout  // DefaultLayout: what the setting says
-	noCreate  bool          // do not make a filter
+	layout    store.Layout  // DefaultLayout: as set by CONFIG SET
+	noCreate  bool          // do not create a filter
 	span      time.Duration // 0: it never forgets
 }
 
@@ -76,7 +76,7 @@ func bloomDefaults(s filterDefaults) bloomOptions {
 	return bloomOptions{errorRate: s.bfErrorRate, capacity: s.bfInitialSize, expansion: s.bfExpansionFactor}
 }
 
-// rateAndCapacity reads the words 2 and 3.
+// rateAndCapacity reads words 2 and 3.
 func (o *bloomOptions) rateAndCapacity(words [][]byte) (problem string) {
 	rate, ok := resp.ParseFloat(words[2])
 	if !ok {

@@ -41,9 +41,9 @@ func bfMAdd(c *call) {
 
 var bloomAdditions = &runs{handle: addRun}
 
-// addRun answers BF.ADD and BF.MADD on one filter. They mean what they would one
-// after another: where a key is not taken, the rest of its command is not tried,
-// and the next command is.
+// addRun runs several BF.ADD and BF.MADD on one filter with the results that they would
+// have one after another: if a key cannot be added, the rest of its command is skipped and
+// the next command runs.
 func addRun(c *call, batch []parsed) {
 	o := bloomDefaults(c.filterDefaults())
 	answers, problem := c.addToBloom(batch[0].args[1], c.runKeys(batch), o)
@@ -51,7 +51,7 @@ func addRun(c *call, batch []parsed) {
 		keys := len(p.args) - 2
 		if len(answers) < keys {
 			c.added(p, answers, problem)
-			// One by one from here on: most of them will fail too.
+			// One by one from here: most of them will fail too.
 			for _, p := range batch[i+1:] {
 				answers, problem := c.addToBloom(p.args[1], p.args[2:], o)
 				c.added(p, answers, problem)
@@ -63,7 +63,7 @@ func addRun(c *call, batch []parsed) {
 	}
 }
 
-// added answers one command of a run.
+// added replies to one command of a run.
 func (c *call) added(p parsed, answers []bool, problem string) {
 	switch {
 	case p.command.arity < 0:
@@ -75,9 +75,8 @@ func (c *call) added(p parsed, answers []bool, problem string) {
 	}
 }
 
-// addAll adds keys to the filter that the command names and writes an answer for
-// each. A key that the filter does not take any more ends the array with an error;
-// the keys after it were not tried.
+// addAll adds keys to the filter of the command and replies with an array. If a key cannot
+// be added, the array ends with an error and the keys after it are not tried.
 func (c *call) addAll(keys [][]byte, o bloomOptions) {
 	answers, problem := c.addToBloom(c.args[1], keys, o)
 	c.addedAll(answers, problem)
@@ -99,9 +98,8 @@ func (c *call) addedAll(answers []bool, problem string) {
 	c.out.Error(problem)
 }
 
-// addToBloom adds keys to the filter called name, which it makes if it has to and
-// may. It returns the answers for the keys that were dealt with, and what was the
-// problem with the next.
+// addToBloom adds keys to the filter called name and creates the filter if necessary and
+// allowed. It returns the answers for the first keys, and the problem with the next key.
 func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers []bool, problem string) {
 	answers = c.answers(len(keys))
 	for {
@@ -133,8 +131,8 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			c.after(c.store().Absent())
 			return nil, noFilter
 		default:
-			// Nobody may see the filter without keys, nor delete it before it has some:
-			// it would be a deletion of nothing.
+			// No other client may see the filter without keys, or delete it before it has
+			// some: the log would have a deletion of nothing.
 			var made store.Filter
 			var madeAt store.LSN
 			var problem error

@@ -41,8 +41,7 @@ func bfCard(c *call) {
 	}
 }
 
-// maxIntersected is the largest number of filters that BF.INTERCARD takes: that of
-// the store.
+// maxIntersected is the largest number of filters for BF.INTERCARD, a limit of the store.
 const maxIntersected = 6
 
 func bfUnionCard(c *call) {
@@ -53,12 +52,12 @@ func bfUnionCard(c *call) {
 	c.cardinality(c.unionCard(filters))
 }
 
-// unionCard tells how many keys are in any of the filters.
+// unionCard returns the number of keys in any of the filters.
 func (c *call) unionCard(filters []store.Filter) (sizing.Estimate, error) {
 	switch len(filters) {
 	case 0:
 		return sizing.Estimate{}, nil
-	case 1: // counted, not estimated
+	case 1: // its keys are counted
 		return sizing.Estimate{Value: float64(filters[0].Info().Added)}, nil
 	}
 	n, at, err := c.store().UnionCardinality(c.work, filters...)
@@ -72,7 +71,7 @@ func bfInterCard(c *call) {
 	case !ok:
 	case len(filters) > maxIntersected:
 		c.out.Error("ERR too many filters; BF.INTERCARD takes at most 6")
-	case missing: // an absent one has no keys
+	case missing: // a missing filter has no keys
 		c.out.Int(0)
 	case len(filters) == 1:
 		c.cardinality(c.unionCard(filters))
@@ -83,7 +82,7 @@ func bfInterCard(c *call) {
 	}
 }
 
-// cardinality writes an estimate.
+// cardinality replies with an estimate.
 func (c *call) cardinality(n sizing.Estimate, err error) {
 	switch {
 	case err != nil:
@@ -95,9 +94,8 @@ func (c *call) cardinality(n sizing.Estimate, err error) {
 	}
 }
 
-// filters returns the filters of the given names that there are. It writes the
-// error and reports false if a name is that of another value. A filter that is named
-// several times counts once.
+// filters returns the filters that exist among the names, each once. If a value has
+// another type, it writes the error and reports false.
 func (c *call) filters(names [][]byte) (filters []store.Filter, missing, ok bool) {
 	known := map[store.Filter]bool{}
 	for _, name := range names {

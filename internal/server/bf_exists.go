@@ -33,10 +33,10 @@ func bfMExists(c *call) {
 
 var bloomQuestions = &runs{handle: hasRun}
 
-// hasRun answers BF.EXISTS and BF.MEXISTS on one filter.
+// hasRun runs several BF.EXISTS and BF.MEXISTS on one filter.
 func hasRun(c *call, batch []parsed) {
 	found, ok := c.hasInBloom(batch[0].args[1], c.runKeys(batch))
-	if !ok { // and an answer is written: nobody waits for the others
+	if !ok { // the error is written, and the client is gone
 		c.ending = true
 		return
 	}
@@ -51,8 +51,9 @@ func hasRun(c *call, batch []parsed) {
 	}
 }
 
-// hasInBloom asks the filter called name for keys. What is not there, and what is
-// no filter, has none. It writes the error, and reports false, if it was stopped.
+// hasInBloom looks keys up in the filter called name. A missing filter and a value of
+// another type have no keys. If the command was stopped, it writes the error and reports
+// false.
 func (c *call) hasInBloom(name []byte, keys [][]byte) (found []bool, ok bool) {
 	found = c.answers(len(keys))
 	v := c.store().Get(name)

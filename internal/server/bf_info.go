@@ -16,7 +16,7 @@ var bfInfoCommand = command{
 	arguments: args.Of("key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]"),
 }
 
-// bloomInfoFields are what BF.INFO tells, and the words that ask for each.
+// bloomInfoFields are the fields of BF.INFO and the words that select them.
 var bloomInfoFields = []struct {
 	word, name string
 	value      func(store.FilterInfo) uint64
@@ -28,7 +28,7 @@ var bloomInfoFields = []struct {
 	{"EXPANSION", "Expansion rate", func(i store.FilterInfo) uint64 { return uint64(i.Expansion) }},
 }
 
-// bloomSize is the size of a filter as clients know it from the other server.
+// bloomSize is the size of a filter as RedisBloom computes it.
 func bloomSize(i store.FilterInfo) uint64 {
 	size := uint64(32 + 64*len(i.Layers))
 	for _, l := range i.Layers {

@@ -22,9 +22,9 @@ func bfInsert(c *call) {
 //
 //	BF.INSERT key [CAPACITY n] [ERROR r] [EXPANSION n] [NOCREATE] [NONSCALING] [LAYOUT seen|redisbloom] ITEMS key [key ...]
 //
-// and returns the index of the first key to add. Options are told apart by
-// letters, as clients may rely on: the first, for E the second too, for N the
-// third. LAYOUT, which is ours, has to be written out.
+// and returns the index of the first key to add. As in RedisBloom, the first letter
+// decides which option a word is, for E also the second, for N the third. LAYOUT is our
+// own option and must be complete.
 func parseBloomInsert(words [][]byte, s filterDefaults) (o bloomOptions, keysAt int, problem string) {
 	o = bloomDefaults(s)
 	if len(words) < 4 {
@@ -38,7 +38,7 @@ func parseBloomInsert(words [][]byte, s filterDefaults) (o bloomOptions, keysAt 
 			if at+1 == len(words) {
 				return o, 0, args.WrongArity(words)
 			}
-			if nonScaling { // wins over EXPANSION, wherever they stand
+			if nonScaling { // overrides EXPANSION in any order
 				o.expansion = 0
 			}
 			return o, at + 1, ""

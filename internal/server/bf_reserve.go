@@ -42,9 +42,8 @@ func (c *call) createBloom(o bloomOptions, problem string) {
 //
 //	BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT seen|redisbloom]
 //
-// EXPANSION and NONSCALING count wherever they stand, even as the key, and words
-// that mean nothing are skipped: clients rely on the one, and the other cannot be
-// told from it. LAYOUT, which is ours, is only looked for behind the capacity.
+// As in RedisBloom, EXPANSION and NONSCALING count in any position, even as the key, and
+// unknown words are skipped. LAYOUT is our own option and counts only after the capacity.
 func parseBloomReserve(words [][]byte, s filterDefaults) (o bloomOptions, problem string) {
 	count := len(words)
 	if args.Find(words, 4, "LAYOUT") > 0 {

@@ -39,7 +39,7 @@ func parseBloomWindow(words [][]byte, s filterDefaults) (o bloomOptions, problem
 	return o, ""
 }
 
-// parseSpan reads a length of time: whole seconds, or a duration as Go writes it.
+// parseSpan reads a time span: whole seconds or a Go duration.
 func parseSpan(b []byte) (time.Duration, bool) {
 	if seconds, ok := resp.ParseInt(b); ok {
 		if !args.Within(seconds, 1, math.MaxInt64/int64(time.Second)) {

@@ -6,19 +6,19 @@ import (
 	"seen/internal/store"
 )
 
-// A call is one command being executed. It is valid until its handler returns.
+// A call is one running command. It is valid until its handler returns.
 type call struct {
 	*conn
 	command *command
-	args    [][]byte     // args[0] is the name as it was sent; they are slices of the input
+	args    [][]byte     // slices of the input; args[0] is the name as it was sent
 	out     *resp.Writer // takes exactly one reply
 }
 
-// after has the reply wait until the log is durable up to at.
+// after makes the reply wait until the log is durable up to at.
 func (c *call) after(at store.LSN) { c.lsn = max(c.lsn, at) }
 
-// afterValue has the reply wait for the last change of v or, if it is nil, for what has
-// removed values.
+// afterValue makes the reply wait for the last change of v or, if v is nil, for the last
+// removal of values.
 func (c *call) afterValue(v store.Value) {
 	if v == nil {
 		c.after(c.store().Absent())
@@ -27,16 +27,16 @@ func (c *call) afterValue(v store.Value) {
 	c.after(v.LSN())
 }
 
-// store returns where the values are.
+// store returns the store.
 func (c *call) store() *store.Store { return c.server.store }
 
-// wrongArity replies that there are too few or too many words.
+// wrongArity replies that the number of words is wrong.
 func (c *call) wrongArity() {
 	c.out.Error(args.WrongNumber(c.command.full))
 }
 
-// look returns the value of a key, nil if there is none; the reply waits for what it
-// shows by that.
+// look returns the value of a key, nil if there is none. The reply waits until that is
+// durable.
 func (c *call) look(key []byte) store.Value {
 	v := c.store().Get(key)
 	if v == nil {
@@ -47,8 +47,7 @@ func (c *call) look(key []byte) store.Value {
 	return v
 }
 
-// notThere writes the error for a value that is not what the command is about:
-// absent if there is none.
+// notThere writes the error for a value of the wrong type: absent if there is no value.
 func (c *call) notThere(v store.Value, absent string) {
 	c.afterValue(v)
 	if v == nil {
@@ -58,8 +57,8 @@ func (c *call) notThere(v store.Value, absent string) {
 	c.out.Error(wrongType)
 }
 
-// valueOf returns the value of a key if it is a V, or writes an error: absent if there is
-// no value.
+// valueOf returns the value of a key if it is a V. Otherwise it writes an error: absent if
+// there is no value.
 func valueOf[V store.Value](c *call, key []byte, absent string) (V, bool) {
 	v := c.store().Get(key)
 	value, ok := v.(V)
@@ -69,8 +68,8 @@ func valueOf[V store.Value](c *call, key []byte, absent string) (V, bool) {
 	return value, ok
 }
 
-// taken writes the error of a command that makes a V where there is a value: exists if
-// it is a V. It reports false if there is none any more.
+// taken writes the error of a command that creates a V under a key that has a value:
+// exists if that is a V. It reports false if the key has no value now.
 func taken[V store.Value](c *call, exists string) bool {
 	v := c.store().Get(c.args[1])
 	if v == nil {
@@ -85,17 +84,17 @@ func taken[V store.Value](c *call, exists string) bool {
 	return true
 }
 
-// scratch is memory that a connection uses again for each command.
+// scratch is memory that a connection reuses for each command.
 type scratch struct {
 	bools []bool
 	keys  [][]byte
 }
 
-// maxScratch is the number of keys up to which a connection keeps the memory for
-// them when a command has ended.
+// maxScratch is the largest number of keys for which a connection keeps the memory after a
+// command.
 const maxScratch = 4096
 
-// answers returns n answers to be filled in. They are valid until the next call.
+// answers returns room for n answers. It is valid until the next call.
 func (c *call) answers(n int) []bool {
 	if n > maxScratch {
 		return make([]bool, n)
@@ -106,8 +105,7 @@ func (c *call) answers(n int) []bool {
 	return c.scratch.bools[:n]
 }
 
-// runKeys returns the keys of all commands of a run. They are valid until the next
-// call.
+// runKeys returns the keys of all commands of a run. They are valid until the next call.
 func (c *call) runKeys(batch []parsed) [][]byte {
 	keys := c.scratch.keys[:0]
 	for _, p := range batch {
@@ -133,7 +131,7 @@ type integer struct {
 	n    uint64
 }
 
-// integers writes a map of named numbers.
+// integers writes a map of numbers by name.
 func (c *call) integers(fields []integer) {
 	c.out.Map(len(fields))
 	for _, field := range fields {

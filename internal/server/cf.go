@@ -6,7 +6,7 @@ const (
 	cuckooNotCreated = "ERR Could not create filter: "
 )
 
-// cuckoo returns the cuckoo filter that the command names, or writes an error.
+// cuckoo returns the cuckoo filter of the command's key, or writes an error.
 func (c *call) cuckoo() (*store.Cuckoo, bool) {
 	return valueOf[*store.Cuckoo](c, c.args[1], noFilter)
 }
@@ -22,8 +22,7 @@ func (c *call) cuckooConfig(o cuckooOptions) store.CuckooConfig {
 	}
 }
 
-// existingCuckoo is cuckoo for the commands that do not tell apart what is not
-// there and what is something else.
+// existingCuckoo is cuckoo for commands with one error for a missing key and a wrong type.
 func (c *call) existingCuckoo(absent string) (*store.Cuckoo, bool) {
 	v := c.store().Get(c.args[1])
 	if f, ok := v.(*store.Cuckoo); ok {
@@ -51,14 +50,14 @@ var cfCommands = family([]string{"cuckoo"}, []command{
 	cfLoadChunkCommand,
 })
 
-// cuckooOptions say how a cuckoo filter is made.
+// cuckooOptions are the options of a new cuckoo filter.
 type cuckooOptions struct {
 	capacity      int64
 	bucketSize    int64
 	maxIterations int64
 	expansion     int64 // 0: the filter does not grow
 	layout        store.Layout
-	noCreate      bool // do not make a filter
+	noCreate      bool // do not create a filter
 }
 
 func cuckooDefaults(s filterDefaults) cuckooOptions {

@@ -41,15 +41,15 @@ func (c *call) addOneToCuckoo(absentOnly bool) {
 	}
 }
 
-// cuckooAnswer is what became of one key.
+// cuckooAnswer is the result for one key.
 type cuckooAnswer struct {
 	added   bool
 	problem error // why it could not be added
 }
 
-// addToCuckoo adds keys to the filter that the command names, which it makes if it
-// has to and may: all of them, or only those that are absent. The problem, if there
-// is one, concerns the command as a whole.
+// addToCuckoo adds keys to the filter of the command, all or only the absent ones, and
+// creates the filter if necessary and allowed. The problem, if there is one, is about the
+// whole command.
 func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (answers []cuckooAnswer, problem string) {
 	answers = make([]cuckooAnswer, len(keys))
 	for {
@@ -69,7 +69,7 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 			c.after(c.store().Absent())
 			return nil, noFilter
 		default:
-			// As with Bloom filters, nobody meets the filter without its keys.
+			// As with Bloom filters, no other client sees the filter without its keys.
 			var madeAt store.LSN
 			var problem error
 			c.together(len(keys), func() {
@@ -100,8 +100,8 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 	}
 }
 
-// addInParts adds keys to a filter, and lets others pass between its parts. So it must
-// not be used where locks of the store are held.
+// addInParts adds keys to a filter in parts, between which other commands run. The caller
+// must not hold locks of the store.
 func (c *call) addInParts(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (at store.LSN, err error) {
 	stopped := c.inParts(len(keys), f.AddCost, func(from, to int) bool {
 		at, err = addToFilter(f, keys[from:to], answers[from:to], absentOnly)
@@ -118,7 +118,7 @@ func addToFilter(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentO
 	return f.Add(keys, func(i int, err error) { answers[i] = cuckooAnswer{err == nil, err} })
 }
 
-// cuckooAddition is the error of a key that could not be added.
+// cuckooAddition is the reply for a key that cannot be added.
 func (c *call) cuckooAddition(err error) string {
 	return c.storeError(err, own{store.ErrExpansions, cuckooExpansions}, own{store.ErrFull, cuckooFull}, own{noMachineMemory, cuckooNoMemory})
 }

@@ -35,8 +35,8 @@ func cfMExists(c *call) {
 	}
 }
 
-// hasInCuckoo asks for the keys of the command. What is not there, and what is no
-// cuckoo filter, has none. It writes the error, and reports false, if it was stopped.
+// hasInCuckoo looks the keys of the command up. A missing filter and a value of another
+// type have no keys. If the command was stopped, it writes the error and reports false.
 func (c *call) hasInCuckoo() (found []bool, ok bool) {
 	keys := c.args[2:]
 	found = c.answers(len(keys))

@@ -50,8 +50,8 @@ func cfInsertNX(c *call) {
 	}
 }
 
-// insertIntoCuckoo returns what became of the keys of CF.INSERT and CF.INSERTNX,
-// or writes an error.
+// insertIntoCuckoo returns the results for the keys of CF.INSERT and CF.INSERTNX, or
+// writes an error.
 func (c *call) insertIntoCuckoo(absentOnly bool) ([]cuckooAnswer, bool) {
 	o, keysAt, problem := parseCuckooInsert(c.args, c.filterDefaults())
 	if problem != "" {
@@ -70,8 +70,8 @@ func (c *call) insertIntoCuckoo(absentOnly bool) ([]cuckooAnswer, bool) {
 //
 //	CF.INSERT|CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS key [key ...]
 //
-// and returns the index of the first key to add. Options are told apart by their
-// first letters.
+// and returns the index of the first key to add. The first letter decides which option a
+// word is.
 func parseCuckooInsert(words [][]byte, s filterDefaults) (o cuckooOptions, keysAt int, problem string) {
 	o = cuckooDefaults(s)
 	if len(words) < 4 {

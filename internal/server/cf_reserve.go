@@ -38,9 +38,9 @@ func cfReserve(c *call) {
 //
 //	CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [LAYOUT seen|redisbloom]
 //
-// The options count wherever they stand, even as the key, and pairs that mean
-// nothing are skipped. An option without a value is one that cannot be parsed.
-// LAYOUT, which is ours, is only looked for behind the capacity.
+// As in RedisBloom, the options count in any position, even as the key, and unknown
+// pairs are skipped. An option without a value cannot be parsed. LAYOUT is our own option
+// and counts only after the capacity.
 func parseCuckooReserve(words [][]byte, s filterDefaults) (o cuckooOptions, problem string) {
 	o = cuckooDefaults(s)
 	if len(words) < 3 || len(words)%2 == 0 {

@@ -95,7 +95,7 @@ func clientSetInfo(c *call) {
 	c.out.OK()
 }
 
-// onOff reads the last word of a command; it writes the error if it is neither.
+// onOff reads ON or OFF. It writes the error for another word.
 func (c *call) onOff() (on, ok bool) {
 	switch word := c.args[2]; {
 	case args.Is(word, "ON"):
@@ -110,7 +110,7 @@ func (c *call) onOff() (on, ok bool) {
 func clientNoEvict(c *call) { c.note(&c.about.noEvict) }
 func clientNoTouch(c *call) { c.note(&c.about.noTouch) }
 
-// note keeps a wish of the client that others see.
+// note records a flag that other clients can see.
 func (c *call) note(wish *bool) {
 	on, ok := c.onOff()
 	if !ok {

@@ -28,7 +28,7 @@ func clientKill(c *call) {
 	c.out.Int(int64(c.kill(wanted)))
 }
 
-// killOptions reads which connections CLIENT KILL is to end.
+// killOptions reads which connections CLIENT KILL closes.
 func (c *call) killOptions(rest [][]byte) (wanted func(*conn) bool, problem string) {
 	skipMe := true
 	var tests []func(*conn) bool
@@ -80,7 +80,7 @@ func (c *call) killOptions(rest [][]byte) (wanted func(*conn) bool, problem stri
 	}, ""
 }
 
-// kill ends the wanted connections and returns their number.
+// kill closes the wanted connections and returns their number.
 func (c *call) kill(wanted func(*conn) bool) (n int) {
 	for _, other := range c.server.clients.list() {
 		switch {

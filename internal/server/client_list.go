@@ -50,8 +50,8 @@ func clientList(c *call) {
 	c.out.Verbatim("txt", text.String())
 }
 
-// clientType reports whether a type of clients is the only one that there is here,
-// and whether there is such a type at all.
+// clientType reports whether a type of clients is normal, the only one here, and whether
+// the type exists in Redis.
 func clientType(word []byte) (normal, ok bool) {
 	switch strings.ToLower(string(word)) {
 	case "normal":

@@ -2,13 +2,13 @@ package server
 
 import "seen/internal/server/args"
 
-// muting says which replies a client has asked not to get (CLIENT REPLY).
+// muting is which replies a client does not want (CLIENT REPLY).
 type muting uint8
 
 const (
 	muteNothing muting = iota
 	muteNext           // the reply of the next command
-	muteThis           // that of the command that comes now
+	muteThis           // the reply of the current command
 	muteAll
 )
 
@@ -17,7 +17,7 @@ func (c *conn) afterReply(mark int) {
 	switch c.mute {
 	case muteNothing:
 		return
-	case muteNext: // CLIENT REPLY SKIP itself, which has no reply
+	case muteNext: // CLIENT REPLY SKIP itself, without a reply
 		c.mute = muteThis
 	case muteThis:
 		c.mute = muteNothing
@@ -27,7 +27,7 @@ func (c *conn) afterReply(mark int) {
 }
 
 var clientReplyCommand = command{
-	// Not within a transaction: EXEC announces how many replies come.
+	// Not in a transaction: EXEC announces the number of replies.
 	name: "reply", arity: 3, flags: forAll | flagNoMulti, handle: clientReply, since: "3.2.0", complexity: "O(1)", summary: "Chooses whether the server replies to commands.",
 	arguments: args.Of("ON|OFF|SKIP"),
 }

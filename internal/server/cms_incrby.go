@@ -50,7 +50,7 @@ func cmsIncrBy(c *call) {
 		case err == nil:
 			c.counts(counts, countMinOverflow)
 			return
-		case !errors.Is(err, store.ErrGone) || done > 0: // it is not to count the first ones again
+		case !errors.Is(err, store.ErrGone) || done > 0: // retrying would count the first items twice
 			c.out.Error(c.storeError(err))
 			return
 		}

@@ -48,15 +48,15 @@ func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, prob
 			return
 		case errors.Is(err, store.ErrExists):
 			continue
-		default: // so many counters that no machine has the memory
+		default: // too many counters for any machine
 			c.out.Error(c.storeError(err, own{anyOther, countMinNoMemory}))
 		}
 		return
 	}
 }
 
-// maxDepth is the largest number of rows. Each halves the probability that an
-// estimate is too high by much, so that sixty are as good as infinitely many.
+// maxDepth is the largest number of rows. Each row halves the probability of a large
+// overestimate, so sixty rows are enough for all purposes.
 const maxDepth = 1024
 
 // parseCountMinByDim reads
@@ -83,9 +83,8 @@ func parseCountMinByDim(words [][]byte) (width, depth int64, problem string) {
 //
 //	CMS.INITBYPROB key error probability
 //
-// where error bounds the overestimation as a part of all counts, and probability
-// is that of exceeding it. The depth comes from logarithms of single precision,
-// as clients that compute it themselves expect.
+// where error is the largest overestimate as a part of all counts, and probability is
+// that of exceeding it. The depth is computed in single precision, as in RedisBloom.
 func parseCountMinByProb(words [][]byte) (width, depth int64, problem string) {
 	if len(words) != 4 {
 		return 0, 0, args.WrongArity(words)
@@ -105,7 +104,7 @@ func parseCountMinByProb(words [][]byte) (width, depth int64, problem string) {
 	return int64(w), int64(d), ""
 }
 
-// log10 is the logarithm of single precision.
+// log10 is the logarithm in single precision.
 func log10(x float64) float32 {
 	return float32(math.Log10(float64(float32(x))))
 }

@@ -20,7 +20,7 @@ var cmsMergeCommand = command{
 	arguments: args.Of("destination numkeys source [source ...] [WEIGHTS weight [weight ...]]"),
 }
 
-// mergedKeys tells the keys of CMS.MERGE, as far as its words make sense.
+// mergedKeys finds the keys of CMS.MERGE if its words are correct.
 func mergedKeys(words [][]byte, key func(at int, a acl.Access)) {
 	key(1, acl.Reads|acl.Writes)
 	if m, problem := parseCountMinMerge(words); problem == "" {
@@ -54,7 +54,7 @@ func cmsMerge(c *call) {
 	}
 }
 
-// mergeSources returns what is to be added up, or writes an error.
+// mergeSources returns the sketches to add up and their weights, or writes an error.
 func (c *call) mergeSources(dest *store.CountMin, m countMinMerge) (sources []*store.CountMin, weights []int64, ok bool) {
 	for i, name := range m.sources {
 		weight, problem := m.weight(i)
@@ -76,18 +76,17 @@ func (c *call) mergeSources(dest *store.CountMin, m countMinMerge) (sources []*s
 	return sources, weights, true
 }
 
-// countMinMerge is what CMS.MERGE is to add up.
+// countMinMerge has the sources of CMS.MERGE.
 type countMinMerge struct {
 	sources [][]byte
-	weights [][]byte // not yet read, one for each source; nil: all are 1
+	weights [][]byte // not parsed yet, one for each source; nil: all are 1
 }
 
 // parseCountMinMerge reads the shape of
 //
 //	CMS.MERGE destination numkeys source [source ...] [WEIGHTS weight [weight ...]]
 //
-// The weights are left to weight, since what is wrong with the keys before them is
-// to be said first.
+// The method weight parses the weights later, because errors of the keys come first.
 func parseCountMinMerge(words [][]byte) (m countMinMerge, problem string) {
 	if len(words) < 4 {
 		return m, args.WrongArity(words)

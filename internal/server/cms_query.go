@@ -26,8 +26,8 @@ func cmsQuery(c *call) {
 	}
 }
 
-// counts writes estimates. One that has reached the end of its counters is an
-// error, if overflow says which.
+// counts replies with estimates. If overflow is not "", it is the error for a counter that
+// has reached its maximum.
 func (c *call) counts(counts []uint32, overflow string) {
 	c.out.Array(len(counts))
 	for _, n := range counts {

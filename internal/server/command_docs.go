@@ -23,7 +23,7 @@ func commandDocs(c *call) {
 	}
 }
 
-// documentCommand writes the name of a command and what COMMAND DOCS tells of it.
+// documentCommand writes the name of a command and its entry of COMMAND DOCS.
 func (c *call) documentCommand(cmd *command) {
 	texts := []struct{ name, value string }{
 		{"summary", cmd.summary}, {"since", cmd.since}, {"group", cmd.group}, {"complexity", cmd.complexity},

@@ -22,7 +22,7 @@ func (c *call) statuses(words []string) {
 	}
 }
 
-// named returns the commands of these names, nil for one that there is not.
+// named returns the commands of these names, nil for unknown ones.
 func (c *call) named(names [][]byte) (list []*command) {
 	for _, name := range names {
 		name, sub, ok := bytes.Cut(name, []byte("|"))

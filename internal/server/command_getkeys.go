@@ -41,14 +41,14 @@ func commandGetKeysAndFlags(c *call) {
 	}
 }
 
-// foundKey is a key of a command by its position.
+// foundKey is the position of a key and what the command does with it.
 type foundKey struct {
 	at     int
 	access acl.Access
 }
 
-// keysOf finds the keys of a command that is given as arguments; it writes the error
-// if there are none.
+// keysOf finds the keys of a command with these words. If there are none, it writes the
+// error.
 func (c *call) keysOf(args [][]byte) (keys []foundKey) {
 	cmd := c.server.table.find(args)
 	switch {

@@ -71,7 +71,7 @@ func (c *call) describeAll(list []*command) {
 	}
 }
 
-// describeCommand writes what COMMAND INFO tells of a command.
+// describeCommand writes the entry of COMMAND INFO for a command.
 func (c *call) describeCommand(cmd *command) {
 	if cmd == nil {
 		c.out.NullArray()
@@ -97,7 +97,7 @@ func (c *call) describeCommand(cmd *command) {
 		}
 	}
 	c.statuses(categories)
-	c.out.Set(0) // hints for proxies
+	c.out.Set(0) // tips
 	c.keySpecs(cmd)
 	if len(cmd.subs) == 0 {
 		c.out.Set(0)
@@ -109,13 +109,13 @@ func (c *call) describeCommand(cmd *command) {
 	}
 }
 
-// keySpecs writes where the keys of a command stand, for clients of clusters.
+// keySpecs writes the positions of the keys of a command, for clients of clusters.
 func (c *call) keySpecs(cmd *command) {
 	switch {
 	case cmd.first == 0:
 		c.out.Set(0)
 	case cmd.keys != nil && cmd.arity > 0:
-		// Each key has its place.
+		// Each key has a fixed position.
 		var keys []foundKey
 		cmd.keys(make([][]byte, cmd.arity), func(at int, a acl.Access) { keys = append(keys, foundKey{at, a}) })
 		c.out.Set(len(keys))
@@ -132,8 +132,8 @@ func (c *call) keySpecs(cmd *command) {
 	}
 }
 
-// keySpec writes that keys stand from a word on, up to the one that is last after
-// it, or from the end if last is negative.
+// keySpec writes that keys begin at position first and end last positions later, or that
+// far from the end if last is negative.
 func (c *call) keySpec(a acl.Access, first, last, step int) {
 	c.out.Map(3)
 	c.out.BulkString("flags")
@@ -161,7 +161,7 @@ func (c *call) keySpec(a acl.Access, first, last, step int) {
 	}
 }
 
-// accessFlags are the words for what becomes of a key.
+// accessFlags returns the flags of a key specification.
 func accessFlags(a acl.Access) []string {
 	mode := "RW"
 	switch {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// latencyBuckets is the number of buckets of a latency histogram: the last holds
-// what takes longer than 2^38 ns, four and a half minutes.
+// latencyBuckets is the number of buckets of a latency histogram. The last has everything
+// over 2^38 ns, four and a half minutes.
 const latencyBuckets = 40
 
 // commandStats counts the calls of a command.
@@ -19,8 +19,8 @@ type commandStats struct {
 	rejected atomic.Uint64 // not run
 	failed   atomic.Uint64 // ended with an error
 	nanos    atomic.Uint64
-	// latency counts calls by time: bucket i has those under 2^i ns, but not under
-	// 2^(i-1). Commands that were answered together took the time of all.
+	// latency counts calls by duration: bucket i has those from 2^(i-1) to 2^i ns.
+	// Commands that run together each count with the time of all.
 	latency [latencyBuckets]atomic.Uint64
 }
 
@@ -52,7 +52,7 @@ type errorStats struct {
 // maxErrorCodes is far more than there are codes.
 const maxErrorCodes = 128
 
-// count notes an error by the line of its reply, without the sign in front.
+// count counts an error by its code; line is the reply without the sign.
 func (e *errorStats) count(line []byte) {
 	code, _, _ := bytes.Cut(line, []byte{' '})
 	e.mu.Lock()

@@ -13,24 +13,24 @@ import (
 	"seen/internal/store"
 )
 
-// A setting is something that CONFIG GET tells, and CONFIG SET may change.
+// A setting can be read by CONFIG GET and may be changed by CONFIG SET.
 type setting struct {
 	name string
 	get  func(s *Server) string
-	// check returns what to do to change the setting to a value, or what is wrong
-	// with the value. nil: it cannot be changed.
+	// check returns a function that sets the value, or what is wrong with the value. nil:
+	// the setting cannot be changed.
 	check func(s *Server, value string) (set func(), problem string)
 }
 
-// constant is a setting that cannot be changed, because here it cannot be otherwise.
+// constant is a setting that has the same value in every server.
 func constant(name, value string) setting {
 	return setting{name: name, get: func(*Server) string { return value }}
 }
 
-// fixed is a setting that was fixed at the start.
+// fixed is a setting that does not change after the start.
 func fixed(name string, get func(s *Server) string) setting { return setting{name: name, get: get} }
 
-// wholeNumber is a setting that is a whole number.
+// wholeNumber is an integer setting.
 func wholeNumber(name string, least, most int64, get func(s *Server) int64, set func(s *Server, n int64)) setting {
 	return setting{
 		name: name,
@@ -48,7 +48,7 @@ func wholeNumber(name string, least, most int64, get func(s *Server) int64, set 
 	}
 }
 
-// settings are all but those of new filters.
+// settings are all settings except the defaults of new filters.
 var settings = []setting{
 	{
 		name: "maxmemory",
@@ -85,7 +85,7 @@ var settings = []setting{
 	},
 	{
 		name: "requirepass",
-		get:  func(s *Server) string { return "" }, // only its hash is kept
+		get:  func(s *Server) string { return "" }, // the server keeps only the hash
 		check: func(s *Server, value string) (func(), string) {
 			return func() { s.acl.SetPassword(value) }, ""
 		},
@@ -111,8 +111,7 @@ var settings = []setting{
 	constant("save", ""),
 }
 
-// parseMemory reads a number of bytes as Redis does: 100, 1k (1000), 1kb (1024) and
-// so on.
+// parseMemory reads a number of bytes as Redis does: 100, 1k (1000), 1kb (1024).
 func parseMemory(text string) (bytes uint64, ok bool) {
 	digits := strings.TrimRight(strings.ToLower(text), "bkmgt")
 	unit, ok := map[string]uint64{
@@ -125,7 +124,7 @@ func parseMemory(text string) (bytes uint64, ok bool) {
 	return n * unit, true
 }
 
-// settingsLike returns the names and values of the settings that match a pattern.
+// settingsLike returns the names and values of settings that match a pattern.
 func (s *Server) settingsLike(pattern string) (pairs [][2]string) {
 	for _, one := range settings {
 		if acl.Match([]byte(pattern), []byte(one.name)) {
@@ -142,10 +141,11 @@ func (s *Server) settingsLike(pattern string) (pairs [][2]string) {
 	return pairs
 }
 
-// A change is a setting with the value that it is to have.
+// A change is a setting and its new value.
 type change struct{ name, value string }
 
-// configure makes all changes, or none and says which is wrong and why.
+// configure makes all changes. If one is wrong, it makes none and returns its name and the
+// problem.
 func (s *Server) configure(changes []change) (name, problem string) {
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
@@ -180,7 +180,7 @@ func (s *Server) configure(changes []change) (name, problem string) {
 	return "", ""
 }
 
-// isSetting reports whether there is a setting of that name.
+// isSetting reports whether a setting exists.
 func isSetting(name string) bool {
 	return slices.Contains(filterSettingNames, name) || slices.ContainsFunc(settings, func(one setting) bool { return one.name == name })
 }

@@ -15,37 +15,37 @@ import (
 )
 
 const (
-	bufferSize = 16 << 10 // of the input, from the start
-	keepBuffer = 64 << 10 // larger buffers are given up when they are empty
-	flushAt    = 64 << 10 // replies that are sent before the rest of a pipeline is parsed
-	flushSoon  = 1 << 20  // and before the next command runs
+	bufferSize = 16 << 10 // initial size of the input buffer
+	keepBuffer = 64 << 10 // larger buffers are released when they are empty
+	flushAt    = 64 << 10 // bytes of replies at which they are sent before the rest of a pipeline is parsed
+	flushSoon  = 1 << 20  // bytes of replies at which they are sent before the next command runs
 )
 
-// A conn is a client: its buffers and what it has told about itself. Fields are used
-// by the goroutine of the connection alone, but for those that say otherwise.
+// A conn is a client: its buffers and what it said about itself. Only the goroutine of the
+// connection uses the fields, except where noted.
 type conn struct {
 	server *Server
-	socket net.Conn // what carries the protocol: the outlet, or TLS over it
+	socket net.Conn // carries the protocol: the outlet, or TLS over it
 	outlet *outlet
 	tls    *tls.Conn    // nil: none
-	peer   peer         // far is known once hands are shaken
-	slot   *fair.Place  // of all connections
+	peer   peer         // far is set after the handshake
+	slot   *fair.Place  // the place among all connections
 	budget *fair.Holder // pays for buffers
 
 	id     int64
 	began  time.Time
-	active atomic.Int64 // when the last bytes came, in Unix nanoseconds; read by others
-	served atomic.Int64 // when the last complete commands had run, likewise
-	since  atomic.Int64 // bytes that have come since then
-	asking atomic.Bool  // it waits for the client: for commands or, at the end, to take its replies
-	poor   atomic.Bool  // others have taken the memory that it held
+	active atomic.Int64 // when the last bytes arrived, in Unix nanoseconds; read by others
+	served atomic.Int64 // when the last complete commands ended, likewise
+	since  atomic.Int64 // bytes that have arrived since then
+	asking atomic.Bool  // waits for the client to send commands or, at the end, to read its replies
+	poor   atomic.Bool  // lost its memory to other clients
 	about  about
 
-	// life ends with the connection, and what it has running with it.
+	// life ends with the connection and stops its commands.
 	life context.Context
 	end  context.CancelCauseFunc
 	work *store.Work
-	busy atomic.Int64 // when the command began that runs and may take long, in Unix nanoseconds; 0: none; read by others
+	busy atomic.Int64 // when the running long command began, in Unix nanoseconds; 0: none; read by others
 
 	user          atomic.Pointer[acl.User] // read by others
 	authenticated atomic.Bool              // likewise
@@ -53,23 +53,23 @@ type conn struct {
 	parser resp.Parser
 	in     []byte // in[from:] is not parsed yet
 	from   int
-	extra  int // bytes of in that were taken from the budget
+	extra  int // bytes of in that the budget has paid
 	args   [][]byte
 	batch  []parsed
 
 	out     resp.Writer
 	call    call
 	replies int        // in out
-	lsn     store.LSN  // what they show
-	pending []answered // those that show something
+	lsn     store.LSN  // the position of the log that they depend on
+	pending []answered // those that depend on the log
 	ending  bool       // close after the replies
 	scratch scratch
 	mute    muting
 	tx      transaction
 }
 
-// parsed is a command that was parsed and not run yet; command is nil if there is
-// none of that name.
+// parsed is a command that has been parsed and has not run; command is nil if the name is
+// unknown.
 type parsed struct {
 	command *command
 	args    [][]byte
@@ -93,7 +93,7 @@ func (s *Server) newConn(socket net.Conn) *conn {
 	return c
 }
 
-// serve answers the client until one of both ends the connection.
+// serve serves the client until either side closes the connection.
 func (c *conn) serve() {
 	defer c.server.clients.remove(c)
 	defer c.cut()
@@ -119,10 +119,10 @@ func (c *conn) serve() {
 	c.budget.Close()
 }
 
-// handshakeTime is how long a client may take to agree on TLS.
+// handshakeTime is how long a TLS handshake may take.
 const handshakeTime = 10 * time.Second
 
-// shakeHands agrees with the client on TLS, if the connection has it.
+// shakeHands makes the TLS handshake, if the connection uses TLS.
 func (c *conn) shakeHands() bool {
 	if c.tls == nil {
 		return true
@@ -138,25 +138,25 @@ func (c *conn) shakeHands() bool {
 	return true
 }
 
-// cut closes the connection at once. Anybody may call it.
+// cut closes the connection at once. Any goroutine may call it.
 func (c *conn) cut() {
 	c.end(errCut)
 	_ = c.outlet.Close() // nothing can be done about an error
 }
 
-// errCut is why the commands of a connection stop that was closed.
+// errCut is why the commands of a closed connection stop.
 var errCut = errors.New("the connection was closed")
 
-// drain has the connection end when what was received is answered. Anybody may call
-// it.
+// drain ends the connection after the received commands have been answered. Any goroutine
+// may call it.
 func (c *conn) drain() {
-	if c.outlet.SetReadDeadline(time.Unix(1, 0)) != nil { // then it is cut off
+	if c.outlet.SetReadDeadline(time.Unix(1, 0)) != nil { // the connection is unusable: close it
 		c.cut()
 	}
 }
 
-// idleFor returns for how long the client has sent nothing since its last commands had
-// run. While they run it is not idle.
+// idleFor returns how long the client has sent nothing since its last commands ended. A
+// client is not idle while its commands run.
 func (c *conn) idleFor(now time.Time) time.Duration {
 	if !c.asking.Load() {
 		return 0
@@ -164,7 +164,7 @@ func (c *conn) idleFor(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, max(c.active.Load(), c.served.Load())))
 }
 
-// fill reads what the client has sent. It reports false when the connection is over.
+// fill reads what the client sends. It reports false when the connection is over.
 func (c *conn) fill() bool {
 	if !c.room() {
 		return c.giveUp()
@@ -185,8 +185,8 @@ func (c *conn) fill() bool {
 	return true
 }
 
-// giveUp tells the client that there is no memory for what it sends, and reports that
-// the connection is over.
+// giveUp tells the client that there is no memory for its input and reports false: the
+// connection is over.
 func (c *conn) giveUp() bool {
 	c.out.Error("ERR the buffers of all clients together have reached their limit; send smaller commands or try again")
 	c.replies++
@@ -194,9 +194,9 @@ func (c *conn) giveUp() bool {
 	return false
 }
 
-// room makes room in the buffer: by moving what is not parsed to its beginning, and
-// when that fills it, by doubling it. So it never has more than twice the bytes that
-// were really sent, whatever the client has announced.
+// room makes room in the buffer: it moves unparsed bytes to the start and doubles a full
+// buffer. So the buffer has at most twice the bytes that were sent, whatever length the
+// client announces.
 func (c *conn) room() bool {
 	if c.from > 0 {
 		c.in = c.in[:copy(c.in, c.in[c.from:])]
@@ -223,10 +223,10 @@ func (c *conn) room() bool {
 	return true
 }
 
-// answer runs all commands in the buffer and sends the replies. It reports false
-// when the connection is over.
+// answer runs all commands in the buffer and sends the replies. It reports false when the
+// connection is over.
 func (c *conn) answer() bool {
-	complete := false // a command was
+	complete := false // at least one command was complete
 	for {
 		more, err := c.parse()
 		complete = complete || len(c.batch) > 0
@@ -242,7 +242,7 @@ func (c *conn) answer() bool {
 				c.served.Store(c.server.config.Now().UnixNano())
 				c.since.Store(0)
 			}
-			ok := c.flush() // which may ask the questions of the batch again
+			ok := c.flush() // may run read commands of the batch again
 			c.release()
 			return ok && !c.ending
 		}
@@ -252,8 +252,8 @@ func (c *conn) answer() bool {
 	}
 }
 
-// release gives up what commands of many words have needed, so that it does not stay
-// with a client that has nothing more to ask.
+// release frees the memory that commands with many words needed, so that an inactive
+// client does not keep it.
 func (c *conn) release() {
 	if cap(c.args) > maxScratch {
 		clear(c.batch)
@@ -261,13 +261,13 @@ func (c *conn) release() {
 	}
 }
 
-// parse takes commands from the buffer into the batch. More may be there when it
-// reports true.
+// parse moves commands from the buffer into the batch. It reports true if there may be
+// more.
 func (c *conn) parse() (more bool, err error) {
 	limit := c.server.config.Limits.Pipeline
 	c.parser.Stranger = c.stranger()
 	if c.parser.Stranger {
-		limit = 1 // the first may change what the next are allowed
+		limit = 1 // the first may change the rights of the next
 	}
 	c.forgetWords()
 	clear(c.args)
@@ -288,7 +288,7 @@ func (c *conn) parse() (more bool, err error) {
 	return true, nil
 }
 
-// flush sends the replies, once what they show is durable.
+// flush sends the replies once what they show is durable.
 func (c *conn) flush() bool {
 	if c.replies == 0 && c.out.Len() == 0 {
 		return true

@@ -5,7 +5,7 @@ import (
 	"seen/internal/server/args"
 )
 
-// anyTime are the flags of commands that run in every state of a connection.
+// anyTime are the flags of commands that may run before a log-in and in a transaction.
 const anyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth | flagAllowBusy | flagAlone
 
 var connectionCommands = section("connection", []string{"connection"}, []command{
@@ -102,5 +102,5 @@ func wait(c *call) {
 	}
 }
 
-// redisVersion is the version of Redis whose behaviour clients may count on.
+// redisVersion is the version of Redis that the server is compatible with.
 const redisVersion = "7.4.0"

@@ -4,5 +4,5 @@ package server
 
 import "time"
 
-// processTimes would return the processor time of the process; here it is not known.
+// processTimes returns 0: the processor time is not known on this system.
 func processTimes() (user, system time.Duration) { return 0, 0 }

@@ -19,7 +19,7 @@ var debugCommand = command{
 	},
 }
 
-// maxSleep bounds what a client that is used in tests may ask for.
+// maxSleep is the longest time that a client may ask for.
 const maxSleep = time.Hour
 
 func debugSleep(c *call) {

@@ -9,8 +9,8 @@ import (
 	"seen/internal/server/args"
 )
 
-// find returns the command that the words call, nil if there is none. Pipelines call
-// the same again and again.
+// find returns the command for the words, nil if there is none. Pipelines often repeat the
+// same command.
 func (c *conn) find(args [][]byte) *command {
 	if n := len(c.batch); n > 0 {
 		last := &c.batch[n-1]
@@ -25,13 +25,13 @@ func (c *conn) find(args [][]byte) *command {
 func (c *conn) run() {
 	for rest := c.batch; len(rest) > 0 && !c.ending; {
 		if c.life.Err() != nil {
-			c.ending = true // nobody waits for the rest
+			c.ending = true // the client is gone
 			return
 		}
 		n := c.neighbours(rest)
 		c.execute(rest[:n])
 		rest = rest[n:]
-		// Small commands may have large replies: not all of them at a time.
+		// Small commands may have large replies: send some before running more.
 		if c.outlet != nil && c.out.Len() > flushSoon && !c.flush() {
 			c.ending = true
 		}
@@ -56,7 +56,7 @@ func (c *conn) neighbours(batch []parsed) int {
 	return max(n, 1)
 }
 
-// execute answers one command, or several neighbours.
+// execute runs one command or several neighbours.
 func (c *conn) execute(batch []parsed) {
 	p := batch[0]
 	c.call.command, c.call.args = p.command, p.args
@@ -88,8 +88,8 @@ func (c *conn) execute(batch []parsed) {
 	c.note(a, before)
 }
 
-// speaksHTTP reports whether a word begins a line of HTTP. A web page can have a
-// browser send a request to any port; its body would be read as commands.
+// speaksHTTP reports whether a word begins a line of HTTP. A web page can make a browser
+// send a request to any port, and its body would be read as commands.
 func speaksHTTP(word []byte) bool {
 	return args.Is(word, "POST") || args.Is(word, "HOST:")
 }
@@ -98,7 +98,7 @@ func speaksHTTP(word []byte) bool {
 func (c *conn) handle(p parsed) {
 	switch cmd := p.command; {
 	case c.tx.running && cmd.flags&flagWrite != 0:
-		// A transaction is not to be done by half: what it changes is not stopped.
+		// Changes of a transaction are not stopped: all or none take effect.
 		c.work.Firmly(func() { cmd.handle(&c.call) })
 	case c.tx.running || cmd.flags&flagAlone != 0:
 		cmd.handle(&c.call)
@@ -109,11 +109,11 @@ func (c *conn) handle(p parsed) {
 	}
 }
 
-// stopwatch is what commands are timed from: time.Since reads one clock of the system,
-// time.Now two.
+// stopwatch is the reference for time.Since, which reads one system clock; time.Now reads
+// two.
 var stopwatch = time.Now()
 
-// counted runs commands and notes how long that took and how it ended.
+// counted runs commands and records their duration and result.
 func (c *conn) counted(batch []parsed, run func()) {
 	cmd, mark, began := batch[0].command, c.out.Len(), time.Since(stopwatch)
 	run()
@@ -130,8 +130,8 @@ func (c *conn) counted(batch []parsed, run func()) {
 
 const noAuth = "NOAUTH Authentication required."
 
-// refusal returns the error for a command that may not run, "" for one that may, in
-// the order in which Redis checks.
+// refusal returns the error for a command that may not run, "" if it may. The order of the
+// checks is that of Redis.
 func (c *conn) refusal(p parsed) string {
 	cmd := p.command
 	switch {
@@ -181,7 +181,7 @@ func (c *conn) reject(p parsed, reason string) {
 	c.out.Error(reason)
 }
 
-// noteDenied writes to the log of refusals what the user may not do.
+// noteDenied adds a denied command to the ACL log.
 func (c *conn) noteDenied(p parsed) {
 	u := c.user.Load()
 	d, at := u.Rights().Check(p.command.acl, p.args)
@@ -192,7 +192,7 @@ func (c *conn) noteDenied(p parsed) {
 	c.server.acl.Log.Add(r, c.server.config.Now())
 }
 
-// place says where a command stands.
+// place returns the context of a command for the ACL log.
 func (c *conn) place() string {
 	if c.tx.open || c.tx.running {
 		return "multi"
@@ -200,7 +200,7 @@ func (c *conn) place() string {
 	return "toplevel"
 }
 
-// stranger reports whether the client has to log in before anything else.
+// stranger reports whether the client must log in first.
 func (c *conn) stranger() bool {
 	return !c.authenticated.Load() && (c.peer.far || !c.server.acl.Open())
 }

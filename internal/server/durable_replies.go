@@ -6,23 +6,23 @@ import (
 	"seen/internal/store"
 )
 
-// answered is a piece of the output: the replies of commands that were run together,
-// and the position that they depend on.
+// answered is a part of the output: the replies of commands that ran together, and the log
+// position that they depend on.
 type answered struct {
-	commands []parsed // none if their words are not there any more
+	commands []parsed // nil if their words were overwritten
 	replies  int
 	from, to int
-	asked    bool // they change nothing
+	asked    bool // they only read
 	lsn      store.LSN
 }
 
-// asks reports whether none of the commands changes anything.
+// asks reports whether all of the commands only read.
 func asks(commands []parsed) bool {
 	return !slices.ContainsFunc(commands, func(p parsed) bool { return p.command == nil || p.command.flags&flagReadonly == 0 })
 }
 
-// note has the output from mark on depend on what the commands have shown; before is
-// what the output before depends on.
+// note makes the output from a.from on depend on c.lsn. before is what earlier output
+// depends on.
 func (c *conn) note(a answered, before store.LSN) {
 	if a.to = c.out.Len(); a.to > a.from && c.lsn > 0 {
 		a.lsn = c.lsn
@@ -31,7 +31,7 @@ func (c *conn) note(a answered, before store.LSN) {
 	c.lsn = max(c.lsn, before)
 }
 
-// forgetWords notes that the words of the commands are about to be overwritten.
+// forgetWords records that the words of the commands will be overwritten.
 func (c *conn) forgetWords() {
 	for i := range c.pending {
 		c.pending[i].commands = nil
@@ -39,8 +39,8 @@ func (c *conn) forgetWords() {
 }
 
 // settle waits until what the replies show is durable. If the log cannot be written,
-// changes that were not logged get an error, since the reply would promise what a crash
-// may take back. Questions are answered with what is durable.
+// changes that are not in it get an error, because a crash may undo them. Read commands
+// are run again on what is durable.
 func (c *conn) settle() {
 	at := c.lsn
 	c.lsn = 0
@@ -55,7 +55,7 @@ func (c *conn) settle() {
 	c.pending = c.pending[:0]
 }
 
-// withdraw replaces the replies that may not be given away.
+// withdraw replaces the replies that must not be sent.
 func (c *conn) withdraw(err error) {
 	out := slices.Clone(c.out.Bytes())
 	c.out.Reset(keepBuffer)
@@ -80,7 +80,7 @@ func (c *conn) withdraw(err error) {
 	c.lsn = 0
 }
 
-// askAgain answers a question once more: from what is durable.
+// askAgain runs a read command again, on what is durable.
 func (c *conn) askAgain(p parsed, err error) {
 	mark := c.out.Len()
 	c.call.command, c.call.args = p.command, p.args

@@ -9,20 +9,18 @@ import (
 	"seen/internal/resp"
 )
 
-// The limits that the commands of the four families share with the settings
-// below.
+// Limits that the commands share with the settings below.
 const (
 	maxCapacity   = 1 << 30
 	maxExpansion  = 1 << 15
-	maxErrorRate  = redisbloom.MaxErrorRate // larger rates are taken for this one, silently
+	maxErrorRate  = redisbloom.MaxErrorRate // larger rates are replaced by this one, silently
 	maxBucketSize = 255
 	maxIterations = 65535
 	maxExpansions = 65536
 )
 
-// filterDefaults is what filters are made with whose commands leave it open:
-// those of BF.ADD and CF.ADD on missing keys, and of all options not given.
-// CONFIG SET replaces it as a whole; a command looks at one value of it.
+// filterDefaults are the options of new filters that a command does not give. CONFIG SET
+// replaces them as a whole; a command uses one value of them.
 type filterDefaults struct {
 	bfErrorRate       float64
 	bfInitialSize     int64
@@ -47,15 +45,14 @@ func initialFilterDefaults() filterDefaults {
 	}
 }
 
-// filterSettingNames are the names of all settings, in the order in which they
-// are listed and documented.
+// filterSettingNames are the names of all settings, in the order of lists and documents.
 var filterSettingNames = []string{
 	"bf-error-rate", "bf-initial-size", "bf-expansion-factor",
 	"cf-initial-size", "cf-bucket-size", "cf-max-iterations", "cf-expansion-factor", "cf-max-expansions",
 }
 
-// whole returns the place of the setting called name in s and the range of its
-// values; nil if there is no such setting of whole numbers.
+// whole returns the field of an integer setting and its range, nil if there is no such
+// setting.
 func (s *filterDefaults) whole(name string) (place *int64, lowest, highest int64) {
 	switch name {
 	case "bf-initial-size":
@@ -76,8 +73,8 @@ func (s *filterDefaults) whole(name string) (place *int64, lowest, highest int64
 	return nil, 0, 0
 }
 
-// get returns the value of a setting as CONFIG GET prints it, and false if there
-// is no such setting.
+// get returns the value of a setting as CONFIG GET shows it, and false if there is no such
+// setting.
 func (s filterDefaults) get(name string) (value string, ok bool) {
 	if name == "bf-error-rate" {
 		return strconv.FormatFloat(s.bfErrorRate, 'g', -1, 64), true
@@ -89,8 +86,7 @@ func (s filterDefaults) get(name string) (value string, ok bool) {
 	return strconv.FormatInt(*place, 10), true
 }
 
-// set returns the settings with one changed, or what is wrong: what CONFIG SET
-// says after its own words.
+// set returns the settings with one changed, or the problem for CONFIG SET.
 func (s filterDefaults) set(name, value string) (changed filterDefaults, problem string) {
 	if name == "bf-error-rate" {
 		rate, ok := resp.ParseFloat([]byte(value))
@@ -119,8 +115,7 @@ func invalidSetting(name string) string {
 	return fmt.Sprintf("Invalid value for `%s`", name)
 }
 
-// A rate above maxErrorRate would need less than two bits per key, where the
-// formulas have nothing to choose from any more.
+// A rate above maxErrorRate needs less than two bits per key, too few for the formulas.
 func cappedErrorRate(rate float64) float64 {
 	return math.Min(rate, maxErrorRate)
 }

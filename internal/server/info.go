@@ -14,10 +14,10 @@ import (
 	"seen/internal/store"
 )
 
-// infoSection is a part of what INFO tells.
+// infoSection is a section of INFO.
 type infoSection struct {
 	name   string
-	always bool // told when no section is asked for
+	always bool // part of the default
 	lines  func(s *Server, line func(name string, value any))
 }
 
@@ -142,7 +142,7 @@ func infoMemory(s *Server, line func(string, any)) {
 	line("mem_allocator", "go")
 }
 
-// human writes bytes as Redis does.
+// human formats bytes as Redis does.
 func human(bytes uint64) string {
 	value, unit := float64(bytes), "B"
 	for _, next := range []string{"K", "M", "G", "T"} {
@@ -165,7 +165,7 @@ func infoPersistence(s *Server, line func(string, any)) {
 	if s.store.Failed() != nil {
 		failed = "err"
 	}
-	durable := s.store.Durable() // first, so that the difference is not below 0
+	durable := s.store.Durable() // read first, so that the difference is not negative
 	line("loading", 0)
 	line("async_loading", 0)
 	line("rdb_bgsave_in_progress", checkpointing)
@@ -269,8 +269,8 @@ func infoLatencies(s *Server, line func(string, any)) {
 
 func infoCluster(_ *Server, line func(string, any)) { line("cluster_enabled", 0) }
 
-// maxExpiryCount is the number of values up to which INFO counts those that will
-// expire.
+// maxExpiryCount is the largest number of values for which INFO counts those with an
+// expiry.
 const maxExpiryCount = 100_000
 
 func infoKeyspace(s *Server, line func(string, any)) {
@@ -294,7 +294,7 @@ func countExpiring(s *store.Store) (n int) {
 	return n
 }
 
-// port returns that of the first listener that has one, else 0.
+// port returns the port of the first TCP listener, else 0.
 func (s *Server) port() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

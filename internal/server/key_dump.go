@@ -25,12 +25,12 @@ var dumpCommands = section("generic", nil, []command{
 
 const dumpTooLarge = "ERR the value is too large for one string; use the SCANDUMP command of its type or a backup"
 
-// dumpSlack is more than the bytes before and after a string in a reply.
+// dumpSlack is more than the bytes around a string in a reply.
 const dumpSlack = 64
 
 func dump(c *call) {
-	// A larger string could not be sent back, would be in memory more than once, and its
-	// client would be dropped for the limit of output.
+	// A larger string could not be sent back, would be in memory several times, and would
+	// exceed the output limit of the client.
 	most := min(c.server.config.Limits.Command.Bulk, c.server.config.Limits.Output-dumpSlack)
 	if v := c.look(c.args[1]); v != nil && int64(v.Bytes()) > int64(most) {
 		c.out.Error(dumpTooLarge)
@@ -51,11 +51,10 @@ func dump(c *call) {
 	}
 }
 
-// restoring is what RESTORE is told besides the value.
+// restoring are the options of RESTORE.
 type restoring struct{ replace, absolute bool }
 
-// read reads the words behind the value. When the value was used last, and how
-// often, is not kept.
+// read reads the words after the value. IDLETIME and FREQ are checked and ignored.
 func (r *restoring) read(words [][]byte) (problem string) {
 	for len(words) > 0 {
 		switch {

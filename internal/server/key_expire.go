@@ -24,8 +24,7 @@ var expiryCommands = section("generic", nil, []command{
 	},
 })
 
-// expiring is a command that sets when a value is deleted: in units, from now on or
-// since 1970.
+// expiring is a command that sets the expiry of a value in units, from now or since 1970.
 func expiring(name, since, syntax, summary string, unit time.Duration, fromNow bool) command {
 	return command{
 		name: name, arity: -3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: acl.Writes,
@@ -34,7 +33,7 @@ func expiring(name, since, syntax, summary string, unit time.Duration, fromNow b
 	}
 }
 
-// asking is a command that tells when a value is deleted.
+// asking is a command that returns the expiry of a value.
 func asking(name, since, summary string, unit time.Duration, fromNow bool) command {
 	return command{
 		name: name, arity: 2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1,
@@ -43,7 +42,7 @@ func asking(name, since, summary string, unit time.Duration, fromNow bool) comma
 	}
 }
 
-// expiryTerms are the conditions under which EXPIRE changes anything.
+// expiryTerms are the conditions of EXPIRE.
 type expiryTerms struct{ nx, xx, gt, lt bool }
 
 // read reads the conditions and returns what is wrong with them.
@@ -71,8 +70,7 @@ func (t *expiryTerms) read(words [][]byte) (problem string) {
 	return ""
 }
 
-// allow reports whether a value that is deleted at former, zero if never, may be
-// deleted at another time.
+// allow reports whether the expiry may change from former, zero for never, to at.
 func (t *expiryTerms) allow(former, at time.Time) bool {
 	never := former.IsZero()
 	switch {
@@ -118,8 +116,7 @@ func expire(c *call, unit time.Duration, fromNow bool) {
 	}
 }
 
-// deadline returns the time that a command means, in milliseconds since 1970, and
-// false if no clock shows it.
+// deadline returns the time in milliseconds since 1970, and false if it is out of range.
 func deadline(n int64, unit time.Duration, fromNow bool, now time.Time) (millis int64, ok bool) {
 	if unit == time.Second {
 		if n > math.MaxInt64/1000 || n < math.MinInt64/1000 {

@@ -57,7 +57,7 @@ func dbSize(c *call) {
 }
 
 func randomKey(c *call) {
-	// From a random place on, and if there is nothing any more, from the beginning.
+	// Start at a random position, then at the beginning.
 	for _, cursor := range []uint64{rand.Uint64(), 0} {
 		for {
 			var names []string

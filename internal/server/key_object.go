@@ -25,8 +25,7 @@ var objectCommand = command{
 	},
 }
 
-// object returns the value that a subcommand of OBJECT is about; it writes the reply
-// if there is none.
+// object returns the value of the key. If there is none, it writes the reply.
 func (c *call) object() store.Value {
 	v := c.look(c.args[2])
 	if v == nil {

@@ -42,8 +42,7 @@ func renameNX(c *call) {
 	}
 }
 
-// rename does what both commands do, and reports whether it was done; otherwise the
-// reply is written.
+// rename renames a key and reports whether it did. Otherwise it writes the reply.
 func (c *call) rename(keep bool) bool {
 	at, err := c.store().Rename(c.args[1], c.args[2], keep)
 	c.after(at)

@@ -115,5 +115,5 @@ func scan(c *call) {
 	}
 }
 
-// maxScanCount bounds the work of one call of SCAN, during which transactions wait.
+// maxScanCount limits one call of SCAN, during which transactions wait.
 const maxScanCount = 1 << 20

@@ -54,14 +54,14 @@ func latencyHistogram(c *call) {
 	}
 }
 
-// latencyBucket is how many calls took less than some microseconds.
+// latencyBucket is how many calls took less than a number of microseconds.
 type latencyBucket struct {
 	micros int64
 	calls  uint64
 }
 
 // histogram returns how many calls took less than each power of two of microseconds,
-// from the first that says anything to the first that says all.
+// without buckets that add nothing.
 func (s *commandStats) histogram() (list []latencyBucket) {
 	var calls, last uint64
 	for i := range s.latency {

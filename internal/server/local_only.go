@@ -9,24 +9,24 @@ import (
 	"seen/internal/fair"
 )
 
-// A server that clients can use without a password serves its own machine only. The
-// password can be taken away at any time, so this is checked for every connection, and
-// for every command of one that has not logged in.
+// A server without a password serves only clients on its own machine. The password can be
+// removed at any time, so this is checked for every connection and for every command
+// before a log-in.
 
-// peer is where a client is.
+// peer says where a client is.
 type peer struct {
-	key string // what it is counted under, see package fair
-	// far: it is on another machine and has not shown a certificate that the server
-	// asks for, and a server without a password is not meant for it.
+	key string // see package fair
+	// far: it is on another machine, has not shown a certificate, and the server is not
+	// configured as insecure.
 	far bool
 }
 
-// denied is the error for clients that are far, while no password is needed.
+// denied is the error for far clients while no password is needed.
 const denied = "DENIED This server can be used without a password, so it serves clients of its own machine only. " +
 	"To let in others, give the default user a password (--password-file, --acl-file or CONFIG SET requirepass), " +
 	"ask clients for certificates (--tls-client-ca), or allow it (--insecure)"
 
-// place returns where a client is; state is that of its TLS, nil for none.
+// place returns where a client is; state is nil without TLS.
 func (s *Server) place(key string, local bool, state *tls.ConnectionState) peer {
 	return peer{key: key, far: !local && !s.config.Insecure && (state == nil || len(state.VerifiedChains) == 0)}
 }
@@ -41,15 +41,15 @@ func (s *Server) placeOf(socket net.Conn, secured *tls.Conn) peer {
 	return s.place(fair.Key(socket.RemoteAddr()), fair.Local(socket.RemoteAddr()), state)
 }
 
-// placeOfRequest is place for a request of HTTP.
+// placeOfRequest is place for an HTTP request.
 func (s *Server) placeOfRequest(r *http.Request) peer {
 	return s.place(fair.KeyOf(r.RemoteAddr), fair.LocalText(r.RemoteAddr), r.TLS)
 }
 
-// denied reports whether the client is turned away because no password is needed.
+// denied reports whether the client is refused because no password is needed.
 func (c *conn) denied() bool { return c.peer.far && !c.authenticated.Load() && c.server.acl.Open() }
 
-// noteFar writes to the log that a client was turned away, at most once a minute.
+// noteFar logs, at most once a minute, that a client was refused.
 func (s *Server) noteFar(address string) {
 	now := s.config.Now().UnixNano()
 	last := s.lastFar.Load()
@@ -58,7 +58,7 @@ func (s *Server) noteFar(address string) {
 	}
 }
 
-// usersChanged looks whether the server has become open to everybody, or is so no more.
+// usersChanged logs when the default user begins or stops to need a password.
 func (s *Server) usersChanged() {
 	open := s.acl.Open()
 	if s.wasOpen.Swap(open) == open || s.config.Insecure {

@@ -7,19 +7,19 @@ import (
 	"seen/internal/store"
 )
 
-// Commands that may take long are done in parts, between which others get their turn,
-// and stop when nobody waits for them any more.
+// Long commands run in parts, between which other commands run. They stop when their
+// client has gone.
 
 const (
-	// heavyWords is the number of words from which on any command may take long.
+	// heavyWords is the number of words at which any command may take long.
 	heavyWords = 256
-	// partKeys is the largest number of keys, and partUnits about that of words of
-	// memory, of a part.
+	// partKeys is the largest number of keys of a part, partUnits its largest number of
+	// memory words, roughly.
 	partKeys  = 1 << 10
 	partUnits = 1 << 16
 )
 
-// enter lets neighbours, or one command, into the store.
+// enter admits neighbours, or one command, to the store.
 func (c *conn) enter(batch []parsed) {
 	first := batch[0]
 	heavy := first.command.flags&flagHeavy != 0
@@ -35,14 +35,13 @@ func (c *conn) enter(batch []parsed) {
 	}
 }
 
-// leave is called when what enter has let in is done.
+// leave ends what enter has begun.
 func (c *conn) leave() {
 	c.work.End()
 	c.busy.Store(0)
 }
 
-// busyFor returns for how long the command has been running that runs now, if it is
-// one that may take long.
+// busyFor returns how long the current long command has been running, 0 if there is none.
 func (c *conn) busyFor(now time.Time) time.Duration {
 	if began := c.busy.Load(); began != 0 {
 		return now.Sub(time.Unix(0, began))
@@ -50,8 +49,8 @@ func (c *conn) busyFor(now time.Time) time.Duration {
 	return 0
 }
 
-// reads returns the names on whose values alone the command depends, nil if it
-// changes some, or depends on more.
+// reads returns the names of the values that the command reads, nil if it changes some or
+// reads others too.
 func (p parsed) reads() (names [][]byte) {
 	if p.command.flags&flagWrite != 0 {
 		return nil
@@ -60,7 +59,7 @@ func (p parsed) reads() (names [][]byte) {
 	return names
 }
 
-// changedBy returns the names of the values that commands may change, nil for any.
+// changedBy returns the names of the values that the commands may change, nil for any.
 func changedBy(commands []parsed) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range commands {
@@ -81,9 +80,8 @@ func changedBy(commands []parsed) map[string]bool {
 	return names
 }
 
-// inParts calls do for parts of n keys, in order, until it reports false. units is
-// about how many words of memory the next key costs. The error says that nobody waits
-// for the rest.
+// inParts calls do for consecutive parts of n keys until it returns false. units is the
+// rough cost of the next key in memory words. The error says that the command was stopped.
 func (c *call) inParts(n int, units func() int, do func(from, to int) bool) error {
 	for from := 0; from < n; {
 		each := max(units(), 1)
@@ -99,8 +97,8 @@ func (c *call) inParts(n int, units func() int, do func(from, to int) bool) erro
 	return nil
 }
 
-// ask has do answer questions about n keys, in parts: see inParts. It writes the error,
-// and reports false, if it was stopped.
+// ask calls do for parts of n keys, as inParts does. If the command was stopped, it writes
+// the error and reports false.
 func (c *call) ask(n int, units func() int, do func(from, to int) store.LSN) bool {
 	err := c.inParts(n, units, func(from, to int) bool {
 		c.after(do(from, to))
@@ -112,8 +110,8 @@ func (c *call) ask(n int, units func() int, do func(from, to int) store.LSN) boo
 	return err == nil
 }
 
-// together calls do, which works on n keys in parts, so that after a crash all of it is
-// there or nothing, unless it costs too much.
+// together calls do, which handles n keys in parts. After a crash all of its changes are
+// there or none, unless they are too many.
 func (c *call) together(n int, do func()) {
 	if n <= 1 {
 		do()

@@ -2,8 +2,8 @@ package server
 
 import "fmt"
 
-// The module that clients look for before they use commands of the four families,
-// and the version of it that belongs to redisVersion.
+// Clients look for this module before they use the commands of the filters. The version is
+// the one that comes with redisVersion.
 const (
 	moduleName    = "bf"
 	moduleVersion = 20802
@@ -28,7 +28,7 @@ func listModules(c *call) {
 	c.out.BulkString("ver")
 	c.out.Int(moduleVersion)
 	c.out.BulkString("path")
-	c.out.BulkString("") // no file: it is built in
+	c.out.BulkString("") // built in
 	c.out.BulkString("args")
 	c.out.Array(0)
 }

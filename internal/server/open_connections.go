@@ -12,24 +12,24 @@ import (
 	"seen/internal/fair"
 )
 
-// clients are the connections that there are.
+// clients are the open connections.
 type clients struct {
 	mu     sync.Mutex
 	all    map[*conn]bool
 	nextID int64
-	places *fair.Places // what the limits of connections are about
+	places *fair.Places // enforces the limits of connections
 
-	total    atomic.Int64 // connections there have been
-	rejected atomic.Int64 // turned away because there were too many
-	evicted  atomic.Int64 // ended to make room for others
-	slow     atomic.Int64 // dropped because they did not take their replies
+	total    atomic.Int64 // connections since the start
+	rejected atomic.Int64 // rejected because there were too many
+	evicted  atomic.Int64 // closed to make room for others
+	slow     atomic.Int64 // closed because they did not read their replies
 }
 
 func (cs *clients) init(most, each int) {
 	cs.all, cs.places = map[*conn]bool{}, fair.NewPlaces(most, each)
 }
 
-// add gives a connection its place and its number, or returns why there is no place.
+// add gives a connection a place and an ID, or returns why there is no place.
 func (cs *clients) add(c *conn, now time.Time) (err error) {
 	if c.slot, err = cs.places.Take(c.peer.key, c, now); err != nil {
 		cs.rejected.Add(1)
@@ -57,7 +57,7 @@ func (cs *clients) count() int {
 	return len(cs.all)
 }
 
-// list returns the connections in the order in which they came.
+// list returns the connections in the order of their IDs.
 func (cs *clients) list() []*conn {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerState looks whether the client has closed its sending side, also behind what was
-// not read yet, and whether it has closed the whole connection. A client that ends
-// closes both, but its machine says so only after something was written to it, or
-// when it answers a keep-alive packet.
+// peerState reports whether the client has closed its sending side, even if bytes before
+// that are unread, and whether it has closed the whole connection. A client that exits
+// closes both, but its machine reports the second only after the server writes or sends a
+// keep-alive packet.
 func peerState(raw syscall.RawConn) (sent, closed bool) {
 	err := raw.Control(func(fd uintptr) {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}

@@ -11,29 +11,29 @@ import (
 	"seen/internal/fair"
 )
 
-// errSlow says that more replies wait for a client than it may leave waiting.
+// errSlow means that too many replies wait for a client.
 var errSlow = errors.New("the client does not read its replies")
 
-// An outlet is a socket whose Write does not wait for the client: what the socket
-// does not take at once is kept, up to a limit, and written by a goroutine that
-// exists as long as there is some. A client may so send all of a long pipeline
-// before it reads the first reply, as with Redis.
+// An outlet is a socket with a queue of replies. Write does not wait for the client:
+// what the socket does not accept at once is kept, up to a limit, and a goroutine writes
+// it. So a client may send a long pipeline before it reads the first reply, as with
+// Redis.
 //
-// One goroutine writes; others may ask how it goes, and close.
+// One goroutine may write. Others may check the progress and close.
 type outlet struct {
 	net.Conn
 	server *Server
-	budget *fair.Holder       // pays for what is kept
-	try    func(b []byte) int // writes what the socket takes without waiting
+	budget *fair.Holder       // pays for kept
+	try    func(b []byte) int // writes what the socket accepts without waiting
 	raw    syscall.RawConn    // nil: it has none
 
-	// when the socket last took something, in Unix nanoseconds, while something is left; 0 otherwise
+	// when the socket last accepted bytes, in Unix nanoseconds; 0 if nothing is left
 	since atomic.Int64
 
 	mu      sync.Mutex
 	idle    sync.Cond // nothing is left to be written
-	kept    []byte    // what waits behind what the goroutine is writing
-	left    int       // bytes that wait, with those
+	kept    []byte    // what comes after what the goroutine is writing
+	left    int       // bytes that wait, including those being written
 	writing bool      // the goroutine exists
 	err     error
 }
@@ -49,13 +49,12 @@ func newOutlet(s *Server, socket net.Conn) *outlet {
 	return o
 }
 
-// SetWriteDeadline does nothing: how long a client may take is decided by who looks
-// at the outlet. TLS would set one when it says good-bye, and so keep what waits from
-// being sent.
+// SetWriteDeadline does nothing. The server decides how long a client may take; TLS would
+// set a deadline for its closing message, and bytes that wait would be lost.
 func (o *outlet) SetWriteDeadline(time.Time) error { return nil }
 
-// Write sends b, or keeps a copy of it to be sent. An error means that the
-// connection is of no more use.
+// Write sends b or keeps a copy to send later. After an error the connection cannot be
+// used.
 func (o *outlet) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +71,7 @@ func (o *outlet) Write(b []byte) (int, error) {
 	if o.left+len(rest) > o.server.config.Limits.Output || !o.budget.Take(len(rest)) {
 		o.err = errSlow
 		o.server.clients.slow.Add(1)
-		_ = o.Conn.Close() // wakes the goroutine, which may wait for the client for ever
+		_ = o.Conn.Close() // wakes the goroutine, which may wait for the client
 		return n, o.err
 	}
 	o.kept = append(o.kept, rest...)
@@ -105,7 +104,7 @@ func (o *outlet) drain() {
 	o.idle.Broadcast()
 }
 
-// pass writes b in pieces, so that one sees from outside that it moves.
+// pass writes b in pieces, so that progress can be seen.
 func (o *outlet) pass(b []byte) error {
 	for len(b) > 0 {
 		n, err := o.Conn.Write(b[:min(len(b), 64<<10)])
@@ -122,9 +121,8 @@ func (o *outlet) pass(b []byte) error {
 	return nil
 }
 
-// gone reports whether nobody waits for the reply of a command that has been running
-// for so long: the client has closed the connection, or has closed its sending side
-// and a client that still reads would have to be very patient.
+// gone reports whether the client of a command that has run for this time is gone: it has
+// closed the connection, or has closed its sending side and would have to be very patient.
 func (o *outlet) gone(busy time.Duration) bool {
 	if o.raw == nil || busy <= goneAfter {
 		return false
@@ -133,15 +131,14 @@ func (o *outlet) gone(busy time.Duration) bool {
 	return closed || sent && busy > halfGoneAfter
 }
 
-// waiting returns how many bytes wait for the client.
+// waiting returns how many bytes wait to be sent.
 func (o *outlet) waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.left
 }
 
-// stalledFor returns for how long the client has not taken anything of what waits
-// for it.
+// stalledFor returns how long the client has read nothing of what waits for it.
 func (o *outlet) stalledFor(now time.Time) time.Duration {
 	since := o.since.Load()
 	if since == 0 {
@@ -150,7 +147,7 @@ func (o *outlet) stalledFor(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, since))
 }
 
-// finish waits until everything is written, or the connection has failed.
+// finish waits until everything is written or the connection has failed.
 func (o *outlet) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

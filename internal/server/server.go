@@ -19,7 +19,7 @@ import (
 	"seen/internal/store"
 )
 
-// A Server answers clients on any number of listeners. New makes one.
+// A Server serves clients on any number of listeners. New creates one.
 type Server struct {
 	config  Config
 	store   *store.Store
@@ -39,23 +39,23 @@ type Server struct {
 	maxClients  atomic.Int64 // settings that can change
 	idleLimit   atomic.Int64 // nanoseconds; 0: none
 
-	wasOpen atomic.Bool  // the default user needed no password when users last changed
-	lastFar atomic.Int64 // when the log was last told of a client that was turned away
+	wasOpen atomic.Bool  // after the last change of the users, the default user needed no password
+	lastFar atomic.Int64 // when the last refused client was logged
 
-	buffers *fair.Budget // bytes of buffers beyond those that each connection begins with
+	buffers *fair.Budget // bytes of buffers beyond the initial ones of each connection
 	clients clients
 
 	mu        sync.Mutex
 	listeners map[net.Listener]bool
-	tcpPort   int             // of the first listener that has one
+	tcpPort   int             // of the first TCP listener
 	stopping  chan struct{}   // closed when Shutdown begins
-	cutting   context.Context // ends when Shutdown does not wait any longer
+	cutting   context.Context // ends when Shutdown stops waiting
 	cutNow    func()
-	running   sync.WaitGroup // connections, and what runs beside them
+	running   sync.WaitGroup // connections and background work
 }
 
-// New returns a server that serves nothing yet. Shutdown ends it, also one that
-// never served.
+// New returns a server without listeners. Call Shutdown to end it, even if it never
+// served.
 func New(c Config) (*Server, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -97,7 +97,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// preset gives settings their first values.
+// preset sets the initial values of settings.
 func (s *Server) preset(values map[string]string) error {
 	return presetWith(values, func(name, value string) string {
 		_, problem := s.configure([]change{{name, value}})
@@ -105,8 +105,8 @@ func (s *Server) preset(values map[string]string) error {
 	})
 }
 
-// CheckFilterSettings says what New will say about the settings that filters are
-// made with, without a server.
+// CheckFilterSettings returns the error that New would return for the settings of new
+// filters.
 func CheckFilterSettings(values map[string]string) error {
 	s := initialFilterDefaults()
 	return presetWith(values, func(name, value string) (problem string) {
@@ -115,8 +115,8 @@ func CheckFilterSettings(values map[string]string) error {
 	})
 }
 
-// presetWith sets each of the values; "" stands for the default. What one may be can
-// depend on another, so that those that are wrong get another chance.
+// presetWith sets each of the values; "" means the default. The limits of a setting can
+// depend on another setting, so wrong values are tried again after the others.
 func presetWith(values map[string]string, set func(name, value string) (problem string)) error {
 	left := slices.Sorted(maps.Keys(values))
 	for {
@@ -141,15 +141,15 @@ func presetWith(values map[string]string, set func(name, value string) (problem 
 	}
 }
 
-// event tells the owner of the server something.
+// event reports an event to the owner of the server.
 func (s *Server) event(level Level, message string, pairs ...any) {
 	s.config.Events(level, message, pairs...)
 }
 
-// Serve takes connections from l until Shutdown, and then returns nil. It closes l.
-// A listener that other machines can reach is refused while no password is needed,
-// unless the configuration says that the server may be insecure. Later every connection
-// is looked at: see local_only.go.
+// Serve accepts connections from l until Shutdown and then returns nil. It closes l. A
+// listener that other machines can reach is refused while no password is required, unless
+// the configuration allows an insecure server. Later every connection is checked: see
+// local_only.go.
 func (s *Server) Serve(l net.Listener) error {
 	if a := l.Addr(); !fair.Local(a) && s.acl.Open() && !s.config.Insecure {
 		_ = l.Close() // it was never used
@@ -159,13 +159,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.serve(l, nil)
 }
 
-// ServeTLS is Serve with TLS over the connections of l, which has none itself: so
-// the server decides what happens when a client does not take its replies. Who may
-// connect is the business of the configuration, which may change from connection to
-// connection (GetConfigForClient).
+// ServeTLS is Serve with TLS. l itself must not use TLS: then the server decides what
+// happens when a client does not read its replies. The configuration decides who may
+// connect and may change per connection (GetConfigForClient).
 func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error { return s.serve(l, config) }
 
-// serve takes connections, with TLS if there is a configuration for it.
+// serve accepts connections, with TLS if config is not nil.
 func (s *Server) serve(l net.Listener, config *tls.Config) error {
 	s.mu.Lock()
 	if s.closing() {
@@ -198,7 +197,7 @@ func (s *Server) serve(l net.Listener, config *tls.Config) error {
 		if errors.Is(err, net.ErrClosed) {
 			return fmt.Errorf("the listener %s was closed: %w", l.Addr(), err)
 		}
-		// Too many open files, or a client that has gone: the next may do better.
+		// Too many open files, or the client is gone: the next attempt may succeed.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 		s.event(Warning, "accepting a connection failed", "listener", l.Addr().String(), "error", err.Error())
 		select {
@@ -209,7 +208,7 @@ func (s *Server) serve(l net.Listener, config *tls.Config) error {
 	}
 }
 
-// welcome starts a connection on a socket, or turns it away.
+// welcome starts a connection on a socket or rejects it.
 func (s *Server) welcome(socket net.Conn, config *tls.Config) {
 	c := s.newConn(socket)
 	if config != nil {
@@ -217,7 +216,7 @@ func (s *Server) welcome(socket net.Conn, config *tls.Config) {
 		c.socket = c.tls
 	}
 	if err := s.clients.add(c, s.config.Now()); err != nil {
-		// The socket is new: so few bytes fit into its buffer.
+		// The socket is new: its buffer has room for these bytes.
 		text := "-ERR max number of clients reached\r\n"
 		if err == fair.ErrAddress {
 			text = "-ERR max number of clients of one address reached\r\n"
@@ -245,10 +244,10 @@ func (s *Server) closing() bool {
 	}
 }
 
-// Shutdown ends the server: it takes no more connections and commands, lets those
-// end that run, sends their replies, and closes all connections. When ctx ends
-// before that, connections are cut, what runs is stopped, and its error is returned;
-// what cannot be stopped at once is not waited for.
+// Shutdown stops the server: it accepts no more connections and commands, lets running
+// commands finish, sends their replies and closes all connections. If ctx ends first, it
+// closes connections, stops running commands and returns the error of ctx. It does not
+// wait for commands that cannot be stopped at once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closing() {
@@ -285,22 +284,21 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 const (
-	// goneAfter is how long a command runs before the server looks whether its client
-	// has closed the connection.
+	// goneAfter is how long a command runs before the server checks whether its client has
+	// closed the connection.
 	goneAfter = 500 * time.Millisecond
 	// halfGoneAfter is how long a command runs for a client that has closed its sending
-	// side and may still read, as nc -N does. A client that has ended looks the same.
+	// side and may still read, as nc -N does. A client that has exited looks the same.
 	halfGoneAfter = 15 * time.Second
 )
 
-// stopTime is how long Shutdown waits, after its time is over, for commands to notice.
+// stopTime is how long Shutdown waits for commands to stop after its context has ended.
 const stopTime = 100 * time.Millisecond
 
-// errEnding is why commands stop when Shutdown does not wait any longer.
+// errEnding is why commands stop when Shutdown stops waiting.
 var errEnding = errors.New("the server is shutting down")
 
-// watch closes connections that have been idle, or have taken nothing, for too
-// long.
+// watch closes connections that are idle or stalled for too long.
 func (s *Server) watch() {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -331,7 +329,7 @@ func (s *Server) sweep(now time.Time) {
 	}
 }
 
-// setMaxClients changes the limit of connections. Those that there are stay.
+// setMaxClients changes the limit of connections. Existing connections stay open.
 func (s *Server) setMaxClients(n int64) {
 	s.maxClients.Store(n)
 	s.clients.places.Limit(int(n), s.config.Limits.each(int(n)))

@@ -13,35 +13,34 @@ import (
 type Config struct {
 	// Store holds the values. The server does not close it.
 	Store *store.Store
-	// Version is what INFO and HELLO tell.
+	// Version is shown by INFO and HELLO.
 	Version string
-	// Password is that of the user default; "" leaves that user open to everybody.
+	// Password is the password of the default user; "" means that none is needed.
 	Password string
-	// ACLFile holds the users, in the form of Redis' ACL files; "" means that there
-	// are only those made by ACL SETUSER.
+	// ACLFile is the path of the users in the format of Redis; "" means that ACL SETUSER
+	// makes the only users.
 	ACLFile string
-	// Insecure allows a server that everybody can reach and use.
+	// Insecure allows a server that other machines can use without a password.
 	Insecure bool
-	// Settings are the values that CONFIG SET could give, by name.
+	// Settings are initial values of settings of CONFIG SET, by name.
 	Settings map[string]string
 	Limits   Limits
-	// Metrics gathers what the server does; nil makes some that nobody sees but
-	// HTTP.
+	// Metrics collects what the server does; nil creates one that is shown over HTTP only.
 	Metrics *Metrics
-	// Events is told what is worth a line in a log; pairs are names and values.
-	// It is called by many goroutines.
+	// Events is called for events worth logging; pairs are names and values. Many
+	// goroutines call it.
 	Events func(level Level, message string, pairs ...any)
-	// Stop is called by the command SHUTDOWN; it has to lead to Shutdown, and must
-	// not wait for it. A server without it refuses the command.
+	// Stop is called by SHUTDOWN. It must lead to Shutdown and must not wait for it. If it
+	// is nil, SHUTDOWN is refused.
 	Stop func()
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Level says how much an event matters.
+// Level is the importance of an event.
 type Level int
 
-// The levels, with the numbers of log/slog.
+// The levels have the numbers of log/slog.
 const (
 	Debug   Level = -4
 	Info    Level = 0
@@ -49,21 +48,21 @@ const (
 	Failure Level = 8
 )
 
-// Limits bound what clients can take. 0 stands for the default.
+// Limits limit what clients can use. 0 means the default.
 type Limits struct {
 	Clients  int           // connections at the same time; default 10000
-	Each     int           // of those of one address, and of HTTP; default nine tenths of all
-	HTTP     int           // connections of HTTP at the same time; default 1024
-	Idle     time.Duration // a connection without a command for so long is closed; default and < 0: never
-	Stalled  time.Duration // a client that takes nothing of its replies for so long is dropped; default 1 min
-	Output   int           // bytes of replies that wait for a client before it is dropped; default 256 MiB
-	Buffers  int           // bytes of the buffers of all connections beyond what each has from the start; default 1 GiB
-	Pipeline int           // commands that are taken from a connection before they are answered; default 1024
+	Each     int           // of Clients, and of HTTP, for one address; default nine tenths
+	HTTP     int           // HTTP connections at the same time; default 1024
+	Idle     time.Duration // how long a connection may send no command; default and < 0: no limit
+	Stalled  time.Duration // how long a client may leave all replies unread; default 1 min
+	Output   int           // bytes of replies that may wait for one client; default 256 MiB
+	Buffers  int           // bytes of all buffers beyond the initial ones; default 1 GiB
+	Pipeline int           // commands that are read from a connection before they run; default 1024
 	Queued   int           // commands in a transaction; default 65536
 	Command  resp.Limits   // default resp.DefaultLimits
 }
 
-// each returns how many of so many connections may be of one address.
+// each returns how many of most connections one address may have.
 func (l Limits) each(most int) int {
 	if l.Each > 0 {
 		return l.Each
@@ -71,7 +70,7 @@ func (l Limits) each(most int) int {
 	return max(1, most-most/10)
 }
 
-// complete returns the configuration with its defaults filled in.
+// complete returns the configuration with defaults.
 func (c Config) complete() (Config, error) {
 	if c.Store == nil {
 		return c, fmt.Errorf("the configuration has no store; open one with store.Open")

@@ -15,7 +15,7 @@ func shutdown(c *call) {
 	for _, word := range c.args[1:] {
 		switch strings.ToUpper(string(word)) {
 		case "NOSAVE", "SAVE", "NOW", "FORCE":
-			// What was acknowledged is kept in any case, and at once.
+			// Acknowledged changes are always kept.
 		case "ABORT":
 			c.out.Error("ERR No shutdown in progress.")
 			return
@@ -29,7 +29,7 @@ func shutdown(c *call) {
 		return
 	}
 	c.server.event(Info, "shutting down: a client sent SHUTDOWN", "client", c.address(), "user", c.user.Load().Name)
-	// There is no reply; the end of the connection is one.
+	// There is no reply; the connection ends.
 	c.replies--
 	c.ending = true
 	c.server.config.Stop()

@@ -11,13 +11,13 @@ import (
 	"seen/internal/server/args"
 )
 
-// What is kept of a slow command.
+// What is kept of the words of a slow command.
 const (
 	maxSlowArgs  = 32
 	maxSlowBytes = 128
 )
 
-// slowEntry is a command that took long.
+// slowEntry is a slow command.
 type slowEntry struct {
 	id           int64
 	at           time.Time
@@ -26,8 +26,7 @@ type slowEntry struct {
 	client, name string
 }
 
-// slowLog holds the last commands that took longer than a threshold, the latest
-// first.
+// slowLog has the last commands that took longer than a threshold, the latest first.
 type slowLog struct {
 	threshold atomic.Int64 // microseconds; < 0: nothing is kept
 	length    atomic.Int64
@@ -42,7 +41,7 @@ func (l *slowLog) init() {
 	l.length.Store(128)
 }
 
-// note keeps commands that took so long, together, if that is too long for them.
+// note adds commands that ran together in this time, if they were slow.
 func (l *slowLog) note(c *conn, batch []parsed, took time.Duration) {
 	threshold := l.threshold.Load()
 	if threshold < 0 || took.Microseconds() < threshold*int64(len(batch)) {
@@ -75,7 +74,7 @@ func slowWords(p parsed) (words []string) {
 	return words
 }
 
-// list returns the latest n entries, all of them if n < 0.
+// list returns the latest n entries, all if n < 0.
 func (l *slowLog) list(n int) []slowEntry {
 	l.mu.Lock()
 	defer l.mu.Unlock()

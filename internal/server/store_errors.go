@@ -12,23 +12,23 @@ const (
 	outOfMemory = "OOM command not allowed when used memory > 'maxmemory'."
 )
 
-// own is the text of a command for an error of the store. One that ends in a colon and
-// a blank is followed by the error; "" is the general text.
+// own is the text of a command for an error of the store. A text that ends in ": " is
+// followed by the error; "" means the general text.
 type own struct {
 	is   error
 	text string
 }
 
-// What own texts can be for besides the errors of the store.
+// Errors that own texts can be for, in addition to those of the store.
 var (
 	// noMachineMemory is ErrMemory without a limit: the machine has no memory left.
 	noMachineMemory = errors.New("the machine has no memory left")
-	// anyOther is noMachineMemory, and every error that is about the command alone.
+	// anyOther is noMachineMemory and every error that is about the command alone.
 	anyOther = errors.New("any other error of the command")
 )
 
-// storeError returns the reply to an error of the store: the first text that is for it,
-// else the general text.
+// storeError returns the reply to an error of the store: the first of the texts that is
+// for it, else the general text.
 func (c *call) storeError(err error, texts ...own) string {
 	noMemory := errors.Is(err, store.ErrMemory) && c.store().MaxMemory() == 0
 	for _, t := range texts {
@@ -55,14 +55,14 @@ func (c *call) storeError(err error, texts ...own) string {
 	case errors.Is(err, store.ErrMemory):
 		return outOfMemory
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, store.ErrFailed):
-		// The word by which clients know a server that cannot write to its disk.
+		// Clients know by this word that a server cannot write to its disk.
 		return "MISCONF " + err.Error()
 	}
 	return "ERR " + err.Error()
 }
 
-// aboutServer reports whether an error is about the state of the server: no write like
-// that of the command would be taken now.
+// aboutServer reports whether an error is about the state of the server: it would refuse
+// any similar write now.
 func aboutServer(err error) bool {
 	for _, all := range []error{store.ErrMemory, store.ErrDiskFull, store.ErrFailed, store.ErrClosed} {
 		if errors.Is(err, all) {
@@ -72,7 +72,7 @@ func aboutServer(err error) bool {
 	return false
 }
 
-// confirm replies OK to a change that the log has at position at, or with its error.
+// confirm replies OK to a change at log position at, or replies with its error.
 func (c *call) confirm(at store.LSN, err error, texts ...own) {
 	c.after(at)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	flagWrite flags = 1 << iota
 	flagReadonly
 	flagDenyOOM
-	flagModule // one of those that a module brings to Redis
+	flagModule // from a module in Redis
 	flagAdmin
 	flagPubSub
 	flagNoScript
@@ -33,7 +33,7 @@ const (
 	flagMovableKeys
 	flagAllowBusy
 
-	flagAlone // uses the store otherwise than between Begin and End; not listed
+	flagAlone // does not use the store between Begin and End; not listed
 	flagHeavy // may take long with few words; not listed
 )
 
@@ -42,43 +42,43 @@ var flagNames = []string{
 	"skip_slowlog", "fast", "no_auth", "may_replicate", "no_async_loading", "no_multi", "movablekeys", "allow_busy",
 }
 
-// A command is a row of the table. What is not set has no meaning for it.
+// A command is a row of the table. Fields that are not set have no effect.
 type command struct {
-	name       string // lower-case, of a subcommand without that of its command
-	arity      int    // words, the name included; -n: n or more
+	name       string // in lower case; of a subcommand without the parent's name
+	arity      int    // number of words with the name; -n: n or more
 	flags      flags
-	categories []string // of the ACL, besides those that follow from the flags
-	// The words that are keys: from first to last, which counts from the end if
+	categories []string // of the ACL, in addition to those that follow from the flags
+	// The positions of the keys: from first to last, which counts from the end if
 	// negative, in steps.
 	first, last, step int
-	// access is what becomes of the keys; 0: a command that writes reads and writes
-	// them, another reads them.
+	// access is what the command does with the keys; 0: a command that writes reads and
+	// writes them, any other reads them.
 	access acl.Access
-	// keys, if set, finds the keys and what becomes of each, where the positions are
-	// not the whole truth.
+	// keys, if set, finds the keys and what the command does with each, where positions
+	// are not enough.
 	keys   func(args [][]byte, key func(at int, a acl.Access))
 	handle func(*call)
-	// secret, if not 0, is the first word that may be a password, or before one: it and
-	// those behind it are not kept in the slow log.
+	// secret, if not 0, is the first word that may be a password or precede one. The slow
+	// log does not keep the words from there on.
 	secret int
-	// runs, if set, answers several commands of one pipeline at once: neighbours
-	// with the same runs and the same first argument.
+	// runs, if set, runs several commands of one pipeline at once: neighbours with the
+	// same runs and the same first argument.
 	runs *runs
 	subs []command
 
-	// What COMMAND DOCS tells.
+	// For COMMAND DOCS.
 	summary, since, complexity, group string
 	arguments                         []args.Argument
 
-	full   string // the name with that of its command: client|id
+	full   string // the name with the parent's: client|id
 	parent *command
-	acl    *acl.Command // what rights know of it
+	acl    *acl.Command // what rights need to know of it
 	names  map[string]*command
 	stats  *commandStats
 }
 
-// runs answers neighbours in a pipeline together: one reply for each, in order. All
-// have a number of words that is allowed, and the same key.
+// runs runs neighbours in a pipeline together and writes one reply for each, in order. All
+// have an allowed number of words and the same key.
 type runs struct {
 	handle func(c *call, batch []parsed)
 }
@@ -145,8 +145,7 @@ func (t *table) add(cmd, parent *command) {
 	}
 }
 
-// allCategories returns the categories of a command, with those that follow from its
-// flags.
+// allCategories returns the categories of a command with those that follow from its flags.
 func (cmd *command) allCategories() []string {
 	list := slices.Clone(cmd.categories)
 	for _, c := range []struct {
@@ -169,7 +168,7 @@ func (cmd *command) allCategories() []string {
 	return list
 }
 
-// eachKey calls key with the position of every key and with what becomes of it.
+// eachKey calls key with the position of every key and what the command does with it.
 func (cmd *command) eachKey(args [][]byte, key func(at int, a acl.Access)) {
 	if cmd.keys != nil {
 		cmd.keys(args, key)
@@ -187,7 +186,7 @@ func (cmd *command) eachKey(args [][]byte, key func(at int, a acl.Access)) {
 	}
 }
 
-// accessOfKeys returns what becomes of keys that the command finds by positions.
+// accessOfKeys returns what the command does with the keys at its positions.
 func (cmd *command) accessOfKeys() acl.Access {
 	switch {
 	case cmd.access != 0:
@@ -201,7 +200,7 @@ func (cmd *command) accessOfKeys() acl.Access {
 // longestName is longer than the name of any command.
 const longestName = 32
 
-// find returns the command that the words call, nil if there is none.
+// find returns the command for the words, nil if there is none.
 func (t *table) find(args [][]byte) *command {
 	cmd := lookUp(t.byName, args[0])
 	if cmd != nil && cmd.names != nil && len(args) > 1 {
@@ -225,7 +224,7 @@ func lookUp(names map[string]*command, name []byte) *command {
 	return names[string(lower)]
 }
 
-// unknown returns the error for words that call no command.
+// unknown returns the error for words that are not a command.
 func (t *table) unknown(args [][]byte) string {
 	if lookUp(t.byName, args[0]) != nil {
 		return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", args[1], strings.ToUpper(string(args[0])))
@@ -240,8 +239,7 @@ func (t *table) unknown(args [][]byte) string {
 	return fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", args[0][:min(len(args[0]), 128)], rest)
 }
 
-// section completes commands of a group: they and their subcommands have the
-// categories besides their own.
+// section sets the group of commands and adds categories to them and their subcommands.
 func section(group string, categories []string, commands []command) []command {
 	for i := range commands {
 		cmd := &commands[i]
@@ -252,7 +250,7 @@ func section(group string, categories []string, commands []command) []command {
 	return commands
 }
 
-// help is the subcommand HELP of a command: it lists the others.
+// help is the subcommand HELP, which lists the others.
 func help(since string) command {
 	return command{
 		name: "help", arity: 2, flags: flagLoading | flagStale | flagAlone, handle: listSubcommands,
@@ -273,13 +271,13 @@ func listSubcommands(c *call) {
 
 const (
 	writer     = flagModule | flagWrite | flagDenyOOM
-	freeWriter = flagModule | flagWrite // of what needs no more memory
+	freeWriter = flagModule | flagWrite // needs no more memory
 	reader     = flagModule | flagReadonly | flagFast
 	slowReader = flagModule | flagReadonly
 )
 
-// family completes the commands of one family: each has one key, its first word,
-// unless it says otherwise.
+// family completes the commands of one family. Each has one key, the first word, unless
+// its row says otherwise.
 func family(categories []string, commands []command) []command {
 	for i := range commands {
 		cmd := &commands[i]
@@ -291,8 +289,8 @@ func family(categories []string, commands []command) []command {
 	return commands
 }
 
-// firstIsChanged tells the keys of a command that changes the first with the help
-// of the others.
+// firstIsChanged finds the keys of a command that changes the first key and reads the
+// others.
 func firstIsChanged(args [][]byte, key func(at int, a acl.Access)) {
 	key(1, acl.Reads|acl.Writes)
 	for at := 2; at < len(args); at++ {

@@ -23,8 +23,8 @@ func topkAdd(c *call) {
 	c.addToTopK(func() (keys [][]byte, by []uint32, problems []string) { return c.args[2:], nil, nil })
 }
 
-// topkIncrBy counts every pair that is right and answers each that is not with an
-// error in its place, so that there are as many answers as were announced.
+// topkIncrBy counts every correct pair and replies to each wrong pair with an error in its
+// place, so that the number of answers is as announced.
 func topkIncrBy(c *call) {
 	if len(c.args)%2 != 0 {
 		c.wrongArity()
@@ -42,9 +42,8 @@ func topkIncrBy(c *call) {
 	})
 }
 
-// addToTopK counts keys and writes, for each, the key that left the list because
-// of it, or nothing. Where there are problems, one for each answer, the keys are
-// those without.
+// addToTopK counts keys and replies, for each, with the key that it displaced, or null.
+// problems has an entry for each answer; keys are those without a problem.
 func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []string)) {
 	for {
 		t, ok := c.topK()
@@ -57,7 +56,7 @@ func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []st
 			problems = make([]string, len(keys))
 		}
 		c.out.Array(len(problems))
-		failed := func(from int) int { // writes the errors that come next
+		failed := func(from int) int { // writes the next errors
 			for from < len(problems) && problems[from] != "" {
 				c.out.Error(problems[from])
 				from++
@@ -95,7 +94,7 @@ func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []st
 			return
 		}
 		c.out.Truncate(start)
-		if !errors.Is(err, store.ErrGone) || done > 0 { // it is not to count the first ones again
+		if !errors.Is(err, store.ErrGone) || done > 0 { // retrying would count the first items twice
 			c.out.Error(c.storeError(err))
 			return
 		}

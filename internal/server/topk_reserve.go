@@ -47,7 +47,7 @@ func topkReserve(c *call) {
 	}
 }
 
-// topKOptions say how a top-k is made.
+// topKOptions are the options of a new top-k.
 type topKOptions struct {
 	k, width, depth int64
 	decay           float64

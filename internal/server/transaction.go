@@ -7,23 +7,23 @@ import (
 	"seen/internal/server/args"
 )
 
-// transaction is what a client has between MULTI and EXEC, and what it watches.
+// transaction is what a client has queued since MULTI, and what it watches.
 type transaction struct {
 	open    bool
-	running bool // EXEC runs the commands
-	failed  bool // a command could not be queued: EXEC will refuse
+	running bool // EXEC is running the commands
+	failed  bool // a command was not queued: EXEC will fail
 	queued  []parsed
-	bytes   int // of their words, taken from the budget of all buffers
+	bytes   int // of the words and watched names, paid by the budget
 	watched []watched
 }
 
-// watched is a name and the version of its value when WATCH was called.
+// watched is a name and the version of its value at WATCH.
 type watched struct {
 	name    []byte
 	version uint64
 }
 
-// immediate reports whether a command runs at once within a transaction.
+// immediate reports whether a command runs at once in a transaction.
 func (cmd *command) immediate() bool {
 	switch cmd.name {
 	case "exec", "discard", "multi", "watch", "quit", "reset":
@@ -55,7 +55,7 @@ func (c *conn) queue(p parsed) {
 	c.out.Simple("QUEUED")
 }
 
-// discard ends the transaction without running it, and the watching.
+// discard ends the transaction and the watches without running commands.
 func (c *conn) discard() {
 	c.budget.Give(c.tx.bytes)
 	c.tx = transaction{}
@@ -133,16 +133,16 @@ func (c *conn) watches(name []byte) bool {
 }
 
 func unwatch(c *call) {
-	// Within EXEC the watching is over anyway.
+	// In EXEC the watches have ended already.
 	if !c.tx.running {
 		c.discard()
 	}
 	c.out.OK()
 }
 
-// runTransaction runs the commands of a transaction. No other command runs meanwhile, and
-// after a crash all that they have changed is there, or nothing. An error of one
-// does not keep the others from running.
+// runTransaction runs the commands of a transaction. No other command runs meanwhile.
+// After a crash either all changes are there, or nothing. An error of one command does
+// not stop the others.
 func runTransaction(c *call) {
 	switch {
 	case !c.tx.open:
@@ -173,7 +173,7 @@ func runTransaction(c *call) {
 			}
 			c.counted(c.tx.queued[i:i+1], func() { c.handle(p) })
 			if c.out.Len()-mark > c.server.config.Limits.Output {
-				// Nobody would take so much; but what has begun is done to its end.
+				// The client cannot receive so much; the remaining commands still run.
 				c.out.Truncate(mark)
 				tooLong = true
 			}

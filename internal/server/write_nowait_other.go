@@ -4,8 +4,7 @@ package server
 
 import "syscall"
 
-// attempt would write to a socket without waiting; on this system everything is
-// left to a goroutine that may wait.
+// attempt writes nothing on this system: a goroutine that may wait writes everything.
 func attempt(syscall.RawConn) func(b []byte) int {
 	return func([]byte) int { return 0 }
 }

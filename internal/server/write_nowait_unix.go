@@ -4,9 +4,9 @@ package server
 
 import "syscall"
 
-// attempt returns a function that writes to a socket what it takes without waiting,
-// and returns how much that was. Errors are left to the next ordinary write. One
-// goroutine may call it at a time.
+// attempt returns a function that writes what a socket accepts without waiting and returns
+// the number of bytes. The next normal write reports errors. Only one goroutine may call
+// the function at a time.
 func attempt(raw syscall.RawConn) func(b []byte) int {
 	var b []byte
 	var n int

@@ -16,22 +16,22 @@ type Access uint8
 const (
 	Reads Access = 1 << iota
 	Writes
-	Looks // sees whether it is there and what it is: any pattern allows that
+	Looks // sees whether there is a value, and its type: any pattern allows that
 
-	// What writing does, for COMMAND INFO; else it changes the value.
+	// What writing does, for COMMAND INFO. Without any of these it changes the value.
 	Deletes
-	Overwrites // whatever is there
-	Inserts    // where nothing is there
+	Overwrites // an existing value, if there is one
+	Inserts    // creates a value where there is none
 )
 
-// A Command is what rules and rights know of a command.
+// A Command is what rules and rights need to know of a command.
 type Command struct {
-	Name       string // of a subcommand, with that of its command: client|id
+	Name       string // of a subcommand, with the parent's name: client|id
 	Categories []string
 	Free       bool // no rule can forbid it
-	// Keys calls key with the position of every key and with what becomes of it.
+	// Keys calls key with the position of every key and what the command does with it.
 	Keys func(args [][]byte, key func(at int, a Access))
-	Subs map[string]*Command // by name, without that of the command; nil if there are none
+	Subs map[string]*Command // by name without the parent's; nil if there are none
 
 	index int
 }

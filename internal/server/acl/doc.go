@@ -1,10 +1,10 @@
-// Package acl decides who may run which command on which keys: users, their rules and
-// passwords, the file they are kept in, and the log of what was refused. It is for
-// internal/server, which hands it the commands and asks before it runs one.
+// Package acl decides who may run which command on which keys. It has the users with
+// their rules and passwords, the ACL file, and the log of refusals. It is for
+// internal/server, which passes it the commands and checks each before running it.
 //
-// It knows no connections and no values: an address is a text under which failed
+// It does not know connections or values: an address is a text under which failed
 // log-ins are counted.
 //
-// The methods of Users and Log may be called by any number of goroutines. Rights do not
-// change once a user has them.
+// Any number of goroutines may call the methods of Users and Log. Rights do not change
+// once a user has them.
 package acl

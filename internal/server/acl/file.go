@@ -9,11 +9,11 @@ import (
 	"seen/internal/vfs"
 )
 
-// maxFile is far beyond any real list of users.
+// maxFile is far more than a real list of users needs.
 const maxFile = 16 << 20
 
-// Parse reads the lines of an ACL file: "user NAME RULE RULE ...", empty ones and
-// comments that begin with #. It returns the rights of each user.
+// Parse reads an ACL file: lines "user NAME RULE RULE ...", empty lines, and comments that
+// begin with #. It returns the rights of each user.
 func Parse(cs *Commands, text string) (map[string]*Rights, error) {
 	users := map[string]*Rights{}
 	number := 0
@@ -44,7 +44,7 @@ func Parse(cs *Commands, text string) (map[string]*Rights, error) {
 	return users, nil
 }
 
-// Conceal returns a rule that may be shown: without a password in it.
+// Conceal returns a rule without a password, so that it can be shown.
 func Conceal(rule string) string {
 	if rule != "" && (rule[0] == '>' || rule[0] == '<') {
 		return rule[:1] + "..."
@@ -52,7 +52,7 @@ func Conceal(rule string) string {
 	return rule
 }
 
-// ReadFile returns the rights of the users in a file.
+// ReadFile reads an ACL file with Parse.
 func ReadFile(cs *Commands, file string) (map[string]*Rights, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -73,8 +73,8 @@ func ReadFile(cs *Commands, file string) (map[string]*Rights, error) {
 	return users, nil
 }
 
-// Replace replaces all users by those found in a file, and returns those who are gone.
-// The default user stays as it is unless the file names it.
+// Replace replaces all users by those of a file and returns the removed ones. The default
+// user does not change unless the file has it.
 func (a *Users) Replace(found map[string]*Rights) (gone []*User) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -92,7 +92,7 @@ func (a *Users) Replace(found map[string]*Rights) (gone []*User) {
 	return gone
 }
 
-// Save writes all users to the file, which has the hashes of their passwords.
+// Save writes all users to the file, with the hashes of their passwords.
 func (a *Users) Save() error {
 	err := vfs.WritePrivate(vfs.OS, a.File, func(w io.Writer) error {
 		for _, u := range a.List() {

@@ -1,18 +1,18 @@
 package acl
 
-// Match reports whether s matches a pattern of Redis: * any bytes, ? one byte,
-// [abc], [a-z] and [^a] one byte of a set, \ the next byte itself. It takes at most
+// Match reports whether s matches a pattern of Redis: * matches any bytes, ? one byte,
+// [abc], [a-z] and [^a] one byte of a set, and \ the next byte literally. It takes at most
 // len(pattern) * len(s) steps.
 func Match(pattern, s []byte) bool {
 	matches, _ := MatchFor(func(int) error { return nil }, pattern, s) // it is never stopped
 	return matches
 }
 
-// MatchFor is Match as a part of some work: it tells step about the steps that it
-// takes, and stops when that returns an error.
+// MatchFor is Match as a part of some work: it reports its steps to step and stops when
+// step returns an error.
 func MatchFor(step func(n int) error, pattern, s []byte) (bool, error) {
 	p, at := 0, 0
-	star, resume := -1, 0 // the last * and where it is to be tried next
+	star, resume := -1, 0 // the last *, and where to try it next
 	for at < len(s) {
 		if p < len(pattern) {
 			if pattern[p] == '*' {
@@ -40,9 +40,8 @@ func MatchFor(step func(n int) error, pattern, s []byte) (bool, error) {
 	return p == len(pattern), nil
 }
 
-// matchByte reports whether c matches what is at p in the pattern, which is not *,
-// and returns the position behind it. A set that is not closed ends with the
-// pattern.
+// matchByte reports whether c matches the pattern at p, which is not *, and returns the
+// position after the match. A set without an end ends with the pattern.
 func matchByte(pattern []byte, p int, c byte) (next int, ok bool) {
 	switch pattern[p] {
 	case '?':

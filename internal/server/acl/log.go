@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// MaxLog is the number of entries of the log of refusals.
+// MaxLog is the largest number of entries of a Log.
 const MaxLog = 128
 
 // maxRefusedText is how much of a key or a name an entry keeps.
 const maxRefusedText = 256
 
-// A Refusal is an entry of the log: what a user was not allowed, how often, and the
-// last client.
+// A Refusal is an entry of the log: what a user was denied, how often, and the last
+// client.
 type Refusal struct {
 	Reason, Context, Object, User, Client string
 
-	// What the log adds.
+	// Set by the log.
 	Count       int64
 	ID          int64
 	First, Last time.Time
@@ -32,10 +32,10 @@ type Log struct {
 	reasons map[string]int64
 }
 
-// refusedAgain is how long a refusal counts as the same as one before.
+// refusedAgain is how long an equal refusal counts as the same.
 const refusedAgain = time.Minute
 
-// Add notes a refusal; one that is like an earlier one is counted there.
+// Add adds a refusal, or counts it as an earlier equal one.
 func (l *Log) Add(r Refusal, now time.Time) {
 	for _, text := range []*string{&r.Object, &r.User} {
 		if len(*text) > maxRefusedText {
@@ -73,14 +73,14 @@ func (l *Log) List(n int) []Refusal {
 	return slices.Clone(l.entries[:min(n, len(l.entries))])
 }
 
-// Clear forgets all refusals.
+// Clear deletes all entries.
 func (l *Log) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = nil
 }
 
-// Denied returns how often something was refused for a reason.
+// Denied returns how many refusals there were for a reason.
 func (l *Log) Denied(reason string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

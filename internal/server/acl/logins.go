@@ -17,66 +17,66 @@ import (
 const (
 	// maxFailures is how many wrong passwords an address may try in a row.
 	maxFailures = 20
-	// forgiveness is the time after which one of them is forgotten.
+	// forgiveness is the time after which one failure is forgotten.
 	forgiveness = time.Second
-	// maxSources bounds the addresses whose failures are remembered.
+	// maxSources limits the addresses whose failures are remembered.
 	maxSources = 16384
-	// maxVerified bounds the credentials that are remembered as right.
+	// maxVerified limits the correct credentials that are remembered.
 	maxVerified = 4096
-	// maxAddresses bounds the addresses that are remembered with each of them.
+	// maxAddresses limits the addresses that are remembered for each of them.
 	maxAddresses = 16
-	// maxWrong bounds the wrong credentials that are remembered for an address.
+	// maxWrong limits the wrong credentials that are remembered for an address.
 	maxWrong = 4
 )
 
-// logins decide about credentials. Passwords that are dear to try (bcrypt) are tried
-// on all cores, those of addresses without failures first. What was right is
-// remembered until a user changes, and an address that fails too often waits.
+// logins checks credentials. Slow passwords (bcrypt) are tried on several cores, those of
+// addresses without failures first. Correct credentials are remembered until a user
+// changes. An address that fails too often must wait.
 type logins struct {
 	now   func() time.Time
-	key   [sha256.Size]byte // of the digests, so that they are good for this process alone
+	key   [sha256.Size]byte // of the digests, so that they are useless outside this process
 	cores int
 
 	mu       sync.Mutex
-	age      uint64 // number of changes to the users
-	work     uint64 // of the user whose passwords take longest to try; 0: none takes long
+	age      uint64 // counts the changes of the users
+	work     uint64 // to try all passwords of the slowest user; 0: no password is slow
 	verified map[digest]*verified
 	sources  map[string]*source
-	trials   map[trialID]*trial // that wait or run
-	waiting  []*trial           // in the order of their arrival
+	trials   map[trialID]*trial // waiting and running
+	waiting  []*trial           // in order of arrival
 	running  int
-	suspect  int // of running: for addresses with failures
+	suspect  int // how many of running are for addresses with failures
 }
 
 // digest identifies a name and a password.
 type digest [sha256.Size]byte
 
-// verified is a user whose password was right, and where from.
+// verified is a user whose password was correct, and from which addresses.
 type verified struct {
 	user      *User
-	addresses []string // the latest at the end
+	addresses []string // the latest is last
 }
 
-// source is what is remembered of an address that has failed.
+// source is what is remembered of an address with failures.
 type source struct {
-	failures float64 // at the time at
+	failures float64 // as of at
 	at       time.Time
 	running  int // trials
 	age      uint64
-	wrong    []wrong // what has failed lately, while the users were of that age
+	wrong    []wrong // recent failures, as of that age of the users
 }
 
-// wrong is credentials that have failed, and how often they were tried since.
+// wrong is credentials that failed, and how often they were tried since.
 type wrong struct {
 	digest digest
 	again  int
 }
 
-// trial is the trying of one password.
+// trial is one attempt to verify a password.
 type trial struct {
 	trialID
-	try     func() *User // the user if the password is right
-	callers int          // who wait for it
+	try     func() *User // returns the user if the password is correct
+	callers int          // waiting for the result
 	suspect bool
 	done    chan struct{}
 	user    *User // valid once done is closed
@@ -106,7 +106,7 @@ func (l *logins) digest(name string, password []byte) (d digest) {
 	return digest(m.Sum(d[:0]))
 }
 
-// forget forgets all that was found out about passwords, since users have changed.
+// forget forgets the results for all passwords because users have changed.
 func (l *logins) forget(work uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *logins) forget(work uint64) {
 	clear(l.verified)
 }
 
-// ErrWrong is the error for credentials that are wrong.
+// ErrWrong is the error for wrong credentials.
 var ErrWrong = errors.New("wrong password")
 
 // ErrFar is the error for a user without a password on another machine.
@@ -127,15 +127,15 @@ type TooManyFailures struct {
 	wait time.Duration
 }
 
-// Seconds returns how long the address has to wait, rounded up.
+// Seconds returns how long the address must wait, rounded up.
 func (e *TooManyFailures) Seconds() int { return int(math.Ceil(e.wait.Seconds())) }
 
 func (e *TooManyFailures) Error() string {
 	return fmt.Sprintf("too many failed log-ins from %s; try again in %d s", e.from, e.Seconds())
 }
 
-// decide returns the user with these credentials, or why there is none; try finds it
-// out. It returns early with the error of ctx.
+// decide returns the user with these credentials or an error. try finds the user. If ctx
+// ends first, decide returns its error.
 func (l *logins) decide(ctx context.Context, d digest, from string, try func() *User) (*User, error) {
 	l.mu.Lock()
 	if u, err := l.known(d, from); u != nil || err != nil {
@@ -169,8 +169,8 @@ func (l *logins) decide(ctx context.Context, d digest, from string, try func() *
 	}
 }
 
-// abandon takes back a caller of a trial. One that has not begun is dropped with its
-// last caller, so that clients that go away keep no place before others.
+// abandon removes a caller of a trial. A waiting trial without callers is dropped, so that
+// clients that have gone do not delay others.
 func (l *logins) abandon(t *trial, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,10 +181,10 @@ func (l *logins) abandon(t *trial, why error) {
 	}
 }
 
-// known returns what is already known about credentials: nothing is nil, nil. An
-// address that has failed too often learns only about credentials that it has used
-// with success; so an address that several clients share does not shut out those of
-// them who know their passwords, and others cannot guess here. mu is held.
+// known returns what is already known about credentials, nil and nil if nothing is. An
+// address with too many failures gets an answer only for credentials that it has used
+// before: clients that share the address and know their passwords can go on, and others
+// cannot guess. mu is held.
 func (l *logins) known(d digest, from string) (*User, error) {
 	s := l.source(from)
 	v := l.verified[d]
@@ -193,8 +193,8 @@ func (l *logins) known(d digest, from string) (*User, error) {
 		return v.user, nil
 	}
 	if s.age == l.age {
-		// A client that goes on with the same wrong password guesses nothing: it does
-		// not count against others of its address.
+		// A client that repeats the same wrong password does not guess: it does not count
+		// against other clients of its address.
 		if i := slices.IndexFunc(s.wrong, func(w wrong) bool { return w.digest == d }); i >= 0 {
 			if s.wrong[i].again++; s.wrong[i].again >= maxFailures {
 				return nil, &TooManyFailures{from, forgiveness}
@@ -218,8 +218,8 @@ func (v *verified) add(from string) {
 	v.addresses = append(v.addresses, from)
 }
 
-// source returns what is remembered of an address, with what is forgiven by now. It
-// may be changed; note keeps it. mu is held.
+// source returns what is remembered of an address, without what is forgiven by now. The
+// caller may change it; note keeps it. mu is held.
 func (l *logins) source(from string) *source {
 	s, now := l.sources[from], l.now()
 	if s == nil {
@@ -232,8 +232,8 @@ func (l *logins) source(from string) *source {
 	return s
 }
 
-// keep remembers an address. Where there are too many, that with the fewest failures
-// is forgotten. mu is held.
+// keep remembers an address. If there are too many, the one with the fewest failures is
+// forgotten. mu is held.
 func (l *logins) keep(from string, s *source) {
 	if l.sources[from] == nil && len(l.sources) >= maxSources {
 		least, fewest := "", math.Inf(1)
@@ -253,8 +253,8 @@ func (l *logins) keep(from string, s *source) {
 	l.sources[from] = s
 }
 
-// note remembers how credentials turned out that were tried when the users were of
-// an age. mu is held.
+// note remembers the result for credentials that were tried at an age of the users. mu is
+// held.
 func (l *logins) note(d digest, from string, age uint64, u *User) (*User, error) {
 	if u == nil {
 		s := l.source(from)
@@ -272,13 +272,13 @@ func (l *logins) note(d digest, from string, age uint64, u *User) (*User, error)
 		return nil, ErrWrong
 	}
 	if age != l.age {
-		return u, nil // it was right; whether it still is, the next log-in finds out
+		return u, nil // it was correct; the next log-in checks again
 	}
 	v := l.verified[d]
 	if v == nil {
 		if len(l.verified) >= maxVerified {
 			for other := range l.verified {
-				delete(l.verified, other) // any of them
+				delete(l.verified, other) // any one
 				break
 			}
 		}
@@ -289,8 +289,8 @@ func (l *logins) note(d digest, from string, age uint64, u *User) (*User, error)
 	return u, nil
 }
 
-// next starts trials while there are cores for them: for addresses with the fewest
-// failures first. Addresses with failures leave one core to the others. mu is held.
+// next starts trials while cores are free, those of addresses with the fewest failures
+// first. Addresses with failures leave one core to the others. mu is held.
 func (l *logins) next() {
 	for l.running < l.cores {
 		best, least := -1, 0.0
@@ -341,16 +341,16 @@ func (l *logins) run(t *trial, age uint64) {
 	l.next()
 }
 
-// finish tells those who wait for a trial how it has ended. mu is held.
+// finish reports the result of a trial to its callers. mu is held.
 func (l *logins) finish(t *trial, u *User, err error) {
 	delete(l.trials, t.trialID)
 	t.user, t.err = u, err
 	close(t.done)
 }
 
-// Authenticate returns the user of a name if the password is right, or why not:
-// ErrWrong, ErrFar or *TooManyFailures. far says that the client is on another
-// machine, where a user without a password is of no use.
+// Authenticate returns the user of a name if the password is correct, otherwise ErrWrong,
+// ErrFar or *TooManyFailures. far means that the client is on another machine, where a
+// user without a password cannot log in.
 func (a *Users) Authenticate(ctx context.Context, name string, password []byte, from string, far bool) (*User, error) {
 	if u := a.Get(name); u != nil {
 		if r := u.Rights(); r.enabled && r.open {
@@ -363,8 +363,8 @@ func (a *Users) Authenticate(ctx context.Context, name string, password []byte, 
 	return a.logins.decide(ctx, a.logins.digest(name, password), from, func() *User { return a.try(name, password) })
 }
 
-// try returns the user of a name if it has the password. The time it takes to find
-// out that it has not is the same for all names, also for those that nobody has.
+// try returns the user of a name if it has the password. A wrong password takes the same
+// time for all names, with or without a user.
 func (a *Users) try(name string, password []byte) *User {
 	sum := hashPassword(string(password)).text
 	for {
@@ -379,7 +379,7 @@ func (a *Users) try(name string, password []byte) *User {
 		})
 		switch {
 		case u != nil && u.Rights() != r:
-			continue // changed meanwhile
+			continue // the user has changed: try again
 		case ok && r.enabled:
 			return u
 		}
@@ -391,8 +391,7 @@ func (a *Users) try(name string, password []byte) *User {
 	}
 }
 
-// TryAtOnce sets how many slow passwords are tried at the same time. While it is 0 they
-// wait.
+// TryAtOnce sets how many slow passwords are tried at the same time. At 0, they wait.
 func (a *Users) TryAtOnce(n int) {
 	l := a.logins
 	l.mu.Lock()
@@ -410,13 +409,12 @@ type Session struct {
 	passwords []passwordHash
 }
 
-// Session returns a session of a user who has just logged in. far is that of
-// Authenticate.
+// Session returns a session for a user who has just logged in. far is as in Authenticate.
 func (a *Users) Session(u *User, far bool) *Session {
 	return &Session{User: u, users: a, far: far, passwords: u.Rights().passwords}
 }
 
-// Valid reports whether the user is still there, may log in, and has the same passwords.
+// Valid reports whether the user still exists, may log in and has the same passwords.
 func (s *Session) Valid() bool {
 	r := s.User.Rights()
 	return s.users.Get(s.User.Name) == s.User && r.enabled && slices.Equal(r.passwords, s.passwords) && !(s.far && r.open)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// passwordHash is what is kept of a password: its SHA-256 in hexadecimal, as Redis
-// has it, or its bcrypt hash, which is dear to try passwords on.
+// passwordHash is the SHA-256 of a password in hexadecimal, as in Redis, or its bcrypt
+// hash, which is slow to try passwords on.
 type passwordHash struct{ text string }
 
 func hashPassword(password string) passwordHash {
@@ -21,11 +21,11 @@ func hashPassword(password string) passwordHash {
 
 func (p passwordHash) slow() bool { return strings.HasPrefix(p.text, "$2") }
 
-// maxBcryptCost bounds the time that one attempt takes to about a second.
+// maxBcryptCost limits one attempt to about a second.
 const maxBcryptCost = 14
 
-// work returns about how much work it is to try a password on the hash, in the unit of
-// bcrypt: doublings are the cost. Other hashes are none.
+// work returns the cost of trying a password on the hash: the number of bcrypt rounds, 0
+// for other hashes.
 func (p passwordHash) work() uint64 {
 	if !p.slow() {
 		return 0
@@ -37,14 +37,14 @@ func (p passwordHash) work() uint64 {
 	return 1 << cost
 }
 
-// waste does as much work as trying a password on bcrypt hashes of so much work does.
+// waste takes as long as trying a password on bcrypt hashes of that work.
 func waste(work uint64, password []byte) {
 	for cost := bcrypt.MinCost; cost < 64 && work>>cost > 0; cost++ {
 		if work&(1<<cost) == 0 {
 			continue
 		}
 		for c, times := min(cost, maxBcryptCost), uint64(1)<<max(cost-maxBcryptCost, 0); times > 0; times-- {
-			// Nobody has this hash; what comes out does not matter.
+			// No user has this hash; the result does not matter.
 			_ = bcrypt.CompareHashAndPassword(fmt.Appendf(nil, "$2a$%02d$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy", c), password)
 		}
 	}
@@ -60,10 +60,10 @@ func (p passwordHash) valid() bool {
 	return err == nil && len(b) == sha256.Size && p.text == strings.ToLower(p.text)
 }
 
-// matches reports whether it is the hash of a password; sum is the SHA-256 of that.
+// matches reports whether it is the hash of a password with the SHA-256 sum.
 func (p passwordHash) matches(password []byte, sum string) bool {
 	if p.slow() {
-		return bcrypt.CompareHashAndPassword([]byte(p.text), password) == nil // any error is a password that does not match
+		return bcrypt.CompareHashAndPassword([]byte(p.text), password) == nil // any error means that the password does not match
 	}
 	return subtle.ConstantTimeCompare([]byte(p.text), []byte(sum)) == 1
 }

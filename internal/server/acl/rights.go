@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Rights are what a user may do and how it proves who it is. They do not change: a
+// Rights are what a user may do and the passwords of the user. They do not change: a
 // change of a user replaces them.
 type Rights struct {
 	enabled   bool
@@ -15,17 +15,16 @@ type Rights struct {
 	allKeys  bool
 	patterns []keyPattern
 
-	// Nothing is published here; rules about channels are kept for those who list
-	// them.
+	// The server has no channels; the rules are kept so that they can be listed.
 	allChannels bool
 	channels    []string
 
-	allowed set      // commands by their index
-	all     bool     // of them
-	rules   []string // that made allowed, the first +@all or -@all
+	allowed set      // commands by index
+	all     bool     // every command is allowed
+	rules   []string // that led to allowed, the first +@all or -@all
 }
 
-// keyPattern allows what access says with the keys that match.
+// keyPattern allows access to the keys that match.
 type keyPattern struct {
 	access Access
 	glob   string
@@ -44,7 +43,7 @@ func (s set) put(i int, in bool) {
 	}
 }
 
-// newRights returns those of a new user: none.
+// newRights returns the rights of a new user: nothing is allowed.
 func newRights(cs *Commands) *Rights {
 	return &Rights{allowed: make(set, len(cs.all)/64+1), rules: []string{"-@all"}}
 }
@@ -57,7 +56,7 @@ func (r *Rights) clone() *Rights {
 	return &c
 }
 
-// work returns about how much work it is to try a password.
+// work returns the cost of trying a password.
 func (r *Rights) work() (n uint64) {
 	for _, p := range r.passwords {
 		n += p.work()
@@ -75,8 +74,8 @@ const (
 	DeniedKey            // a key
 )
 
-// Check returns whether the user may run a command with these words, and which word
-// is the key that it may not use.
+// Check returns whether the user may run a command with these words, and the index of the
+// denied key.
 func (r *Rights) Check(cmd *Command, args [][]byte) (d Denial, at int) {
 	if !r.all && !r.allowed.has(cmd.index) && !cmd.Free {
 		return DeniedCommand, 0
@@ -96,7 +95,7 @@ func (r *Rights) checkKeys(cmd *Command, args [][]byte) (d Denial, at int) {
 	return d, at
 }
 
-// mayUse reports whether a pattern allows all of the access to the key.
+// mayUse reports whether a pattern allows the access to the key.
 func (r *Rights) mayUse(key []byte, a Access) bool {
 	for _, p := range r.patterns {
 		if a&^p.access&(Reads|Writes) == 0 && Match([]byte(p.glob), key) {
@@ -106,11 +105,10 @@ func (r *Rights) mayUse(key []byte, a Access) bool {
 	return false
 }
 
-// Open reports whether the user can be used without a password.
+// Open reports whether anybody can log in as the user, without a password.
 func (r *Rights) Open() bool { return r.enabled && r.open }
 
-// NoPassword reports whether any password is the right one, also while the user may not
-// log in.
+// NoPassword reports whether every password is accepted, even if the user is disabled.
 func (r *Rights) NoPassword() bool { return r.open }
 
 // All reports whether the user may run every command on every key.
@@ -124,10 +122,10 @@ func (r *Rights) Passwords() (hashes []string) {
 	return hashes
 }
 
-// Rules returns the rules about commands, in one line.
+// Rules returns the rules about commands on one line.
 func (r *Rights) Rules() string { return strings.Join(r.rules, " ") }
 
-// Describe returns the rules that make these rights, in one line.
+// Describe returns all rules of the user on one line.
 func (r *Rights) Describe() string {
 	words := r.Flags()
 	for _, p := range r.passwords {
@@ -145,7 +143,7 @@ func (r *Rights) Describe() string {
 	return strings.Join(append(words, r.rules...), " ")
 }
 
-// Flags are the rules without a parameter.
+// Flags returns the rules without a parameter.
 func (r *Rights) Flags() []string {
 	words := []string{"off"}
 	if r.enabled {
@@ -157,7 +155,7 @@ func (r *Rights) Flags() []string {
 	return words
 }
 
-// Keys returns the rules about keys, in one line.
+// Keys returns the rules about keys on one line.
 func (r *Rights) Keys() string {
 	if r.allKeys {
 		return "~*"
@@ -169,7 +167,7 @@ func (r *Rights) Keys() string {
 	return strings.Join(words, " ")
 }
 
-// Channels returns the rules about channels, in one line.
+// Channels returns the rules about channels on one line.
 func (r *Rights) Channels() string {
 	if r.allChannels {
 		return "&*"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What Redis says about rules and names.
+// Error texts of Redis.
 const (
 	badName        = "Usernames can't contain spaces or null characters"
 	badRule        = "Syntax error"
@@ -19,9 +19,8 @@ const (
 	firstArgOfSub = "Allowing first-arg of a subcommand is not supported"
 )
 
-// apply changes the rights as one rule says, and returns what is wrong with it, ""
-// if nothing is. Selectors and rules on the first argument of a command are not
-// supported, and wrong.
+// apply changes the rights by one rule and returns what is wrong with the rule, "" if
+// nothing is. Selectors and rules about the first argument of a command are not supported.
 func (r *Rights) apply(cs *Commands, rule string) (problem string) {
 	switch strings.ToLower(rule) {
 	case "":
@@ -47,7 +46,7 @@ func (r *Rights) apply(cs *Commands, rule string) (problem string) {
 	case "sanitize-payload":
 		// Payloads are always checked.
 	case "clearselectors":
-		// There are none.
+		// There are no selectors.
 	case "reset":
 		*r = *newRights(cs)
 	default:
@@ -100,7 +99,7 @@ func NameProblem(name string) string {
 	return ""
 }
 
-// plain reports whether a name or a pattern can be a word in a line of a file.
+// plain reports whether a name or pattern can be a word on a line of a file.
 func plain(text string) bool { return !strings.ContainsAny(text, " \x00\t\n\v\f\r") }
 
 func (r *Rights) addPattern(a Access, glob string) (problem string) {
@@ -201,7 +200,7 @@ func (r *Rights) applyCommand(cs *Commands, in bool, name string) (problem strin
 	return ""
 }
 
-// put allows a command with its subcommands, or forbids it.
+// put allows or forbids a command and its subcommands.
 func (r *Rights) put(cmd *Command, in bool) {
 	r.allowed.put(cmd.index, in)
 	for _, sub := range cmd.Subs {
@@ -212,7 +211,7 @@ func (r *Rights) put(cmd *Command, in bool) {
 	}
 }
 
-// addRule notes a rule in the place of those that it makes meaningless.
+// addRule adds a rule and removes those that it overrides.
 func (r *Rights) addRule(in bool, what string) {
 	r.rules = slices.DeleteFunc(r.rules, func(old string) bool {
 		return old[1:] == what || strings.HasPrefix(old[1:], what+"|")

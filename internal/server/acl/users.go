@@ -25,24 +25,25 @@ func (u *User) Rights() *Rights { return u.rights.Load() }
 type Users struct {
 	// Default is the default user, for clients that do not log in.
 	Default *User
-	// File is where the users are kept, "" for nowhere.
+	// File is the path of the ACL file, "" for none.
 	File string
-	// Log holds what was refused.
+	// Log has what was denied.
 	Log Log
-	// Changed is called after every change, without a lock. Set it before the first.
+	// Changed is called after every change, without locks held. Set it before the first
+	// change.
 	Changed func()
 
 	commands *Commands
 	logins   *logins
 
-	changing sync.Mutex // held by changes, so that none is lost, before mu
+	changing sync.Mutex // serializes changes; locked before mu
 
 	mu    sync.RWMutex
 	users map[string]*User
 }
 
-// NewUsers returns the default user alone, which may do everything and needs the
-// password; "" opens it to everybody. The file is read by [ReadFile] and kept by Save.
+// NewUsers returns a list with the default user, who may do everything and needs the
+// password; "" means no password. Save writes the file; NewUsers does not read it.
 func NewUsers(cs *Commands, password, file string, now func() time.Time) *Users {
 	a := &Users{
 		Default: &User{Name: DefaultName}, File: file, Changed: func() {},
@@ -57,7 +58,7 @@ func NewUsers(cs *Commands, password, file string, now func() time.Time) *Users 
 	return a
 }
 
-// setPassword makes a password the only one; "" means that none is needed.
+// setPassword sets the only password; "" means that no password is needed.
 func (r *Rights) setPassword(password string) {
 	r.passwords, r.open = nil, password == ""
 	if password != "" {
@@ -65,12 +66,11 @@ func (r *Rights) setPassword(password string) {
 	}
 }
 
-// update makes a change to the users, under the lock. What was found out about
-// passwords is forgotten.
+// update applies a change and forgets the results for passwords.
 func (a *Users) update(change func()) {
 	a.mu.Lock()
 	change()
-	work := uint64(0) // of the user whose passwords take longest to try
+	work := uint64(0) // of the slowest user
 	for _, u := range a.users {
 		work = max(work, u.Rights().work())
 	}
@@ -79,7 +79,7 @@ func (a *Users) update(change func()) {
 	a.Changed()
 }
 
-// put gives a user its rights, a new one if there is none of that name. mu is held.
+// put sets the rights of a user and creates the user if necessary. mu is held.
 func (a *Users) put(name string, r *Rights) {
 	u := a.users[name]
 	if u == nil {
@@ -89,8 +89,8 @@ func (a *Users) put(name string, r *Rights) {
 	u.rights.Store(r)
 }
 
-// SetPassword makes a password the only one of the default user; "" opens that user
-// to everybody.
+// SetPassword sets the only password of the default user; "" means that no password is
+// needed.
 func (a *Users) SetPassword(password string) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -106,7 +106,7 @@ func (a *Users) Get(name string) *User {
 	return a.users[name]
 }
 
-// List returns all users by their names.
+// List returns all users, sorted by name.
 func (a *Users) List() []*User {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -124,8 +124,8 @@ func (a *Users) Remove(name string) (gone *User) {
 	return gone
 }
 
-// Change applies rules to a user, a new one if there is none of that name: all of
-// them, or none and a problem with one.
+// Change applies rules to a user and creates the user if necessary. If a rule is wrong, it
+// changes nothing and returns the rule and the problem.
 func (a *Users) Change(name string, rules []string) (rule, problem string) {
 	if problem := NameProblem(name); problem != "" {
 		return name, problem
@@ -145,7 +145,7 @@ func (a *Users) Change(name string, rules []string) (rule, problem string) {
 	return "", ""
 }
 
-// Open reports whether clients that do not log in may use the server.
+// Open reports whether clients can use the server without logging in.
 func (a *Users) Open() bool {
 	return a.Default.Rights().Open()
 }

@@ -13,16 +13,15 @@ type Argument struct {
 	Parts             []Argument // of a oneof or a block
 }
 
-// Of reads the words of a command as docs/COMMANDS.md writes them, for
-// COMMAND DOCS:
+// Of reads a syntax line of docs/COMMANDS.md for COMMAND DOCS:
 //
 //	key item [item ...]     item once or more often
-//	[NONSCALING]            a word that may be there
-//	[EXPANSION expansion]   a value behind a word
+//	[NONSCALING]            an optional word
+//	[EXPANSION expansion]   an optional word with a value
 //	[CAPACITY | SIZE]       one of these words
 //	LAYOUT seen|redisbloom  a value that is one of these words
 //
-// What is in lower case stands for a value, whose name says of what kind it is.
+// A word in lower case is a value; its name determines its kind.
 func Of(syntax string) []Argument {
 	words := strings.Fields(strings.NewReplacer("[", " [ ", "]", " ] ", " | ", "|").Replace(syntax))
 	return read(words)
@@ -61,7 +60,7 @@ func read(words []string) (list []Argument) {
 	return list
 }
 
-// closing returns the index of the bracket that closes the one before the words.
+// closing returns the index of the bracket that closes an earlier one.
 func closing(words []string) int {
 	depth := 1
 	return slices.IndexFunc(words, func(word string) bool {
@@ -75,7 +74,7 @@ func closing(words []string) int {
 	})
 }
 
-// one makes one argument of several.
+// one combines arguments into one.
 func one(list []Argument) Argument {
 	if len(list) == 1 {
 		return list[0]
@@ -83,7 +82,7 @@ func one(list []Argument) Argument {
 	return Argument{Name: "block", Kind: "block", Parts: list}
 }
 
-// value is the argument of one word.
+// value returns the argument of one word.
 func value(word string) Argument {
 	if choices := strings.Split(word, "|"); len(choices) > 1 {
 		a := Argument{Name: "choice", Kind: "oneof"}
@@ -104,7 +103,7 @@ func value(word string) Argument {
 
 func isOption(word string) bool { return word == strings.ToUpper(word) }
 
-// kinds are those of values which are no strings.
+// kinds has the names of values that are not strings.
 var kinds = map[string]string{
 	"key":           "key",
 	"destination":   "key",
@@ -126,7 +125,7 @@ var kinds = map[string]string{
 	"weight":        "integer",
 }
 
-// Syntax writes arguments as docs/COMMANDS.md does.
+// Syntax writes arguments in the form that Of reads.
 func Syntax(list []Argument) string {
 	var words []string
 	for _, a := range list {

@@ -7,13 +7,13 @@ import (
 	"seen/internal/resp"
 )
 
-// Errors that many commands share, in the words of Redis.
+// Error texts of Redis that many commands share.
 const (
 	NotInteger  = "ERR value is not an integer or out of range"
 	SyntaxError = "ERR syntax error"
 )
 
-// Is reports whether word is name, which is in upper case, in any case.
+// Is reports whether word is name in any case. name is in upper case.
 func Is(word []byte, name string) bool {
 	if len(word) != len(name) {
 		return false
@@ -33,8 +33,7 @@ func upper(c byte) byte {
 	return c
 }
 
-// Find returns the index of the first of words that is name, from index from on;
-// -1 if there is none.
+// Find returns the index of the first word that is name, starting at from, or -1.
 func Find(words [][]byte, from int, name string) int {
 	for i := from; i < len(words); i++ {
 		if Is(words[i], name) {
@@ -44,7 +43,7 @@ func Find(words [][]byte, from int, name string) int {
 	return -1
 }
 
-// Letter returns letter i of a word, in upper case, and 0 after its end.
+// Letter returns letter i of a word in upper case, 0 after its end.
 func Letter(word []byte, i int) byte {
 	if i >= len(word) {
 		return 0
@@ -52,7 +51,7 @@ func Letter(word []byte, i int) byte {
 	return upper(word[i])
 }
 
-// Int reads a whole number between lowest and highest. Otherwise ok is false.
+// Int reads an integer in [lowest, highest].
 func Int(word []byte, lowest, highest int64) (n int64, ok bool) {
 	n, ok = resp.ParseInt(word)
 	return n, ok && Within(n, lowest, highest)
@@ -61,17 +60,16 @@ func Int(word []byte, lowest, highest int64) (n int64, ok bool) {
 // Within reports whether lowest <= n <= highest.
 func Within(n, lowest, highest int64) bool { return lowest <= n && n <= highest }
 
-// Fraction reads a number between 0 and 1, both excluded. Otherwise ok is false.
+// Fraction reads a number between 0 and 1, exclusive.
 func Fraction(word []byte) (x float64, ok bool) {
 	x, ok = resp.ParseFloat(word)
 	return x, ok && x > 0 && x < 1
 }
 
-// WrongNumber is the error of a command, called by its full name, with too few or
-// too many words.
+// WrongNumber is the error for a wrong number of words; command is the full name.
 func WrongNumber(command string) string {
 	return fmt.Sprintf("ERR wrong number of arguments for '%s' command", command)
 }
 
-// WrongArity is [WrongNumber] for the command that the words call.
+// WrongArity is [WrongNumber] for the command of the words.
 func WrongArity(words [][]byte) string { return WrongNumber(strings.ToLower(string(words[0]))) }
