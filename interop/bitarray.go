@@ -72,10 +72,10 @@ func openBitarray(b []byte, a bitarray) (*bitmap, error) { return parseBitmap(b,
 
 func (a bitarray) check() error {
 	if !slices.Contains(bitarrayHashes, a.Hash) {
-		return fmt.Errorf("unknown hash %q; use one of %v", a.Hash, bitarrayHashes)
+		return fmt.Errorf("unknown generation %q; use one of %v", a.Hash, bitarrayHashes)
 	}
 	if a.M < 2 || a.M >= 1<<53 {
-		return fmt.Errorf("m = %d bits; the example is followed from 2 to 2^53", a.M)
+		return fmt.Errorf("m = %d bits; use 2 to 2^53", a.M)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (a bitarray) describe() Description {
 	if strings.HasPrefix(string(a.Hash), "sha1") {
 		hash = "SHA-1"
 	}
-	return Description{Format: spec.String(), System: "Bloom example of Python's bitarray", Hash: hash + ", taken apart as a number"}
+	return Description{Format: spec.String(), System: "Bloom example of Python's bitarray", Hash: hash + ", divided as one number"}
 }
 
 var bitarrayFormat = format{
@@ -176,13 +176,13 @@ var bitarrayFormat = format{
 	system: "the Bloom example of Python's bitarray",
 	params: append([]param{
 		{
-			name: "gen", meaning: "by the version of bitarray: up to 1.0, 1.1, 1.2 to 2.8.2, 2.8.3 to 3.1.0, and since 3.1.1", required: true,
+			name: "gen", meaning: "the version of bitarray: up to 1.0; 1.1; 1.2 to 2.8.2; 2.8.3 to 3.1.0; since 3.1.1", required: true,
 			values: []string{string(bitarrayMD5Dot), string(bitarrayMD5First), string(bitarrayMD5X), string(bitarraySHA1First), string(bitarraySHA1)},
 		},
 		{name: "m", meaning: "length in bits"},
 		{name: "k", meaning: "probes of a key"},
 	}, stringParams...),
-	verified: "bytes and answers of the example of bitarray 3.1.0 and 3.11.0; of earlier ones, of programs that follow it, and md5x-1.1 of none",
+	verified: "bytes and answers of the example of bitarray 3.1.0 and 3.11.0, and of programs that follow earlier versions; md5x-1.1 was compared with nothing",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		m, k, err := s.bitsAndProbes(1<<53, true)
 		if err != nil {

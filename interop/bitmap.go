@@ -76,7 +76,7 @@ func parseBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
 	}
 	m, _ := s.size()
 	if want := bytesOf(m); !s.trims() && uint64(len(b)) != want || uint64(len(b)) > want+8 {
-		return nil, fmt.Errorf("%s: %w: %d bytes, where m = %d bits take %d", s.name(), ErrBadData, len(b), m, want)
+		return nil, fmt.Errorf("%s: %w: %d bytes, but m = %d bits take %d", s.name(), ErrBadData, len(b), m, want)
 	}
 	if s.spreads() {
 		if err := checkSpread(bytesOf(m), b); err != nil {
@@ -103,7 +103,7 @@ func checkSpread(bytes uint64, arrays ...[]byte) error {
 	if ones < 64 {
 		return nil
 	}
-	return fmt.Errorf("%w: of up to %d bytes not one bit of the second half is set", ErrBadData, bytes)
+	return fmt.Errorf("%w: no bit is set in the second half of up to %d bytes", ErrBadData, bytes)
 }
 
 // Union makes f the OR of f and other, which must be a Bitmap of the same system and
@@ -180,7 +180,7 @@ func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
 		return nil, errConvert(f, s.Name)
 	}
 	if key, given := s.Params["rdb"]; given {
-		err := fmt.Errorf("%s: %w: an RDB file is a format of its own", s.Name, ErrSpec)
+		err := fmt.Errorf("%s: %w: an RDB file has its own format", s.Name, ErrSpec)
 		return nil, &SpecError{Err: err, Try: []string{Spec{Name: "rdb"}.with("key", key).String()}, Target: true}
 	}
 	return g, nil
@@ -196,7 +196,7 @@ func (s Spec) bitsAndProbes(most uint64, needed bool) (m, k uint64, err error) {
 		return 0, 0, err
 	}
 	if m == 0 && (needed || k != 0) || k == 0 && (needed || m != 0) {
-		err := fmt.Errorf("%s: %w: content tells neither the number of bits nor that of probes", s.Name, ErrSpec)
+		err := fmt.Errorf("%s: %w: the content does not tell the number of bits and of probes", s.Name, ErrSpec)
 		return 0, 0, &SpecError{Err: err, Try: []string{s.with("m", "BITS").with("k", "PROBES").String()}}
 	}
 	return m, k, nil

@@ -103,7 +103,7 @@ func (a *bitArray) setEach(k uint64, position func(i uint64) uint64) (isNew bool
 // mayChange returns an error unless the array lies in memory of its own.
 func (a *bitArray) mayChange() error {
 	if a.own == nil {
-		return fmt.Errorf("%w; change a Clone of it", ErrReadOnly)
+		return fmt.Errorf("%w; change a Clone", ErrReadOnly)
 	}
 	return nil
 }
@@ -217,10 +217,10 @@ func plainStats(name string, m, k, ones uint64) bloom.Stats {
 // checkWish refuses a capacity and an error rate for which no filter can be made.
 func checkWish(capacity uint64, errorRate float64) error {
 	if capacity == 0 {
-		return errors.New("capacity 0; give the number of keys, 1 or more")
+		return errors.New("capacity is 0; give the number of keys, 1 or more")
 	}
 	if !(errorRate > 0 && errorRate < 1) {
-		return fmt.Errorf("error rate %v is not between 0 and 1, both excluded", errorRate)
+		return fmt.Errorf("error rate %v; give a number between 0 and 1, both excluded", errorRate)
 	}
 	return nil
 }

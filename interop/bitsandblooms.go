@@ -116,7 +116,7 @@ func (f *bitsAndBlooms) As(form bitsAndBloomsForm, littleEndian bool) (*bitsAndB
 		g.form = bitsAndBloomsBinary
 	case bitsAndBloomsBinary, bitsAndBloomsJSON, bitsAndBloomsJSONStd:
 	default:
-		return nil, fmt.Errorf("%q is no form of a bits-and-blooms filter; use %s, %s or %s", form,
+		return nil, fmt.Errorf("unknown form %q of a bits-and-blooms filter; use %s, %s or %s", form,
 			bitsAndBloomsBinary, bitsAndBloomsJSON, bitsAndBloomsJSONStd)
 	}
 	return &g, nil
@@ -147,7 +147,7 @@ func parseBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
 		return parseBitsAndBloomsJSON(text)
 	}
 	if len(b) < bitsAndBloomsHeader {
-		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), bitsAndBloomsHeader)
+		return nil, fmt.Errorf("%d bytes, but the header has %d", len(b), bitsAndBloomsHeader)
 	}
 	f := &bitsAndBlooms{m: binary.BigEndian.Uint64(b), k: binary.BigEndian.Uint64(b[8:]), form: bitsAndBloomsBinary}
 	if err := f.setArray(b[16:]); err != nil {
@@ -159,7 +159,7 @@ func parseBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
 // setArray makes b, which is L and the words, the array of f.
 func (f *bitsAndBlooms) setArray(b []byte) error {
 	if len(b) < 8 {
-		return fmt.Errorf("%d bytes for the array, whose length takes 8", len(b))
+		return fmt.Errorf("%d bytes for the array; its length alone takes 8", len(b))
 	}
 	for _, order := range []bitOrder{bigWords, lsbFirst} {
 		f.length = order.words().Uint64(b)
@@ -168,7 +168,7 @@ func (f *bitsAndBlooms) setArray(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%d bytes of words, where %d or, little-endian, %d bits are announced", len(b)-8,
+	return fmt.Errorf("%d bytes of words; the header says %d bits or, little-endian, %d", len(b)-8,
 		binary.BigEndian.Uint64(b), binary.LittleEndian.Uint64(b))
 }
 
@@ -177,7 +177,7 @@ func (f *bitsAndBlooms) check() error {
 		return errors.New("m = 0")
 	}
 	if f.k == 0 || f.k > foreignMaxProbes {
-		return fmt.Errorf("k = %d probes; 1 to %d are read", f.k, foreignMaxProbes)
+		return fmt.Errorf("k = %d probes; seen reads 1 to %d", f.k, foreignMaxProbes)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func parseBitsAndBloomsJSON(b []byte) (*bitsAndBlooms, error) {
 		return nil, err
 	}
 	if doc.M == nil || doc.K == nil || doc.B == nil {
-		return nil, errors.New("the JSON has not all of m, k and b")
+		return nil, errors.New("the JSON lacks m, k or b")
 	}
 	f := &bitsAndBlooms{m: *doc.M, k: *doc.K, form: bitsAndBloomsJSON}
 	alphabet := base64.URLEncoding
@@ -255,7 +255,7 @@ func (f *bitsAndBlooms) Add(key []byte) (bool, error) {
 func (f *bitsAndBlooms) Clone() (*bitsAndBlooms, error) {
 	const slack = 1 << 20 // what a few bytes may make us allocate
 	if have := uint64(len(f.bits.b)); f.m/8 > have+slack {
-		return nil, fmt.Errorf("bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can only be asked", have, f.m)
+		return nil, fmt.Errorf("bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can be asked but not changed", have, f.m)
 	}
 	g := *f
 	var err error

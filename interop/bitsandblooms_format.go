@@ -11,16 +11,16 @@ var bitsAndBloomsFormat = format{
 	name:   "bits-and-blooms",
 	system: "github.com/bits-and-blooms/bloom (Go), versions 2.0.3 to 3",
 	params: []param{
-		{name: "form", meaning: "what is written: the binary form, JSON, or JSON in the other alphabet of base64",
+		{name: "form", meaning: "the form to write: binary, JSON, or JSON with the other alphabet of base64",
 			values: []string{string(bitsAndBloomsBinary), string(bitsAndBloomsJSON), string(bitsAndBloomsJSONStd)}, preset: string(bitsAndBloomsBinary), forWrite: true, form: true},
-		{name: "order", meaning: "of the bytes of the array: little is what the module writes after bitset.LittleEndian()",
+		{name: "order", meaning: "the byte order of the array; the module writes little after bitset.LittleEndian()",
 			values: []string{"big", "little"}, preset: "big", forWrite: true, form: true},
-		{name: "m", meaning: "the length in bits, where it is not to follow from capacity and error rate; with k", forWrite: true},
-		{name: "k", meaning: "the probes of a key; with m", forWrite: true},
-		{name: "length", meaning: "the length of the array in bits, if it is to be longer than m; with m", forWrite: true},
+		{name: "m", meaning: "the length in bits, together with k; by default both follow from capacity and error rate", forWrite: true},
+		{name: "k", meaning: "the probes of a key, together with m", forWrite: true},
+		{name: "length", meaning: "the length of the array in bits, if it is longer than m; together with m", forWrite: true},
 	},
-	verified: "files and answers of versions 2.0.3 and 3.7.1, byte for byte, in both orders and both alphabets",
-	sign:     "m, k and a length that makes up the exact length of the file, or JSON with m, k and b",
+	verified: "files and answers of versions 2.0.3 and 3.7.1, byte for byte, in both byte orders and both alphabets",
+	sign:     "m, k and a length that gives the exact length of the file, or JSON with m, k and b",
 	detect:   detectBitsAndBlooms,
 	open: func(b []byte, _ Spec) (Foreign, error) {
 		return foreign(openBitsAndBlooms(b))
@@ -65,7 +65,7 @@ func createBitsAndBlooms(s Spec, capacity uint64, errorRate float64) (Foreign, e
 		*p.to = n
 	}
 	if (c.M == 0) != (c.K == 0) || c.M == 0 && c.Length != 0 {
-		return nil, fmt.Errorf("bits-and-blooms: %w: m, k and length belong together: give m and k, or none of the three", ErrSpec)
+		return nil, fmt.Errorf("bits-and-blooms: %w: m, k and length go together: give m and k, or leave out all three", ErrSpec)
 	}
 	return foreign(newBitsAndBlooms(c))
 }
@@ -77,12 +77,12 @@ func (f *bitsAndBlooms) Describe() Description {
 		order = "little-endian"
 	}
 	d := Description{
-		Format: "bits-and-blooms", System: "bits-and-blooms/bloom (Go)", Hash: "MurmurHash3 for x64, 128 bits, two of them",
+		Format: "bits-and-blooms", System: "bits-and-blooms/bloom (Go)", Hash: "two MurmurHash3 for x64, 128 bits",
 		Fields: []Field{{"form", string(f.form)}, {"order of the array", order}, {"length of the array", fmt.Sprintf("%d bits", f.length)}},
 		Notes:  noteBeyond(&f.bits, max(f.m, f.length)),
 	}
 	if f.length < f.m {
-		d.Notes = append(d.Notes, fmt.Sprintf("the array has %d bits of m = %d: those from %d on are 0", f.length, f.m, f.length))
+		d.Notes = append(d.Notes, fmt.Sprintf("the array has %d bits and m is %d: bits from %d on are 0", f.length, f.m, f.length))
 	}
 	return d
 }

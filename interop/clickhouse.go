@@ -82,7 +82,7 @@ func openClickHouse(b []byte, c clickHouseIndex) (*clickHouse, error) {
 		return nil, fmt.Errorf("clickhouse: %w", err)
 	}
 	if len(b) == 0 || len(b) > clickHouseGranule {
-		return nil, fmt.Errorf("clickhouse: %w: %d bytes, where a granule has 1 to %d", ErrBadData, len(b), clickHouseGranule)
+		return nil, fmt.Errorf("clickhouse: %w: %d bytes; a granule has 1 to %d", ErrBadData, len(b), clickHouseGranule)
 	}
 	return &clickHouse{plain{bits: bitArray{order: lsbFirst, b: b}, scheme: clickScheme{c, 8 * uint64(len(b))}}, c}, nil
 }
@@ -93,7 +93,7 @@ func (c clickHouseIndex) check() error {
 	case clickHouseBloom:
 		most = uint64(len(clickHouseSeeds))
 		if c.Value != "string" && clickHouseWidths[c.Value] == 0 {
-			return fmt.Errorf("values of type %q; string and int8 to uint64 are known", c.Value)
+			return fmt.Errorf("unknown type %q of values; use string or int8 to uint64", c.Value)
 		}
 	case clickHouseGrams:
 		if c.Gram == 0 || c.Gram > 1000 {
@@ -170,7 +170,7 @@ func (s clickScheme) token(dst []uint64, token []byte) []uint64 {
 func (s clickScheme) number(key []byte) (uint64, error) {
 	v, ok := parseInt64Key(key)
 	if !ok {
-		return 0, errors.New("a key of this index is a whole number")
+		return 0, errors.New("the keys of this index are whole numbers")
 	}
 	width := clickHouseWidths[s.Value]
 	low, high := int64(math.MinInt64)>>(64-width), int64(math.MaxInt64)>>(64-width)
@@ -181,7 +181,7 @@ func (s clickScheme) number(key []byte) (uint64, error) {
 		}
 	}
 	if v < low || v > high {
-		return 0, fmt.Errorf("%d is no %s", v, s.Value)
+		return 0, fmt.Errorf("%d is not a value of %s", v, s.Value)
 	}
 	return uint64(v) << (64 - width) >> (64 - width), nil
 }
@@ -238,9 +238,9 @@ func (f *clickHouse) Describe() Description {
 	}
 	d := Description{Format: spec.String(), System: "granule of a ClickHouse index", Hash: "CityHash64 of version 1.0"}
 	if f.KeyKind() == KeyInt64 {
-		d.Hash = "finaliser of MurmurHash3, combined as in CityHash64"
+		d.Hash = "the last step of MurmurHash3, combined as in CityHash64"
 	}
-	d.Notes = []string{"the layout is from reading, and was not held against a server"}
+	d.Notes = []string{"the layout comes from reading the source and was not compared with a server"}
 	return d
 }
 
@@ -255,16 +255,16 @@ var clickHouseFormat = format{
 	name:   "clickhouse",
 	system: "ClickHouse: one granule of bloom_filter, tokenbf_v1 or ngrambf_v1",
 	params: []param{
-		{name: "type", meaning: "of the index: bloom_filter, tokenbf_v1 or ngrambf_v1", values: []string{"bloom", "token", "ngram"}, required: true},
-		{name: "k", meaning: "number of hash functions", preset: "3"},
-		{name: "value", meaning: "type of the column of a bloom_filter", preset: "string", values: []string{
+		{name: "type", meaning: "the kind of index: bloom_filter, tokenbf_v1 or ngrambf_v1", values: []string{"bloom", "token", "ngram"}, required: true},
+		{name: "k", meaning: "the number of probes", preset: "3"},
+		{name: "value", meaning: "the type of the column of a bloom_filter", preset: "string", values: []string{
 			"string", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 		}},
-		{name: "seed", meaning: "last parameter of tokenbf_v1 and ngrambf_v1", preset: "0"},
-		{name: "n", meaning: "first parameter of ngrambf_v1", preset: "3"},
+		{name: "seed", meaning: "the last parameter of tokenbf_v1 and ngrambf_v1", preset: "0"},
+		{name: "n", meaning: "the first parameter of ngrambf_v1", preset: "3"},
 	},
-	verified: "hashes of ClickHouse 18.16; the layout of indices is from reading and not held against a server",
-	noWrite:  "ClickHouse builds its indices itself, in files whose layout is not known here",
+	verified: "hashes of ClickHouse 18.16; the layout of indices comes from reading the source and was not compared with a server",
+	noWrite:  "only ClickHouse builds its indices, in files whose layout seen does not know",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		c := clickHouseIndex{Kind: clickHouseKind(s.Params["type"]), Value: s.Params["value"]}
 		for _, p := range []struct {

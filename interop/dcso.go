@@ -81,7 +81,7 @@ func newDCSO(c dcsoConfig) (*dcso, error) {
 		data: bytes.Clone(c.Data), gzip: c.Gzip,
 	}
 	if f.m == 0 {
-		return nil, fmt.Errorf("dcso: %d keys at an error rate of %v take no bits at all; lower the error rate", c.Capacity, c.ErrorRate)
+		return nil, fmt.Errorf("dcso: %d keys at an error rate of %v need no bits; lower the error rate", c.Capacity, c.ErrorRate)
 	}
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("dcso: %w", err)
@@ -120,7 +120,7 @@ func isGzip(b []byte) bool { return len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b }
 // parseDCSOHead returns a filter without its bits, and the length of these.
 func parseDCSOHead(b []byte) (*dcso, uint64, error) {
 	if len(b) < dcsoHeader {
-		return nil, 0, fmt.Errorf("%d bytes, and the header has %d", len(b), dcsoHeader)
+		return nil, 0, fmt.Errorf("%d bytes, but the header has %d", len(b), dcsoHeader)
 	}
 	field := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 	f := &dcso{flags: field(0), capacity: field(1), errorRate: math.Float64frombits(field(2)), k: field(3), m: field(4), added: field(5)}
@@ -133,11 +133,11 @@ func parseDCSOHead(b []byte) (*dcso, uint64, error) {
 func (f *dcso) check() error {
 	switch {
 	case f.flags != dcsoVersion:
-		return fmt.Errorf("flags %#x; version 1 without further flags is known", f.flags)
+		return fmt.Errorf("unknown flags %#x; seen reads version 1 without further flags", f.flags)
 	case !(f.errorRate > 0 && f.errorRate < 1):
 		return fmt.Errorf("error rate %v is not between 0 and 1", f.errorRate)
 	case f.k == 0 || f.k > foreignMaxProbes:
-		return fmt.Errorf("k = %d probes; 1 to %d are taken", f.k, foreignMaxProbes)
+		return fmt.Errorf("k = %d probes; seen reads 1 to %d", f.k, foreignMaxProbes)
 	case f.m == 0:
 		return errors.New("m = 0")
 	}
@@ -151,7 +151,7 @@ func parseDCSO(b []byte) (*dcso, error) {
 	}
 	rest := b[dcsoHeader:]
 	if uint64(len(rest)) < size {
-		return nil, fmt.Errorf("m = %d bits, which take %d bytes, and %d there", f.m, size, len(rest))
+		return nil, fmt.Errorf("m = %d bits take %d bytes; there are %d", f.m, size, len(rest))
 	}
 	f.bits = bitArray{order: lsbFirst, b: rest[:size]}
 	f.data = rest[size:]
@@ -172,7 +172,7 @@ func parseDCSOGzip(b []byte) (*dcso, error) {
 		return nil, err
 	}
 	if size/gzipMost > uint64(len(b)) {
-		return nil, fmt.Errorf("m = %d bits, which cannot come out of %d compressed bytes", f.m, len(b))
+		return nil, fmt.Errorf("m = %d bits cannot come from %d compressed bytes", f.m, len(b))
 	}
 	if f.bits, err = newBitArray(lsbFirst, size); err != nil {
 		return nil, err
@@ -181,10 +181,10 @@ func parseDCSOGzip(b []byte) (*dcso, error) {
 		return nil, fmt.Errorf("%d of %d bytes of bits: %w", n, size, err)
 	}
 	if f.data, err = io.ReadAll(io.LimitReader(r, dcsoMostData+1)); err != nil {
-		return nil, fmt.Errorf("the data behind the bits: %w", err)
+		return nil, fmt.Errorf("the data after the bits: %w", err)
 	}
 	if len(f.data) > dcsoMostData {
-		return nil, fmt.Errorf("more than %d bytes of compressed data behind the bits; decompress the file with gunzip", dcsoMostData)
+		return nil, fmt.Errorf("more than %d bytes of compressed data after the bits; decompress the file with gunzip", dcsoMostData)
 	}
 	f.gzip = true
 	return f, nil

@@ -16,11 +16,11 @@ var dcsoFormat = format{
 	name:   "dcso",
 	system: "DCSO .bloom files of threat intelligence (github.com/DCSO/bloom, flor, fleur, poppy version 1)",
 	params: []param{
-		{name: "form", meaning: "what is written: the plain file, or that in gzip", values: []string{"plain", "gzip"}, preset: "plain", forWrite: true, form: true},
-		{name: "data", meaning: "text that is to stand behind the bits", forWrite: true},
+		{name: "form", meaning: "the form to write: plain, or compressed with gzip", values: []string{"plain", "gzip"}, preset: "plain", forWrite: true, form: true},
+		{name: "data", meaning: "text to store after the bits", forWrite: true},
 	},
-	verified: "files and answers of github.com/DCSO/bloom 0.2.4, byte for byte; of gzip what is in it",
-	sign:     "version 1, an error rate, k and m whose bits are there, plain or in gzip",
+	verified: "files and answers of github.com/DCSO/bloom 0.2.4, byte for byte; of compressed files, the content",
+	sign:     "version 1, an error rate, k, and all bits of m, plain or in gzip",
 	detect:   detectDCSO,
 	open: func(b []byte, _ Spec) (Foreign, error) {
 		return foreign(openDCSO(b))
@@ -91,10 +91,10 @@ func (f *dcso) Describe() Description {
 	}
 	d := Description{
 		Format: "dcso", System: "DCSO bloom file, version 1", Hash: "FNV-1, 64 bits",
-		Fields: []Field{{"form", form}, {"data behind the bits", data}}, Notes: noteBeyond(&f.bits, f.m),
+		Fields: []Field{{"form", form}, {"data after the bits", data}}, Notes: noteBeyond(&f.bits, f.m),
 	}
 	if f.added >= f.capacity {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d keys were added, and it was made for %d: flor takes no more", f.added, f.capacity))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d keys were added to a filter made for %d; flor adds no more keys to it", f.added, f.capacity))
 	}
 	return d
 }

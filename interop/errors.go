@@ -25,7 +25,7 @@ var (
 	ErrFull = redisbloom.ErrFull
 	// ErrReadOnly says that a filter refers to the bytes it was opened from; change its
 	// [Clone].
-	ErrReadOnly = errors.New("the filter is in bytes that are only read")
+	ErrReadOnly = errors.New("the filter is read-only: it refers to the bytes it was opened from")
 )
 
 // SpecError is an error of [Open], [Create] or [Rewrap] that another [Spec] avoids.

@@ -139,7 +139,7 @@ func TestDescribeForeign(t *testing.T) {
 		{"bnb-v3-bitset-le", "", "", KeyBytes, []string{"little-endian"}},
 		{"bnb-v3-json-std64", "", "", KeyBytes, []string{"json-std"}},
 		{"dcso-data", "", "", KeyBytes, []string{`36 bytes: "{\"source\"`, "plain"}},
-		{"dcso-gzip", "", "", KeyBytes, []string{"gzip", "308 keys were added, and it was made for 300"}},
+		{"dcso-gzip", "", "", KeyBytes, []string{"gzip", "308 keys were added to a filter made for 300"}},
 		{"guava-mitz32-long", "", "guava:funnel=long", KeyInt64, []string{"guava:funnel=long", "MURMUR128_MITZ_32"}},
 		{"guava-mitz64-int", "", "guava:funnel=int", KeyInt64, []string{"MURMUR128_MITZ_64"}},
 		{"guava-mitz64-bytes", "", "guava:funnel=bytes", KeyBytes, nil},
@@ -195,7 +195,7 @@ func TestDescribeNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := f.Describe(); len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "64 bits of m = 100") {
+	if d := f.Describe(); len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "64 bits and m is 100") {
 		t.Errorf("%q", d.Notes)
 	}
 	d := dcsoFile(1, 10, 0.1, 3, 60, 8)
@@ -234,9 +234,9 @@ func TestParquetParts(t *testing.T) {
 // TestForeignSpecs gives parameters that do not fit.
 func TestForeignSpecs(t *testing.T) {
 	for spec, want := range map[string]string{
-		"bits-and-blooms:m=10":                  "belong together",
-		"bits-and-blooms:k=10":                  "belong together",
-		"bits-and-blooms:length=10":             "belong together",
+		"bits-and-blooms:m=10":                  "go together",
+		"bits-and-blooms:k=10":                  "go together",
+		"bits-and-blooms:length=10":             "go together",
 		"bits-and-blooms:k=1001,m=10":           "from 1 to 1000",
 		"bits-and-blooms:k=1,m=0":               "from 1",
 		"guava":                                 "needs funnel",
@@ -263,9 +263,9 @@ func TestForeignSpecs(t *testing.T) {
 		spec, want string
 	}{
 		{blob, "parquet", "parquet:type=string|"},
-		{blob, "parquet:column=k,type=int64", "only be chosen of a .parquet file"},
+		{blob, "parquet:column=k,type=int64", "column and rowgroup are only for a .parquet file"},
 		{table, "parquet:type=string", `column "k" is INT64`},
-		{table, "parquet:column=x", `no filter of column "x"; those of columns k`},
+		{table, "parquet:column=x", `no filter of column "x"; columns with filters: k`},
 		{table, "parquet:rowgroup=1", "no filter in row group 1"},
 		{table, "parquet:rowgroup=x", "rowgroup=x"},
 		{blob[1:], "parquet:type=string", "bad data"},

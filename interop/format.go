@@ -220,7 +220,7 @@ func findFormat(name string) (*format, error) {
 			names = append(names, f.name)
 		}
 	}
-	return nil, fmt.Errorf("%w: there is no format %q; known are %s", ErrSpec, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w: there is no format %q; the formats are %s", ErrSpec, name, strings.Join(names, ", "))
 }
 
 // FormatInfo describes a format to a user.
@@ -371,9 +371,9 @@ func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	case f.create == nil:
 		return nil, fmt.Errorf("%s: the format cannot be built: %s", f.name, f.noWrite)
 	case capacity == 0:
-		return nil, errors.New("capacity 0; give the number of keys, 1 or more")
+		return nil, errors.New("capacity is 0; give the number of keys, 1 or more")
 	case !(errorRate > 0 && errorRate < 1):
-		return nil, fmt.Errorf("error rate %v is not between 0 and 1, both excluded", errorRate)
+		return nil, fmt.Errorf("error rate %v; give a number between 0 and 1, both excluded", errorRate)
 	}
 	if s, err = f.complete(s, false, true); err != nil {
 		return nil, err

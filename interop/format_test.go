@@ -37,14 +37,14 @@ func TestParseSpec(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                       `there is no format ""; known are`,
-		"rdbx":                   "known are",
-		"rdb:":                   "no PARAM=VALUE; rdb has key=KEY, db=DB",
-		"rdb:key":                "no PARAM=VALUE",
+		"":                       `there is no format ""; the formats are`,
+		"rdbx":                   "the formats are",
+		"rdb:":                   "not PARAM=VALUE; rdb has key=KEY, db=DB",
+		"rdb:key":                "not PARAM=VALUE",
 		"rdb:key=a,key=b":        "key twice",
 		"rdb:kay=a":              `no parameter "kay"; rdb has key=KEY`,
-		"redisbloom:form=folder": "form=folder of redisbloom is none of payload, chunks",
-		"rdb:key=a,":             "no PARAM=VALUE",
+		"redisbloom:form=folder": "redisbloom has no form=folder; use one of payload, chunks",
+		"rdb:key=a,":             "not PARAM=VALUE",
 	} {
 		if s, err := ParseSpec(text); err == nil || !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want %q", text, s, err, want)
@@ -202,7 +202,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, Spec{}, ErrUnknown, "recognised by its content"},
 		{"a text", []byte("one\ntwo\n"), Spec{}, ErrUnknown, "recognised by its content"},
-		{"no such format", nil, Spec{Name: "x"}, ErrSpec, "known are"},
+		{"no such format", nil, Spec{Name: "x"}, ErrSpec, "the formats are"},
 		{"no key", file, Spec{}, ErrSpec, "rdb needs key, which content cannot tell"},
 		{"a wrong key", file, Spec{Name: "rdb", Params: map[string]string{"key": "plain"}}, ErrSpec, `under key "plain"; there are 3: "bf:empty", "bf:grown", "bf:main"`},
 		{"a cut file", file[:len(file)-30], Spec{Name: "rdb", Params: map[string]string{"key": "bf:main"}}, ErrBadData, "the value ends early"},
@@ -235,7 +235,7 @@ func TestCreateRefuses(t *testing.T) {
 		rate     float64
 		want     string
 	}{
-		{"redisbloom", 0, 0.01, "capacity 0"},
+		{"redisbloom", 0, 0.01, "capacity is 0"},
 		{"redisbloom", 10, 0, "error rate 0"},
 		{"redisbloom", 10, 1, "error rate 1"},
 		{"redisbloom", 1 << 62, 0.01, "limit"},

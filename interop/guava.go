@@ -104,7 +104,7 @@ func newGuava(c guavaConfig) (*guava, error) {
 		k = max(1, uint64(math.Floor(-math.Log(c.ErrorRate)/ln2+0.5)))
 	}
 	if k > guavaMaxProbes {
-		return nil, fmt.Errorf("guava: an error rate of %v takes %d probes, and there is room for %d in a file; raise it", c.ErrorRate, k, guavaMaxProbes)
+		return nil, fmt.Errorf("guava: an error rate of %v needs %d probes, but a file has room for %d; raise it", c.ErrorRate, k, guavaMaxProbes)
 	}
 	f := &guava{strategy: c.Strategy, funnel: c.Funnel, k: k, m: 64 * words}
 	if err := f.funnel.check(); err != nil {
@@ -123,11 +123,11 @@ func newGuava(c guavaConfig) (*guava, error) {
 func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) {
 	bits := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if bits > guavaMaxWords*64 {
-		return 0, 0, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, and there is room for %d in a file; lower the capacity or raise the error rate",
+		return 0, 0, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, but a file has room for %d; lower the capacity or raise the error rate",
 			capacity, errorRate, bits/8, uint64(guavaMaxWords*8))
 	}
 	if bits < 1 {
-		return 0, 0, fmt.Errorf("%d keys at an error rate of %v take no bits at all; lower the error rate", capacity, errorRate)
+		return 0, 0, fmt.Errorf("%d keys at an error rate of %v need no bits; lower the error rate", capacity, errorRate)
 	}
 	return wordsOf(uint64(bits)), max(1, uint64(math.Floor(float64(bits/float64(capacity)*ln2)+0.5))), nil
 }
@@ -137,7 +137,7 @@ func (u guavaFunnel) check() error {
 	case guavaString, guavaUnencoded, guavaBytes, guavaLong, guavaInt:
 		return nil
 	}
-	return fmt.Errorf("guava: funnel %q is none of %s", u, strings.Join(guavaFunnels, ", "))
+	return fmt.Errorf("guava: unknown funnel %q; use one of %s", u, strings.Join(guavaFunnels, ", "))
 }
 
 // openGuava returns the filter whose keys went through a funnel. It refers to b, which
@@ -156,20 +156,20 @@ func openGuava(b []byte, funnel guavaFunnel) (*guava, error) {
 
 func parseGuava(b []byte) (*guava, error) {
 	if len(b) >= 2 && b[0] == 0xac && b[1] == 0xed {
-		return nil, errors.New("a serialised Java object; write the filter with its method writeTo")
+		return nil, errors.New("a serialized Java object; write the filter with its method writeTo")
 	}
 	if len(b) < guavaHeader {
-		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), guavaHeader)
+		return nil, fmt.Errorf("%d bytes, but the header has %d", len(b), guavaHeader)
 	}
 	words := binary.BigEndian.Uint32(b[2:])
 	f := &guava{strategy: guavaStrategy(b[0]), k: uint64(b[1]), m: 64 * uint64(words)}
 	switch {
 	case f.strategy > guavaMitz64:
-		return nil, fmt.Errorf("strategy %d; 0 (%v) and 1 (%v) are known", f.strategy, guavaMitz32, guavaMitz64)
+		return nil, fmt.Errorf("unknown strategy %d; seen reads 0 (%v) and 1 (%v)", f.strategy, guavaMitz32, guavaMitz64)
 	case f.k == 0:
 		return nil, errors.New("k = 0")
 	case words == 0 || words > guavaMaxWords || uint64(len(b)-guavaHeader) != 8*uint64(words):
-		return nil, fmt.Errorf("%d words announced and %d bytes there", words, len(b)-guavaHeader)
+		return nil, fmt.Errorf("the header says %d words; there are %d bytes", words, len(b)-guavaHeader)
 	}
 	f.bits = bitArray{order: bigWords, b: b[guavaHeader:]}
 	return f, nil
@@ -242,7 +242,7 @@ func (f *guava) Add(key []byte) (bool, error) {
 	}
 	h1, h2, ok := f.hash(key)
 	if !ok {
-		return false, fmt.Errorf("guava: key %q is no value for the funnel %q", key, f.funnel)
+		return false, fmt.Errorf("guava: key %q is not a value of the funnel %q", key, f.funnel)
 	}
 	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil
 }

@@ -95,7 +95,7 @@ func TestParquetLacking(t *testing.T) {
 func TestParquetLongHeader(t *testing.T) {
 	b := append([]byte{0x18, 0x90, 0x4e}, make([]byte, 10_000)...) // 1: a text, to be skipped
 	b = append(b, parquetHeader(32, 1, 1, 1)...)
-	if _, err := parseParquetBinary(append(b, make([]byte, 32)...)); err == nil || !strings.Contains(err.Error(), "10000 bytes of metadata announced") {
+	if _, err := parseParquetBinary(append(b, make([]byte, 32)...)); err == nil || !strings.Contains(err.Error(), "the metadata say 10000 more bytes") {
 		t.Error(err)
 	}
 }

@@ -72,7 +72,7 @@ func (s javaBitSet) describe() Description {
 var javaBitSetFormat = format{
 	name:     "java-bitset",
 	system:   "java.util.BitSet with the recipe of seven seeds",
-	params:   append([]param{{name: "bits", meaning: "length of the set, a power of two", preset: "33554432"}}, stringParams...),
+	params:   append([]param{{name: "bits", meaning: "the length of the set in bits, a power of two", preset: "33554432"}}, stringParams...),
 	verified: "bytes and answers of a program that follows the recipe, on OpenJDK 17",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		bits, err := s.number("bits", 1, 1<<31)

@@ -191,7 +191,7 @@ const leveldbHashName = "LevelDB's hash of 32 bits, double hashing"
 func (f *levelDB) Describe() Description {
 	d := Description{Format: "leveldb", System: "LevelDB filter, leveldb.BuiltinBloomFilter2", Hash: leveldbHashName}
 	if _, k := f.scheme.size(); k > leveldbMaxProbes {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d probes are reserved: every key may be there", k))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d probes are a reserved number: every key may be in the filter", k))
 	}
 	return d
 }
@@ -210,9 +210,9 @@ func (f *levelDB) WriteTo(w io.Writer) (int64, error) {
 var leveldbFormat = format{
 	name:     "leveldb",
 	system:   "LevelDB: a filter, or a table file with filters",
-	params:   []param{{name: "bits", meaning: "bits per key; if not given, what the error rate needs", forWrite: true}},
-	verified: "filters, answers and a table of LevelDB 1.23; filters rebuilt to the byte",
-	sign:     "the number at the end of a table file",
+	params:   []param{{name: "bits", meaning: "bits per key; by default what the error rate needs", forWrite: true}},
+	verified: "filters, answers and a table of LevelDB 1.23; filters rebuilt byte for byte",
+	sign:     "the magic number at the end of a table file",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "leveldb"}, tableMagic(b) == leveldbMagic
 	},

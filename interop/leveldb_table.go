@@ -39,11 +39,11 @@ type tableBlock struct{ at, size uint64 }
 func readBlock(b []byte) (h tableBlock, rest []byte, err error) {
 	var n int
 	if h.at, n = binary.Uvarint(b); n <= 0 {
-		return h, nil, errors.New("a position that is no number")
+		return h, nil, errors.New("a position that is not a number")
 	}
 	b = b[n:]
 	if h.size, n = binary.Uvarint(b); n <= 0 {
-		return h, nil, errors.New("a size that is no number")
+		return h, nil, errors.New("a size that is not a number")
 	}
 	return h, b[n:], nil
 }
@@ -54,7 +54,7 @@ const tableTrailer = 5
 // of returns the block, and its trailer, in a file whose footer is not part of b.
 func (h tableBlock) of(b []byte) (body, trailer []byte, err error) {
 	if have := uint64(len(b)); have < tableTrailer || h.at > have-tableTrailer || h.size > have-tableTrailer-h.at {
-		return nil, nil, fmt.Errorf("a block of %d bytes at %d, of %d", h.size, h.at, have)
+		return nil, nil, fmt.Errorf("a block of %d bytes at %d, in a file of %d", h.size, h.at, have)
 	}
 	body = b[h.at:][:h.size:h.size]
 	return body, b[h.at+h.size:][:tableTrailer], nil
@@ -80,13 +80,13 @@ func walkBlock(b []byte, visit func(key, value []byte) error) error {
 		for i := range n {
 			v, size := binary.Uvarint(b)
 			if size <= 0 {
-				return errors.New("an entry of a block that is cut off")
+				return errors.New("an entry of a block is cut off")
 			}
 			n[i], b = v, b[size:]
 		}
 		have := uint64(len(b))
 		if n[0] > uint64(len(key)) || n[1] > have || n[2] > have-n[1] {
-			return fmt.Errorf("an entry of %d, %d and %d bytes, with %d there", n[0], n[1], n[2], have)
+			return fmt.Errorf("an entry of %d, %d and %d bytes; there are %d", n[0], n[1], n[2], have)
 		}
 		key = append(key[:n[0]], b[:n[1]]...)
 		if err := visit(key, b[n[1]:][:n[2]:n[2]]); err != nil {
@@ -141,7 +141,7 @@ func openLevelDBTable(b []byte) (*levelDBTable, error) {
 
 func parseLevelDBTable(file []byte) (*levelDBTable, error) {
 	if len(file) < leveldbFooter || tableMagic(file) != leveldbMagic {
-		return nil, errors.New("it does not end as a table of LevelDB does")
+		return nil, errors.New("not a table of LevelDB: its last bytes differ")
 	}
 	b, footer := file[:len(file)-leveldbFooter], file[len(file)-leveldbFooter:]
 	meta, rest, err := readBlock(footer)
@@ -175,7 +175,7 @@ func parseLevelDBTable(file []byte) (*levelDBTable, error) {
 		return nil, fmt.Errorf("the metaindex: %w", err)
 	}
 	if !found {
-		return nil, fmt.Errorf("the metaindex has %d entries, the first %q, and not %s: the table was written without a Bloom filter", entries, other, leveldbFilter)
+		return nil, fmt.Errorf("the metaindex has %d entries, the first %q, but not %s: the table was written without a Bloom filter", entries, other, leveldbFilter)
 	}
 	if err := t.readFilters(b, filter); err != nil {
 		return nil, fmt.Errorf("the filter block: %w", err)
@@ -197,7 +197,7 @@ func leveldbBlock(b []byte, h tableBlock) ([]byte, error) {
 	// The checksum is stored turned and shifted.
 	sum := crc32.Update(crc32.Checksum(body, castagnoli), castagnoli, trailer[:1])
 	if want := binary.LittleEndian.Uint32(trailer[1:]); (sum>>15|sum<<17)+0xa282ead8 != want {
-		return nil, errors.New("the checksum is another")
+		return nil, errors.New("the checksum does not match")
 	}
 	switch trailer[0] {
 	case 0:
@@ -209,7 +209,7 @@ func leveldbBlock(b []byte, h tableBlock) ([]byte, error) {
 		}
 		return s2.Decode(nil, body)
 	}
-	return nil, fmt.Errorf("compression %d; none and snappy are read", trailer[0])
+	return nil, fmt.Errorf("compression %d; seen reads none and snappy", trailer[0])
 }
 
 func (t *levelDBTable) readFilters(b []byte, h tableBlock) error {
@@ -218,7 +218,7 @@ func (t *levelDBTable) readFilters(b []byte, h tableBlock) error {
 		return err
 	}
 	if len(body) < 5 {
-		return fmt.Errorf("%d bytes, and it ends with 5", len(body))
+		return fmt.Errorf("%d bytes; it ends with 5", len(body))
 	}
 	at := uint64(binary.LittleEndian.Uint32(body[len(body)-5:]))
 	if at > uint64(len(body)-5) || (uint64(len(body)-5)-at)%4 != 0 {
@@ -243,7 +243,7 @@ func (t *levelDBTable) readIndex(b []byte, h tableBlock) error {
 			return err
 		}
 		if len(key) < leveldbKeyTail {
-			return fmt.Errorf("a key of %d bytes, of which %d are LevelDB's own", len(key), leveldbKeyTail)
+			return fmt.Errorf("a key of %d bytes; LevelDB itself adds %d", len(key), leveldbKeyTail)
 		}
 		// No entry shares its key with the one before, so that all fit into the block.
 		if room -= len(key); room < 0 {
@@ -251,7 +251,7 @@ func (t *levelDBTable) readIndex(b []byte, h tableBlock) error {
 		}
 		user := bytes.Clone(key[:len(key)-leveldbKeyTail])
 		if n := len(t.index); n > 0 && bytes.Compare(t.index[n-1].key, user) > 0 {
-			return errors.New("keys that are not in the order of their bytes, so that the table has another comparator")
+			return errors.New("the keys are not in the order of their bytes: the table has another comparator")
 		}
 		t.index = append(t.index, tableEntry{user, data.at})
 		return nil
@@ -331,7 +331,7 @@ func (t *levelDBTable) Describe() Description {
 			{"data blocks", strconv.Itoa(len(t.index))}, {"filters", strconv.FormatUint(t.count(), 10)},
 			{"data bytes for a filter", strconv.FormatUint(1<<t.base, 10)},
 		},
-		Notes: []string{"keys are those of the user, compared by their bytes"},
+		Notes: []string{"keys are the user keys, in the order of their bytes"},
 	}
 }
 

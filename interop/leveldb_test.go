@@ -230,8 +230,8 @@ func TestLevelDBHostile(t *testing.T) {
 		long[footer+i] = 0xff
 	}
 	expectRefused(t, openLevelDBTable, []damaged{
-		{"nothing", nil, "end"}, {"another end", flip(len(good) - 1), "end"}, {"a short file", good[footer:], "a block of"}, {"a block far away", far, "a block of"},
-		{"a long number", long, "no number"}, {"another checksum", flip(footer - 1), "checksum"}, {"another byte", flip(footer - 20), "checksum"},
+		{"nothing", nil, "its last bytes differ"}, {"another end", flip(len(good) - 1), "its last bytes differ"}, {"a short file", good[footer:], "a block of"}, {"a block far away", far, "a block of"},
+		{"a long number", long, "not a number"}, {"another checksum", flip(footer - 1), "checksum"}, {"another byte", flip(footer - 20), "checksum"},
 		{"another bit of a filter", flip(0), "the filter block: the checksum"},
 		{"no filter", change(func(c *levelTable) { c.meta = append(tableEntryOf("filter.other"), 0, 0, 0, 0, 1, 0, 0, 0) }), `"filter.other"`},
 		{"an empty block", change(func(c *levelTable) { c.meta = []byte{0} }), "without an end"},

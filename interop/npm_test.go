@@ -286,7 +286,7 @@ func TestNPMHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectRefused(t, openNPMBloomFilters, []damaged{
-		{"nothing", nil, "JSON"}, {"a list", []byte("[]"), "array"}, {"no members", []byte("{}"), "not all"},
+		{"nothing", nil, "JSON"}, {"a list", []byte("[]"), "array"}, {"no members", []byte("{}"), "the JSON lacks"},
 		{"another type", []byte(`{"type":"CountingBloomFilter","_size":8,"_nbHashes":1,"_filter":{},"_seed":1}`), "CountingBloomFilter"},
 		{"no bits", part("0", "3", good, "1"), "m = 0"}, {"no probes", part("5", "0", good, "1"), "k = 0"}, {"many probes", part("5", "1001", good, "1"), "k = 1001"},
 		{"m of half a bit", part("5.5", "3", good, "1"), "5.5"}, {"a negative m", part("-5", "3", good, "1"), "-5"}, {"m beyond memory", part("9007199254740992", "3", good, "1"), "1 bytes of bits"},
@@ -304,11 +304,11 @@ func TestNPMHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectRefused(t, openNPMBloomFilter, []damaged{
-		{"nothing", nil, "JSON"}, {"no members", []byte("{}"), "not all"}, {"no version", []byte(`{"m":32,"k":1,"buckets":[0]}`), "no version"},
+		{"nothing", nil, "JSON"}, {"no members", []byte("{}"), "the JSON lacks"}, {"no version", []byte(`{"m":32,"k":1,"buckets":[0]}`), "no version"},
 		{"version 2", []byte(`{"version":2,"m":32,"k":1,"buckets":[0]}`), "version 2"}, {"no bits", bucket("0", "1", "[]"), "m = 0"}, {"odd bits", bucket("33", "1", "[0,0]"), "m = 33"},
 		{"no probes", bucket("32", "0", "[0]"), "k = 0"}, {"many probes", bucket("32", "1001", "[0]"), "k = 1001"}, {"beyond memory", bucket("18446744073709551584", "1", "[0]"), "buckets"},
 		{"too few", bucket("64", "1", "[ 1 ]"), "1 buckets"}, {"too many", bucket("32", "1", "[1,2]"), "more buckets"}, {"33 bits", bucket("32", "1", "[4294967296]"), "4294967296"},
-		{"too low", bucket("32", "1", "[-2147483649]"), "-2147483649"}, {"no list", bucket("32", "1", "{}"), "not all"}, {"a text", bucket("32", "1", `["x"]`), "number"},
+		{"too low", bucket("32", "1", "[-2147483649]"), "-2147483649"}, {"no list", bucket("32", "1", "{}"), "the JSON lacks"}, {"a text", bucket("32", "1", `["x"]`), "number"},
 	})
 }
 

@@ -107,21 +107,21 @@ func parseNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
 	}
 	switch {
 	case doc.M == nil || doc.K == nil || len(doc.Buckets) < 2 || doc.Buckets[0] != '[':
-		return nil, errors.New("the JSON has not all of m, k and a list of buckets")
+		return nil, errors.New("the JSON lacks m, k or a list of buckets")
 	case doc.Version == nil:
-		return nil, errors.New("the JSON has no version; releases before 1 hashed in several ways, so build it anew from the keys")
+		return nil, errors.New("the JSON has no version; releases before 1 used several hashes, so build it again from the keys")
 	case *doc.Version != 1:
-		return nil, fmt.Errorf("version %d; only 1 is known", *doc.Version)
+		return nil, fmt.Errorf("version %d; seen reads version 1", *doc.Version)
 	case *doc.M == 0 || *doc.M%32 != 0 || *doc.K == 0 || *doc.K > foreignMaxProbes:
 		return nil, fmt.Errorf("m = %d bits and k = %d probes; m is a multiple of 32, k is 1 to %d", *doc.M, *doc.K, foreignMaxProbes)
 	case *doc.M/32 > uint64(len(doc.Buckets))/2:
-		return nil, fmt.Errorf("%d bytes of buckets, and m = %d bits are %d", len(doc.Buckets), *doc.M, *doc.M/32)
+		return nil, fmt.Errorf("%d bytes of buckets, but m = %d bits are %d buckets", len(doc.Buckets), *doc.M, *doc.M/32)
 	}
 	array := make([]byte, 0, *doc.M/8)
 	for text := range bytes.SplitSeq(doc.Buckets[1:len(doc.Buckets)-1], []byte(",")) {
 		v, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
 		if err != nil || v < math.MinInt32 || v > math.MaxUint32 {
-			return nil, fmt.Errorf("bucket %d is %q, no number of 32 bits", len(array)/4, text)
+			return nil, fmt.Errorf("bucket %d is %q, not a number of 32 bits", len(array)/4, text)
 		}
 		if len(array) == cap(array) {
 			return nil, fmt.Errorf("more buckets than the %d of m = %d bits", *doc.M/32, *doc.M)
@@ -129,7 +129,7 @@ func parseNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
 		array = binary.LittleEndian.AppendUint32(array, uint32(v))
 	}
 	if len(array) < cap(array) {
-		return nil, fmt.Errorf("%d buckets, where m = %d bits are %d", len(array)/4, *doc.M, *doc.M/32)
+		return nil, fmt.Errorf("%d buckets, but m = %d bits are %d", len(array)/4, *doc.M, *doc.M/32)
 	}
 	return &npmBloomFilter{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: npmBucketScheme{*doc.M, *doc.K}}}, nil
 }
@@ -185,7 +185,7 @@ func (f *npmBloomFilter) WriteTo(w io.Writer) (int64, error) {
 var npmBloomFilterFormat = format{
 	name:     "npm-bloomfilter",
 	system:   "npm bloomfilter, toJSON",
-	verified: "answers and JSON of bloomfilter 1.1.0, and rebuilt to the byte",
+	verified: "answers and JSON of bloomfilter 1.1.0, and files rebuilt byte for byte",
 	sign:     "JSON with m, k and buckets",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "npm-bloomfilter"}, jsonFilter(b) == "npm-bloomfilter"

@@ -141,10 +141,10 @@ func parseNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
 		return nil, err
 	}
 	if doc.Type != nil && *doc.Type != "BloomFilter" {
-		return nil, fmt.Errorf("type %q of the package; only BloomFilter is read", *doc.Type)
+		return nil, fmt.Errorf("type %q of the package; seen reads BloomFilter", *doc.Type)
 	}
 	if doc.Type == nil || doc.Size == nil || doc.Hashes == nil || doc.Filter == nil {
-		return nil, errors.New("the JSON has not all of type, _size, _nbHashes and _filter")
+		return nil, errors.New("the JSON lacks type, _size, _nbHashes or _filter")
 	}
 	if *doc.Size == 0 || *doc.Size > npmMaxNumber || *doc.Hashes == 0 || *doc.Hashes > foreignMaxProbes {
 		return nil, fmt.Errorf("m = %d bits and k = %d probes; they are at least 1, and k at most %d", *doc.Size, *doc.Hashes, foreignMaxProbes)
@@ -158,7 +158,7 @@ func parseNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
 		return nil, err
 	}
 	if want := bytesOf(*doc.Size); uint64(len(array)) != want {
-		return nil, fmt.Errorf("%d bytes of bits, where m = %d takes %d", len(array), *doc.Size, want)
+		return nil, fmt.Errorf("%d bytes of bits, but m = %d takes %d", len(array), *doc.Size, want)
 	}
 	s := npmSchemeOf(*doc.Size, *doc.Hashes, seed)
 	return &npmBloomFilters{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: s}, doc.Seed}, nil
@@ -208,7 +208,7 @@ func npmBitList(raw json.RawMessage, m uint64) ([]byte, error) {
 		case bit == "1":
 			array.set(i)
 		case bit != "0":
-			return nil, fmt.Errorf("element %d of _filter is %q, neither 0 nor 1", i, bit)
+			return nil, fmt.Errorf("element %d of _filter is %q, not 0 or 1", i, bit)
 		}
 		i++
 	}
@@ -270,8 +270,8 @@ var npmBloomFiltersFormat = format{
 	name:     "npm-bloom-filters",
 	system:   "npm bloom-filters, saveAsJSON",
 	params:   []param{{name: "seed", meaning: "the seed of the filter", preset: strconv.FormatUint(npmBloomFiltersSeed, 10), forWrite: true}},
-	verified: "answers and JSON of bloom-filters 3.0.4, and rebuilt to the byte",
-	sign:     "JSON with a type of the package and members that begin with _",
+	verified: "answers and JSON of bloom-filters 3.0.4, and files rebuilt byte for byte",
+	sign:     "JSON with a type of the package and members whose names begin with _",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		return Certain, Spec{Name: "npm-bloom-filters"}, jsonFilter(b) == "npm-bloom-filters"
 	},

@@ -43,7 +43,7 @@ func (u parquetType) check() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("parquet: type %q is none of %s", u, strings.Join(parquetTypes, ", "))
+	return fmt.Errorf("parquet: unknown type %q; use one of %s", u, strings.Join(parquetTypes, ", "))
 }
 
 // value returns the bytes that are hashed for a key, and false if the type has no such
@@ -169,7 +169,7 @@ func openParquetFilter(b []byte, typ parquetType) (*parquet, error) {
 	}
 	f, rest, err := parseParquet(b)
 	if err == nil && len(rest) != 0 {
-		err = fmt.Errorf("%d bytes are left behind the array of %d", len(rest), len(f.bits.b))
+		err = fmt.Errorf("%d bytes follow the array of %d", len(rest), len(f.bits.b))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w: %w", ErrBadData, err)
@@ -206,11 +206,11 @@ func parseParquet(b []byte) (*parquet, []byte, error) {
 	case r.err != nil:
 		return nil, nil, r.err
 	case names != [3]int64{1, 1, 1}:
-		return nil, nil, fmt.Errorf("algorithm %d, hash %d, compression %d; only 1, 1, 1 (split blocks, XXH64, none) are known; -1 is none at all", names[0], names[1], names[2])
+		return nil, nil, fmt.Errorf("algorithm %d, hash %d, compression %d; seen reads 1, 1, 1 (split blocks, XXH64, none); -1 is a missing field", names[0], names[1], names[2])
 	case size <= 0 || size%parquetBlock != 0:
-		return nil, nil, fmt.Errorf("an array of %d bytes, which is no multiple of %d", size, parquetBlock)
+		return nil, nil, fmt.Errorf("an array of %d bytes, not a multiple of %d", size, parquetBlock)
 	case size > int64(len(rest)):
-		return nil, nil, fmt.Errorf("an array of %d bytes announced, and %d there", size, len(rest))
+		return nil, nil, fmt.Errorf("the header says an array of %d bytes; there are %d", size, len(rest))
 	}
 	f := &parquet{blocks: uint64(size) / parquetBlock, bits: bitArray{order: lsbFirst, b: rest[:size]}}
 	return f, rest[size:], nil
@@ -247,7 +247,7 @@ func (f *parquet) Add(key []byte) (bool, error) {
 	var room [16]byte
 	value, ok := f.typ.value(key, room[:])
 	if !ok {
-		return false, fmt.Errorf("parquet: key %q is no value of the type %s", key, f.typ)
+		return false, fmt.Errorf("parquet: key %q is not a value of the type %s", key, f.typ)
 	}
 	h := xxhash.Sum64(value)
 	return f.bits.setEach(parquetProbes, func(i uint64) uint64 { return f.position(h, i) }), nil

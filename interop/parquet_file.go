@@ -80,12 +80,12 @@ func parseParquetFile(b []byte) (*parquetFile, error) {
 		if bytes.HasSuffix(b, []byte("PARE")) {
 			return nil, errors.New("the file is encrypted, and so are its filters")
 		}
-		return nil, fmt.Errorf("no file of Parquet: it begins and ends with %s", parquetMark)
+		return nil, fmt.Errorf("not a Parquet file, which begins and ends with %s", parquetMark)
 	}
 	end := len(b) - 8
 	size := binary.LittleEndian.Uint32(b[end:])
 	if uint64(size) > uint64(end-4) {
-		return nil, fmt.Errorf("%d bytes of metadata announced in a file of %d", size, len(b))
+		return nil, fmt.Errorf("the file says %d bytes of metadata, but has %d", size, len(b))
 	}
 	f := &parquetFile{raw: b}
 	columns, err := parquetColumns(b[end-int(size) : end])
@@ -111,7 +111,7 @@ func parseParquetFile(b []byte) (*parquetFile, error) {
 		if f.encrypted > 0 {
 			return nil, errors.New("its columns are encrypted, and so are their filters")
 		}
-		return nil, errors.New("no column of the file has a filter; the program that wrote it has to be told to make them")
+		return nil, errors.New("no column of the file has a filter; tell the program that writes it to make filters")
 	}
 	f.index()
 	return f, nil
@@ -207,10 +207,10 @@ func (r *thriftReader) parquetColumn() (c parquetColumn) {
 // part reads the header of the filter in b, the file up to its metadata.
 func (c *parquetColumn) part(b []byte) (parquetPart, error) {
 	if c.physical < 0 || c.physical >= int64(len(parquetPhysical)) || parquetPhysical[c.physical].types == nil {
-		return parquetPart{}, fmt.Errorf("type %d, for which there are no filters", c.physical)
+		return parquetPart{}, fmt.Errorf("columns of type %d have no filters", c.physical)
 	}
 	if c.offset < 4 || c.offset >= int64(len(b)) {
-		return parquetPart{}, fmt.Errorf("offset %d is outside of the %d bytes in front of the metadata", c.offset, len(b))
+		return parquetPart{}, fmt.Errorf("offset %d is outside the %d bytes before the metadata", c.offset, len(b))
 	}
 	f, rest, err := parseParquet(b[c.offset:])
 	if err != nil {
@@ -261,7 +261,7 @@ func (f *parquetFile) Select(column string, rowGroup int, typ parquetType) (*par
 		if rowGroup >= 0 {
 			of += " in row group " + strconv.Itoa(rowGroup)
 		}
-		return nil, fmt.Errorf("parquet: there is no filter%s; those of columns %s are there", of, strings.Join(f.columns, ", "))
+		return nil, fmt.Errorf("parquet: there is no filter%s; columns with filters: %s", of, strings.Join(f.columns, ", "))
 	}
 	g.index()
 	return g, nil
@@ -271,7 +271,7 @@ func (f *parquetFile) Select(column string, rowGroup int, typ parquetType) (*par
 func (p *parquetPart) mayBe(typ parquetType) error {
 	for _, physical := range parquetPhysical {
 		if physical.name == p.Physical && !slices.Contains(physical.types, typ) {
-			return fmt.Errorf("parquet: column %q is %s, whose keys cannot be of the type %s; use %s", p.Column, p.Physical, typ, physical.types[0])
+			return fmt.Errorf("parquet: column %q is %s, so its keys are not of type %s; use %s", p.Column, p.Physical, typ, physical.types[0])
 		}
 	}
 	return nil
@@ -349,7 +349,7 @@ func (f *parquetFile) one() (*parquet, error) {
 		return nil, fmt.Errorf("parquet: the file has %d filters, of columns %s; choose one by column and rowgroup", len(f.filters), strings.Join(f.columns, ", "))
 	}
 	if len(f.lacking) > 0 || f.encrypted > 0 {
-		return nil, errors.New("parquet: the file has row groups without a filter, or encrypted columns, which may have any key; choose one with a filter by column and rowgroup")
+		return nil, errors.New("parquet: the file has row groups without a filter or encrypted columns, which may hold any key; choose one with a filter by column and rowgroup")
 	}
 	return f.filters[0].Filter, nil
 }

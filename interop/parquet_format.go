@@ -12,13 +12,13 @@ var parquetFormat = format{
 	name:   "parquet",
 	system: "split-block Bloom filters of Apache Parquet, in a .parquet file or alone",
 	params: []param{
-		{name: "type", meaning: "what the keys are; a file says it by its columns, a filter alone does not", values: parquetTypes},
-		{name: "column", meaning: "the path of a column, joined by dots; all columns where it is not given", place: true},
-		{name: "rowgroup", meaning: "the number of a row group, from 0; all of them where it is not given", place: true},
-		{name: "bytes", meaning: "the length of the array, a multiple of 32, where it is not to follow from capacity and error rate", forWrite: true},
+		{name: "type", meaning: "the type of the keys; a file has it with its columns, a filter alone does not", values: parquetTypes},
+		{name: "column", meaning: "the path of a column, joined by dots; by default all columns", place: true},
+		{name: "rowgroup", meaning: "the number of a row group, from 0; by default all row groups", place: true},
+		{name: "bytes", meaning: "the length of the array in bytes, a multiple of 32; by default it follows from capacity and error rate", forWrite: true},
 	},
-	verified: "files and answers of parquet-go 0.32 and DuckDB 1.5.6, the filters byte for byte",
-	sign:     "PAR1 at both ends, or the header of a filter and the bytes that it announces",
+	verified: "files and answers of parquet-go 0.32 and DuckDB 1.5.6; filters byte for byte",
+	sign:     "PAR1 at both ends, or the header of a filter and as many bytes as it says",
 	detect:   detectParquet,
 	open:     openParquet,
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
@@ -64,7 +64,7 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 	typ := parquetType(s.Params["type"])
 	if !isParquetFile(b) {
 		if s.Params["column"] != "" || s.Params["rowgroup"] != "" {
-			return nil, fmt.Errorf("parquet: %w: a column and a row group can only be chosen of a .parquet file", ErrSpec)
+			return nil, fmt.Errorf("parquet: %w: column and rowgroup are only for a .parquet file", ErrSpec)
 		}
 		if err := needParquetType(s); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ const parquetHash = "XXH64"
 func (f *parquet) Describe() Description {
 	return Description{
 		Format: "parquet:type=" + string(f.typ), System: "Parquet split-block Bloom filter", Hash: parquetHash,
-		Fields: []Field{{"blocks", fmt.Sprintf("%d of 256 bits", f.blocks)}, {"type", string(f.typ) + ", which the filter does not say"}},
+		Fields: []Field{{"blocks", fmt.Sprintf("%d of 256 bits", f.blocks)}, {"type", string(f.typ) + " (as given; not in the filter)"}},
 	}
 }
 
@@ -135,13 +135,13 @@ func (f *parquetFile) Describe() Description {
 	}
 	d.Fields = append(d.Fields, Field{"row groups with filters", strconv.Itoa(len(groups))})
 	if f.encrypted > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d columns of row groups are encrypted and may have any key; choose another with column=", f.encrypted))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d columns of row groups are encrypted and may hold any key; choose another with column=", f.encrypted))
 	}
 	if n := len(f.lacking); n > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("row groups without a filter may have any key: %d, the first is %d for column %q; choose one with a filter by rowgroup=", n, f.lacking[0].group, f.lacking[0].column))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d row groups have no filter and may hold any key, the first is %d for column %q; choose one with a filter by rowgroup=", n, f.lacking[0].group, f.lacking[0].column))
 	}
 	if f.mixed() {
-		d.Notes = append(d.Notes, "columns of numbers and of others are asked together: keys are text, numbers in decimal; choose one with column=")
+		d.Notes = append(d.Notes, "the file has columns of numbers and of text: keys are text, and numbers are decimal; choose one with column=")
 	}
 	return d
 }

@@ -45,7 +45,7 @@ func (r *thriftReader) fail(err error) {
 
 func (r *thriftReader) take(n uint64) []byte {
 	if n > uint64(len(r.b)) {
-		r.fail(fmt.Errorf("%d bytes of metadata announced, %d are left", n, len(r.b)))
+		r.fail(fmt.Errorf("the metadata say %d more bytes; there are %d", n, len(r.b)))
 		return nil
 	}
 	taken := r.b[:n]
@@ -81,7 +81,7 @@ func (r *thriftReader) binary() []byte { return r.take(r.uvarint()) }
 // enter counts how deep the reader is in values.
 func (r *thriftReader) enter() bool {
 	if r.depth++; r.depth > thriftMaxDepth {
-		r.fail(fmt.Errorf("metadata lie more than %d deep", thriftMaxDepth))
+		r.fail(fmt.Errorf("metadata are nested more than %d deep", thriftMaxDepth))
 	}
 	return r.err == nil
 }
@@ -115,7 +115,7 @@ func (r *thriftReader) list(read func(typ byte)) {
 		n = r.uvarint()
 	}
 	if n > uint64(len(r.b)) {
-		r.fail(fmt.Errorf("%d elements of metadata announced, %d bytes are left", n, len(r.b)))
+		r.fail(fmt.Errorf("the metadata say %d elements; there are %d bytes", n, len(r.b)))
 	}
 	for r.enter(); n > 0 && r.err == nil; n-- {
 		read(head & 15)
@@ -160,7 +160,7 @@ func (r *thriftReader) skipMap() {
 	}
 	types := r.byte()
 	if n > uint64(len(r.b)) {
-		r.fail(fmt.Errorf("%d pairs of metadata announced, %d bytes are left", n, len(r.b)))
+		r.fail(fmt.Errorf("the metadata say %d pairs; there are %d bytes", n, len(r.b)))
 	}
 	for r.enter(); n > 0 && r.err == nil; n-- {
 		r.skipElement(types >> 4)

@@ -130,12 +130,12 @@ func schemeDifference(a, b scheme) error {
 			return &bloom.IncompatibleError{What: x[i].Name, Want: x[i].Value, Have: y[i].Value}
 		}
 	}
-	return fmt.Errorf("%w: they map a key to bits in different ways", bloom.ErrIncompatible)
+	return fmt.Errorf("%w: they map keys to bits in different ways", bloom.ErrIncompatible)
 }
 
 // errUnlike says that a filter of one system cannot be united with another.
 func errUnlike(into Foreign, other Reader) error {
-	return fmt.Errorf("%w: one is %q, the other %q", bloom.ErrIncompatible, into.Describe().System, systemOf(other))
+	return fmt.Errorf("%w: %q and %q", bloom.ErrIncompatible, into.Describe().System, systemOf(other))
 }
 
 // systemOf names the system that a filter is of.

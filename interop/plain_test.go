@@ -86,7 +86,7 @@ func TestBitsBeyond(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := f.Describe().Notes; len(notes) != 1 || notes[0] != "6 bits beyond the 10 of the filter are set; they are kept, and mean nothing" {
+	if notes := f.Describe().Notes; len(notes) != 1 || notes[0] != "6 bits beyond the 10 of the filter are set; they have no effect and are kept" {
 		t.Errorf("%q", notes)
 	}
 	if ones := f.Stats().Ones; ones != 1 {

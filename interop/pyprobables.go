@@ -53,7 +53,7 @@ type pyOptions struct {
 
 func (o pyOptions) check() error {
 	if o.Hash > pySHA256 {
-		return fmt.Errorf("unknown hash %d of pyprobables; use PyFNV, PyMD5 or PySHA256", o.Hash)
+		return fmt.Errorf("unknown hash %d of pyprobables", o.Hash)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (o pyOptions) check() error {
 // checkKey says why key is none that such a filter could have been given, if so.
 func (o pyOptions) checkKey(key []byte) error {
 	if !o.Bytes && !utf8.Valid(key) {
-		return fmt.Errorf("the key %q is no UTF-8, and the keys of this filter are text", key)
+		return fmt.Errorf("the key %q is not UTF-8, and the keys of this filter are text", key)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (o pyOptions) fnv(h uint64, key []byte) uint64 {
 // and the error rate, in single precision, whenever it reads a file: it stores neither.
 func pySize(capacity uint64, rate float32) (m, k uint64, err error) {
 	if capacity == 0 || !(rate > 0 && rate < 1) {
-		return 0, 0, fmt.Errorf("a capacity of %d keys at an error rate of %v; the one is 1 or more, the other between 0 and 1", capacity, rate)
+		return 0, 0, fmt.Errorf("a capacity of %d keys at an error rate of %v; capacity is 1 or more, and the error rate between 0 and 1", capacity, rate)
 	}
 	bits := math.Ceil(-float64(capacity) * math.Log(float64(rate)) / 0.4804530139182)
 	if bits > 8*foreignMaxBytes {
@@ -127,7 +127,7 @@ func pySize(capacity uint64, rate float32) (m, k uint64, err error) {
 	}
 	m, k = uint64(bits), uint64(math.RoundToEven(math.Ln2*bits/float64(capacity)))
 	if k == 0 {
-		return 0, 0, fmt.Errorf("an error rate of %v leaves a key no probe", rate)
+		return 0, 0, fmt.Errorf("an error rate of %v gives a key no probes; lower it", rate)
 	}
 	return m, k, nil
 }
@@ -180,7 +180,7 @@ type pyFile struct {
 // cannot be binary: a capacity of so many keys has no size.
 func readPyFile(b []byte) (pyFile, error) {
 	if len(b) < pyFooterSize {
-		return pyFile{}, fmt.Errorf("%d bytes, and the footer has %d", len(b), pyFooterSize)
+		return pyFile{}, fmt.Errorf("%d bytes, but the footer has %d", len(b), pyFooterSize)
 	}
 	f := pyFile{body: b}
 	footer := b[len(b)-pyFooterSize:]
@@ -210,7 +210,7 @@ func (f *pyFile) errSize(bytes uint64) error {
 	if f.hex {
 		have /= 2
 	}
-	return fmt.Errorf("%d bytes, where %d keys at an error rate of %v take %d", have, f.footer.capacity, f.footer.rate, bytes)
+	return fmt.Errorf("%d bytes, but %d keys at an error rate of %v take %d", have, f.footer.capacity, f.footer.rate, bytes)
 }
 
 // bytes returns the body as bytes, those of the file itself unless it is hexadecimal.

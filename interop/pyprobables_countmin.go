@@ -44,7 +44,7 @@ type pyCountMinConfig struct {
 func pyCountMinFor(confidence, errorRate float64) (pyCountMinConfig, error) {
 	width, depth := math.Ceil(2/errorRate), math.Ceil(-math.Log(1-confidence)/math.Ln2)
 	if !(confidence > 0 && confidence < 1 && errorRate > 0) || width > math.MaxInt32 {
-		return pyCountMinConfig{}, fmt.Errorf("a confidence of %v and an error rate of %v; the one is between 0 and 1, the other above 1e-9", confidence, errorRate)
+		return pyCountMinConfig{}, fmt.Errorf("a confidence of %v and an error rate of %v; confidence is between 0 and 1, and the error rate above 1e-9", confidence, errorRate)
 	}
 	return pyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}, nil
 }
@@ -85,7 +85,7 @@ func openPyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
 
 func parsePyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
 	if len(b) < pyCountMinFooter {
-		return nil, fmt.Errorf("%d bytes, and the footer has %d", len(b), pyCountMinFooter)
+		return nil, fmt.Errorf("%d bytes, but the footer has %d", len(b), pyCountMinFooter)
 	}
 	body, footer := b[:len(b)-pyCountMinFooter], b[len(b)-pyCountMinFooter:]
 	f, err := pyCountMinConfig{binary.LittleEndian.Uint32(footer), binary.LittleEndian.Uint32(footer[4:]), o}.sketch()
@@ -93,7 +93,7 @@ func parsePyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
 		return nil, err
 	}
 	if uint64(len(body)) != f.size() {
-		return nil, fmt.Errorf("%d bytes of counters, where %d rows of %d take %d", len(body), f.depth, f.width, f.size())
+		return nil, fmt.Errorf("%d bytes of counters, but %d rows of %d take %d", len(body), f.depth, f.width, f.size())
 	}
 	f.added = int64(binary.LittleEndian.Uint64(footer[8:]))
 	f.counters = bitArray{order: lsbFirst, b: body}

@@ -93,7 +93,7 @@ func parsePyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {
 // chain returns the number of filters of m bits that the body consists of.
 func (f *pyFile) chain(m uint64) (int, error) {
 	if f.hex || len(f.body) < 8 {
-		return 0, fmt.Errorf("%d bytes before the footer, which begins with 8 more, and in binary", len(f.body))
+		return 0, fmt.Errorf("%d bytes before the footer; the form is binary, and has 8 bytes or more", len(f.body))
 	}
 	body, count := f.body[:len(f.body)-8], binary.LittleEndian.Uint64(f.body[len(f.body)-8:])
 	size := 8 + bytesOf(m)

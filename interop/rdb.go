@@ -18,10 +18,10 @@ var rdbFormat = format{
 	system: "RDB file of Redis, the filters of RedisBloom in it",
 	params: []param{
 		{name: "key", meaning: "the key of Redis that the filter is under", required: true, place: true},
-		{name: "db", meaning: "the number of the database, where the key is in several", place: true},
+		{name: "db", meaning: "the number of the database, if the key is in several", place: true},
 	},
-	verified: "a file that Redis 7.4 saved, with the answers of RedisBloom; files with strings that Redis loaded",
-	noWrite:  "an RDB file is the whole of a server's data; build a filter of RedisBloom or a string, and write that as rdb:key=KEY, a file with nothing else in it",
+	verified: "a file that Redis 7.4 saved, with the answers of RedisBloom; files with strings, which Redis loads",
+	noWrite:  "an RDB file is all of a server's data; build a filter of another format and convert it to rdb:key=KEY, a file with nothing else in it",
 	clone:    cloneOf[*redisFile],
 	sign:     `"REDIS" and four digits, and records that can all be read`,
 	detect:   detectRDB,
@@ -202,7 +202,7 @@ func (f *rdbFilters) Parts() []Part {
 // Describe says what the file has.
 func (f *rdbFilters) Describe() Description {
 	return Description{
-		Format: "rdb", System: "RDB file of Redis", Hash: "MurmurHash64A, two of them",
+		Format: "rdb", System: "RDB file of Redis", Hash: "two MurmurHash64A",
 		Fields: []Field{{"version", rdb.FileVersion(f.b)}, {"values", strconv.Itoa(f.values)}, {"filters", strconv.Itoa(len(f.entries))}},
 	}
 }

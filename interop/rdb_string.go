@@ -13,8 +13,8 @@ import (
 // stringParams are the parameters of formats of which a filter may be a string of Redis
 // and so lie in an RDB file.
 var stringParams = []param{
-	{name: "rdb", meaning: "the key of the string, if the file is an RDB file of Redis; of several strings their keys without the number", place: true},
-	{name: "db", meaning: "with rdb, the number of the database, if the key is in several", place: true},
+	{name: "rdb", meaning: "the key of the string, if the file is an RDB file of Redis; for several strings, their keys without the number", place: true},
+	{name: "db", meaning: "together with rdb, the number of the database, if the key is in several", place: true},
 }
 
 // ReadStrings returns what a file of a filter holds that lies in strings of Redis under
@@ -34,7 +34,7 @@ func ReadStrings(s Spec, name string, read func(key string) ([]byte, bool, error
 		}
 		// A block that no key has come to is not there.
 		if parts[i], found = b, found || ok; uint64(len(b)) > full {
-			return nil, fmt.Errorf("%s: %w: string %q has %d bytes, and has at most %d; give the width of the offsets", s.Name, ErrBadData, key, len(b), full)
+			return nil, fmt.Errorf("%s: %w: string %q has %d bytes, more than the %d of such offsets; give the width of the offsets", s.Name, ErrBadData, key, len(b), full)
 		}
 	}
 	last := len(keys) - 1
@@ -157,7 +157,7 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 		case len(all) > 1:
 			return nil, false, errSeveralDatabases(s, key)
 		case all[0].kind != rdb.KindString:
-			return nil, false, fmt.Errorf("%s: %w: key %q holds a value of kind %d, no string", s.Name, ErrSpec, key, all[0].kind)
+			return nil, false, fmt.Errorf("%s: %w: key %q holds a value of kind %d, not a string", s.Name, ErrSpec, key, all[0].kind)
 		}
 		content, err := values[key][0].text.Bytes()
 		return content, true, err

@@ -67,7 +67,7 @@ func (f *bitmap) rdbKeys(name string) (all []rdb.Value, err error) {
 			one = trimZeros(one)
 		}
 		if len(one) > rdbStringMost {
-			return nil, fmt.Errorf("rdb: a string of %d bytes, and Redis has at most %d", len(one), rdbStringMost)
+			return nil, fmt.Errorf("rdb: a string of %d bytes; Redis has at most %d", len(one), rdbStringMost)
 		}
 		if i == 0 || len(one) > 0 {
 			all = append(all, rdb.Value{Kind: rdb.KindString, Key: key, Parts: [][]byte{rdb.AppendLength(nil, uint64(len(one))), one}})

@@ -23,13 +23,13 @@ var redisBloomFormat = format{
 	name:   "redisbloom",
 	system: "RedisBloom (BF.* of Redis)",
 	params: []param{{
-		name: "form", meaning: "what is written: the payload of DUMP and RESTORE, or the chunks of BF.SCANDUMP one after another",
+		name: "form", meaning: "the form to write: the payload of DUMP and RESTORE, or the chunks of BF.SCANDUMP in order",
 		values: []string{redisPayload, redisChunks}, preset: redisPayload, forWrite: true, form: true,
 	}, {
-		name: "expansion", meaning: "how many times larger each further sub-filter is; 0: the filter does not grow", preset: "2", forWrite: true,
+		name: "expansion", meaning: "the factor by which each further sub-filter is larger; 0: the filter does not grow", preset: "2", forWrite: true,
 	}},
-	verified: "chunks, payloads and answers of RedisBloom on Redis 7.4, byte for byte; a server loaded what is written",
-	sign:     "the module's name and a checksum (payload), or a header whose sub-filters make up the exact length (chunks)",
+	verified: "chunks, payloads and answers of RedisBloom on Redis 7.4, byte for byte; a server loads what seen writes",
+	sign:     "the module's name and a checksum (payload), or a header whose sub-filters give the exact length (chunks)",
 	detect:   detectRedisBloom,
 	open:     func(b []byte, _ Spec) (Foreign, error) { return foreign(parseRedisDump(b)) },
 	create:   createRedisBloom,
@@ -270,9 +270,9 @@ func redisStats(d *redisbloom.Dump) bloom.Stats {
 }
 
 func describeRedis(info redisbloom.Info, fields []Field) Description {
-	d := Description{Format: "redisbloom", System: "RedisBloom", Hash: "MurmurHash64A, two of them", Fields: slices.Clone(fields)}
+	d := Description{Format: "redisbloom", System: "RedisBloom", Hash: "two MurmurHash64A", Fields: slices.Clone(fields)}
 	if info.Hash32 {
-		d.Hash = "MurmurHash2 of 32 bits, two of them"
+		d.Hash = "two MurmurHash2 of 32 bits"
 	}
 	growth := "does not grow"
 	if info.Scaling {

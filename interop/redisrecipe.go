@@ -57,7 +57,7 @@ func recipeOf(r recipe.Recipe) (s recipeBitmap, err error) {
 // check refuses strings that are no whole bytes.
 func (s recipeBitmap) check() error {
 	if s.bits < 3 {
-		return fmt.Errorf("offsets of %d bits make strings of less than a byte; give 3 or more", s.bits)
+		return fmt.Errorf("offsets of %d bits give strings of less than a byte; give 3 or more", s.bits)
 	}
 	return nil
 }
@@ -104,18 +104,18 @@ func (s recipeBitmap) describe() Description {
 	if s.kind == "scrapy" {
 		d.System, d.Hash = "string of Redis, recipe of Scrapy crawlers", "polynomial hashes over the key"
 	}
-	d.Notes = []string{"the recipe as published says of the empty key that it was never seen, without looking"}
+	d.Notes = []string{"the published recipe always says that the empty key is new"}
 	return d
 }
 
 var redisRecipeFormat = format{
 	name:   "redis-recipe",
-	system: "strings of Redis by the recipes of crawlers",
+	system: "strings of Redis, with the recipes of crawlers",
 	params: append([]param{
 		{name: "type", meaning: "md5: seven hashes over the MD5 of the key; scrapy: hashes over the key itself", values: []string{"md5", "scrapy"}, required: true},
-		{name: "bits", meaning: "of an offset, 3 to 32; 31 for md5 and 30 for scrapy if not given"},
-		{name: "blocks", meaning: "strings of an md5 recipe, 1 to 256; the file is all of them", preset: "1"},
-		{name: "hashes", meaning: "hashes of a scrapy recipe", preset: "6"},
+		{name: "bits", meaning: "the width of an offset, 3 to 32; by default 31 for md5 and 30 for scrapy"},
+		{name: "blocks", meaning: "the number of strings of an md5 recipe, 1 to 256; the file has all of them", preset: "1"},
+		{name: "hashes", meaning: "the number of hashes of a scrapy recipe", preset: "6"},
 	}, stringParams...),
 	verified: "bits and answers of programs that follow the recipes, on Redis 7.4",
 	open: func(b []byte, s Spec) (Foreign, error) {

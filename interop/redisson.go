@@ -52,7 +52,7 @@ func redissonFor(capacity uint64, errorRate float64) (redisson, error) {
 	}
 	size := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if size < 1 || size > redissonMaxSize {
-		return redisson{}, fmt.Errorf("redisson: %d keys at an error rate of %v make a size of %.0f bits, and Redisson takes 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))
+		return redisson{}, fmt.Errorf("redisson: %d keys at an error rate of %v need a size of %.0f bits; Redisson has 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))
 	}
 	return redisson{Size: uint64(size), Iterations: max(1, uint64(math.Round(size/float64(capacity)*ln2)))}, nil
 }
@@ -68,7 +68,7 @@ func openRedisson(b []byte, r redisson) (*bitmap, error) { return parseBitmap(b,
 
 func (r redisson) check() error {
 	if r.Size > redissonMaxSize {
-		return fmt.Errorf("a size of %d bits; Redisson takes 1 to %d", r.Size, uint64(redissonMaxSize))
+		return fmt.Errorf("a size of %d bits; Redisson has 1 to %d", r.Size, uint64(redissonMaxSize))
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (r redisson) Positions(dst []uint64, value []byte) []uint64 {
 	return dst
 }
 
-var errNoText = errors.New("the key is no UTF-8, and the keys of this filter are text")
+var errNoText = errors.New("the key is not UTF-8, and the keys of this filter are text")
 
 func (r redisson) positions(dst []uint64, key []byte) ([]uint64, error) {
 	if !r.Bytes && !utf8.Valid(key) {
@@ -170,7 +170,7 @@ func (r redisson) describe() Description {
 		Hash:   "HighwayHash of 128 bits with Redisson's key, double hashing",
 	}
 	if !r.Bytes {
-		d.Notes = append(d.Notes, "read as written with StringCodec; Redisson's default codec encodes text otherwise, so check a key that must be there")
+		d.Notes = append(d.Notes, "read as written with StringCodec; Redisson's default codec encodes text in another way, so check a key that must be in the filter")
 	}
 	return d
 }
@@ -183,7 +183,7 @@ var redissonFormat = format{
 		{name: "m", meaning: "the field size of the hash {NAME}:config"},
 		{name: "k", meaning: "the field hashIterations of the hash {NAME}:config"},
 	}, stringParams...),
-	verified: "hashes by Redisson's own class, bits stored by SETBIT in Redis 7.4; no running Redisson client",
+	verified: "Redisson's own hash class, and bits stored by SETBIT in Redis 7.4; not a running Redisson client",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		r, err := redissonOf(s, true)
 		if err != nil {

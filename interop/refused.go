@@ -14,26 +14,26 @@ import (
 // refusedFormats are those formats.
 var refusedFormats = []*format{
 	{
-		name: "dragonfly", system: "Dragonfly, BF.SCANDUMP", sign: "a header whose sub-filters make up the exact length",
+		name: "dragonfly", system: "Dragonfly, BF.SCANDUMP", sign: "a header whose sub-filters give the exact length",
 		detect: refusedDetect("dragonfly", Likely, isDragonfly),
-		refused: "its bits are those of another hash than RedisBloom's, and no file was there to hold an answer against; " +
+		refused: "it uses another hash than RedisBloom, and there was no file to compare answers with; " +
 			"build the filter from its keys",
 	},
 	{
 		name: "valkey-bloom", system: "Valkey's module bloom", sign: "the name of the module",
 		detect: refusedDetect("valkey-bloom", Certain, func(b []byte) bool { return bytes.HasPrefix(b, valkeyMark) }),
-		refused: "its bits are those of another hash than RedisBloom's, and it has no chunks to load elsewhere; " +
+		refused: "it uses another hash than RedisBloom, and has no chunks to load elsewhere; " +
 			"restore it in Valkey, or build the filter from its keys",
 	},
 	{
 		name: "poppy", system: "poppy, version 2", sign: "its version and level, zeros, and an error rate",
 		detect:  refusedDetect("poppy", Likely, isPoppy),
-		refused: "its hash has changed between releases, and the file does not say which it is; write it anew as version 1, which is the dcso format",
+		refused: "its hash changed between releases, and the file does not say which one it uses; write it as version 1, which is the dcso format",
 	},
 	{
 		name: "java-serialization", system: "a serialised object of Java", sign: "the beginning of an object stream",
 		detect: refusedDetect("java-serialization", Likely, func(b []byte) bool { return bytes.HasPrefix(b, []byte{0xac, 0xed, 0, 5}) }),
-		refused: "only Java and its classes can read it; load it there and write what a filter has for export: " +
+		refused: "only Java with its classes can read it; load it there and use the filter's own export: " +
 			"BloomFilter.writeTo of Guava or Spark, BitSet.toByteArray",
 	},
 	{
@@ -41,13 +41,13 @@ var refusedFormats = []*format{
 		detect: refusedDetect("python-pickle", Likely, func(b []byte) bool {
 			return len(b) > 2 && b[0] == 0x80 && b[1] >= 2 && b[1] <= 5 && b[len(b)-1] == '.'
 		}),
-		refused: "a pickle is a program that Python runs, with the classes that made it; load it there and write what a filter has " +
-			"for export: export of pyprobables, tobytes of bitarray",
+		refused: "a pickle is a program that Python runs with the classes that made it; load it there and use the filter's own " +
+			"export: export of pyprobables, tobytes of bitarray",
 	},
 	{
 		name: "go-gob", system: "a stream of Go's gob", sign: "the definition of a type",
 		detect:  refusedDetect("go-gob", Likely, isGob),
-		refused: "it describes types of the program that made it; load it there and write what a filter has for export: WriteTo of bits-and-blooms",
+		refused: "it has types of the program that made it; load it there and use the filter's own export: WriteTo of bits-and-blooms",
 	},
 }
 

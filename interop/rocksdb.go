@@ -105,17 +105,17 @@ func parseRocksDB(b []byte) (*rocksDB, error) {
 	body, tail := b[:len(b)-rocksdbTail], b[len(b)-rocksdbTail:]
 	switch {
 	case tail[0] == 0xfe:
-		return nil, errors.New("a Ribbon filter, which is not a Bloom filter and not read")
+		return nil, errors.New("a Ribbon filter, which seen does not read")
 	case tail[0] == 0:
-		return nil, errors.New("a filter of which RocksDB says that every key may be there")
+		return nil, errors.New("RocksDB says that every key may be in this filter")
 	case tail[0] < 0x80:
-		return nil, errors.New("a filter of the layout before format version 5, which is not read; compact the table with a newer one")
+		return nil, errors.New("a filter of the layout before format version 5, which seen does not read; compact the table with a newer version")
 	case tail[0] != 0xff || tail[1] != 0 || tail[2]>>5 != 0 || tail[3] != 0 || tail[4] != 0:
-		return nil, fmt.Errorf("an end of % x, which is none of FastLocalBloom", tail)
+		return nil, fmt.Errorf("its last bytes are % x, not those of FastLocalBloom", tail)
 	case tail[2] == 0 || tail[2] > rocksdbMaxProbes:
 		return nil, fmt.Errorf("%d probes; FastLocalBloom has 1 to %d", tail[2], rocksdbMaxProbes)
 	case len(body)%rocksdbLine != 0 || len(body)/rocksdbLine > rocksdbMaxLines:
-		return nil, fmt.Errorf("%d bytes, which are no lines of %d or more than %d of them", len(body), rocksdbLine, rocksdbMaxLines)
+		return nil, fmt.Errorf("%d bytes, not lines of %d, or more than %d lines", len(body), rocksdbLine, rocksdbMaxLines)
 	}
 	return &rocksDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: rocksScheme{uint64(len(body)) / rocksdbLine, uint64(tail[2])}}}, nil
 }
@@ -216,12 +216,12 @@ func openRocksDBTable(b []byte) (*rocksDBTable, error) {
 
 func parseRocksDBTable(file []byte) (*rocksDBTable, error) {
 	if len(file) < rocksdbFooter || tableMagic(file) != rocksdbMagic {
-		return nil, errors.New("it does not end as a table of RocksDB does")
+		return nil, errors.New("not a table of RocksDB: its last bytes differ")
 	}
 	b, footer := file[:len(file)-rocksdbFooter], file[len(file)-rocksdbFooter:]
 	t := &rocksDBTable{file: file, version: binary.LittleEndian.Uint32(footer[rocksdbFooter-12:])}
 	if t.version == 0 || t.version > rocksdbVersion {
-		return nil, fmt.Errorf("format version %d; 1 to %d are read, so compact it with format_version=5 in its options", t.version, rocksdbVersion)
+		return nil, fmt.Errorf("format version %d; seen reads 1 to %d, so compact the table with format_version=5 in its options", t.version, rocksdbVersion)
 	}
 	meta, _, err := readBlock(footer[1:])
 	if err != nil {
@@ -259,14 +259,14 @@ func parseRocksDBTable(file []byte) (*rocksDBTable, error) {
 	}
 	h, ok := names[rocksdbFull]
 	if _, split := names[rocksdbSplit]; split {
-		return nil, errors.New("its filter is partitioned, which is not read; compact it with partition_filters=false")
+		return nil, errors.New("its filter is partitioned, which seen does not read; compact the table with partition_filters=false")
 	}
 	if !ok {
 		return nil, errors.New("the metaindex has no full filter: the table was written without one")
 	}
 	body, trailer, err := h.of(b)
 	if err == nil && trailer[0] != 0 {
-		err = errors.New("it is compressed, as no filter is")
+		err = errors.New("it is compressed, and filters never are")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the filter block: %w", err)
@@ -287,7 +287,7 @@ func rocksdbEntries(b []byte, h tableBlock, visit func(key, value []byte) error)
 		return err
 	}
 	if trailer[0] != 0 {
-		return fmt.Errorf("compression %d, where there is none", trailer[0])
+		return fmt.Errorf("compression %d; seen reads uncompressed blocks", trailer[0])
 	}
 	return walkBlock(body, visit)
 }
@@ -299,7 +299,7 @@ func (t *rocksDBTable) Describe() Description {
 		Fields: append([]Field{{"format version", strconv.FormatUint(uint64(t.version), 10)}}, t.scheme.params()...),
 	}
 	if t.prefix {
-		d.Notes = append(d.Notes, "prefixes of keys are in the filter too")
+		d.Notes = append(d.Notes, "the filter also holds prefixes of keys")
 	}
 	return d
 }
@@ -313,9 +313,9 @@ func (t *rocksDBTable) WriteTo(w io.Writer) (int64, error) {
 var rocksdbFormat = format{
 	name:     "rocksdb",
 	system:   "RocksDB: a full filter, or a table file with one",
-	params:   []param{{name: "bits", meaning: "bits per key, such as 9.9; if not given, what the error rate needs at least", forWrite: true}},
-	verified: "filters, tables and answers of RocksDB 7.8.3; filters rebuilt to the byte",
-	sign:     "the number at the end of a table file, or the end of a filter and a length in lines",
+	params:   []param{{name: "bits", meaning: "bits per key, such as 9.9; by default the least that the error rate needs", forWrite: true}},
+	verified: "filters, tables and answers of RocksDB 7.8.3; filters rebuilt byte for byte",
+	sign:     "the magic number at the end of a table file, or the end of a filter and a length in lines",
 	detect: func(b []byte) (Confidence, Spec, bool) {
 		if tableMagic(b) == rocksdbMagic {
 			return Certain, Spec{Name: "rocksdb"}, true
@@ -334,7 +334,7 @@ var rocksdbFormat = format{
 		if text := s.Params["bits"]; text != "" {
 			var err error
 			if bitsPerKey, err = strconv.ParseFloat(text, 64); err != nil {
-				return nil, fmt.Errorf("%s: %w: bits=%s is no number", s.Name, ErrSpec, text)
+				return nil, fmt.Errorf("%s: %w: bits=%s is not a number", s.Name, ErrSpec, text)
 			}
 		}
 		return foreign(newRocksDB(capacity, bitsPerKey))

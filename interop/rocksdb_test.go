@@ -193,9 +193,9 @@ func TestRocksDBHostile(t *testing.T) {
 	}
 	expectRefused(t, openRocksDB, []damaged{
 		{"nothing", nil, "never added"}, {"no lines", end(0, 0xff, 0, 6, 0, 0), "never added"}, {"Ribbon", end(1, 0xfe, 0, 6, 0, 0), "Ribbon"},
-		{"always", end(1, 0, 0, 0, 0, 0), "every key"}, {"the old layout", end(1, 6, 1, 0, 0, 0), "before format version 5"}, {"unknown", end(1, 0xfd, 0, 6, 0, 0), "none of FastLocalBloom"},
-		{"another sub-implementation", end(1, 0xff, 1, 6, 0, 0), "none of FastLocalBloom"}, {"longer lines", end(1, 0xff, 0, 0x26, 0, 0), "none of FastLocalBloom"},
-		{"no probes", end(1, 0xff, 0, 0, 0, 0), "0 probes"}, {"31 probes", end(1, 0xff, 0, 31, 0, 0), "31 probes"}, {"half a line", append(make([]byte, 32), 0xff, 0, 6, 0, 0), "no lines"},
+		{"always", end(1, 0, 0, 0, 0, 0), "every key"}, {"the old layout", end(1, 6, 1, 0, 0, 0), "before format version 5"}, {"unknown", end(1, 0xfd, 0, 6, 0, 0), "not those of FastLocalBloom"},
+		{"another sub-implementation", end(1, 0xff, 1, 6, 0, 0), "not those of FastLocalBloom"}, {"longer lines", end(1, 0xff, 0, 0x26, 0, 0), "not those of FastLocalBloom"},
+		{"no probes", end(1, 0xff, 0, 0, 0, 0), "0 probes"}, {"31 probes", end(1, 0xff, 0, 31, 0, 0), "31 probes"}, {"half a line", append(make([]byte, 32), 0xff, 0, 6, 0, 0), "not lines of 64"},
 	})
 	good := readGolden(t, goldenCase{dir: "rocksdb-fastlocal10", file: "table.sst"}).filter
 	change := func(old, with string) []byte {
@@ -211,7 +211,7 @@ func TestRocksDBHostile(t *testing.T) {
 		return b
 	}
 	expectRefused(t, openRocksDBTable, []damaged{
-		{"nothing", nil, "end"}, {"the end alone", good[len(good)-53:], "a block of"}, {"version 6", set(12, 6), "format version 6"}, {"version 0", set(12, 0), "format version 0"},
+		{"nothing", nil, "its last bytes differ"}, {"the end alone", good[len(good)-53:], "a block of"}, {"version 6", set(12, 6), "format version 6"}, {"version 0", set(12, 0), "format version 0"},
 		{"another filter", change("fullfilter.rocksdb.Builtin", "fullfilter.rocksdb.bUILTIN"), "no full filter"},
 		{"no properties", change("rocksdb.properties", "rocksdb.propertied"), "no properties"},
 		{"prefixes alone", change("whole.key.filtering1", "whole.key.filtering0"), "not whole keys"},

@@ -56,5 +56,5 @@ func noteBeyond(a *bitArray, m uint64) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d bits beyond the %d of the filter are set; they are kept, and mean nothing", n, m)}
+	return []string{fmt.Sprintf("%d bits beyond the %d of the filter are set; they have no effect and are kept", n, m)}
 }

@@ -97,12 +97,12 @@ func (u sparkType) check() error {
 	case sparkString, sparkBinary, sparkLong:
 		return nil
 	}
-	return fmt.Errorf("spark: type %q is none of %s", u, strings.Join(sparkTypes, ", "))
+	return fmt.Errorf("spark: unknown type %q; use one of %s", u, strings.Join(sparkTypes, ", "))
 }
 
 func (f *spark) check() error {
 	if f.k == 0 || f.k > foreignMaxProbes {
-		return fmt.Errorf("k = %d probes; 1 to %d are taken", f.k, foreignMaxProbes)
+		return fmt.Errorf("k = %d probes; seen reads 1 to %d", f.k, foreignMaxProbes)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func parseSpark(b []byte) (*spark, error) {
 		fields = 4
 	}
 	if len(b) < 4*fields {
-		return nil, fmt.Errorf("%d bytes, and the header has %d", len(b), 4*fields)
+		return nil, fmt.Errorf("%d bytes, but the header has %d", len(b), 4*fields)
 	}
 	for i := range fields {
 		head[i] = binary.BigEndian.Uint32(b[4*i:])
@@ -139,10 +139,10 @@ func parseSpark(b []byte) (*spark, error) {
 		f.seed = int32(head[2])
 	}
 	if head[0] != 1 && head[0] != 2 {
-		return nil, fmt.Errorf("version %d; 1 and 2 are known", head[0])
+		return nil, fmt.Errorf("version %d; seen reads 1 and 2", head[0])
 	}
 	if words == 0 || words > math.MaxInt32 || uint64(len(rest)) != 8*uint64(words) {
-		return nil, fmt.Errorf("%d words announced and %d bytes there", words, len(rest))
+		return nil, fmt.Errorf("the header says %d words; there are %d bytes", words, len(rest))
 	}
 	f.bits = bitArray{order: bigWords, b: rest}
 	return f, f.check()
@@ -183,7 +183,7 @@ func (f *spark) Add(key []byte) (bool, error) {
 		return false, err
 	}
 	if !f.takes(key) {
-		return false, fmt.Errorf("spark: key %q is no value of the type %s", key, f.typ)
+		return false, fmt.Errorf("spark: key %q is not a value of the type %s", key, f.typ)
 	}
 	h1, h2 := f.hash(key)
 	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil

@@ -172,8 +172,8 @@ func TestSparkRefuses(t *testing.T) {
 		{"a negative k", append(sparkHeaderOf(2, 1<<31, 0, 1), word...), "k = 2147483648"},
 		{"many probes", append(sparkHeaderOf(1, 1001, 1), word...), "k = 1001"},
 		{"no words", sparkHeaderOf(1, 3, 0), "0 words"},
-		{"a word too few", append(sparkHeaderOf(1, 3, 2), word...), "2 words announced and 8 bytes"},
-		{"a word too many", append(sparkHeaderOf(2, 3, 5, 1), make([]byte, 16)...), "1 words announced and 16 bytes"},
+		{"a word too few", append(sparkHeaderOf(1, 3, 2), word...), "the header says 2 words; there are 8 bytes"},
+		{"a word too many", append(sparkHeaderOf(2, 3, 5, 1), make([]byte, 16)...), "the header says 1 words; there are 16 bytes"},
 		{"a byte too many", append(sparkHeaderOf(1, 3, 1), make([]byte, 9)...), "9 bytes"},
 		{"a number of words that is negative", append(sparkHeaderOf(1, 3, 1<<31), word...), "2147483648 words"},
 	})

@@ -32,11 +32,11 @@ func ParseSpec(text string) (Spec, error) {
 	for more {
 		var param, value string
 		if param, rest, more = strings.Cut(rest, "="); !more {
-			return Spec{}, fmt.Errorf("%w: %q in %q is no PARAM=VALUE; %s", ErrSpec, param, text, f.usage())
+			return Spec{}, fmt.Errorf("%w: %q in %q is not PARAM=VALUE; %s", ErrSpec, param, text, f.usage())
 		}
 		value, rest, more = cutValue(rest)
 		if _, twice := s.Params[param]; twice {
-			return Spec{}, fmt.Errorf("%w: %q has %s twice", ErrSpec, text, param)
+			return Spec{}, fmt.Errorf("%w: %q gives %s twice", ErrSpec, text, param)
 		}
 		s.Params[param] = value
 	}
@@ -138,7 +138,7 @@ func (f *format) check(s Spec) error {
 			return fmt.Errorf("%w: %s has no parameter %q; %s", ErrSpec, f.name, name, f.usage())
 		}
 		if value := s.Params[name]; p.values != nil && !slices.Contains(p.values, value) {
-			return fmt.Errorf("%w: %s=%s of %s is none of %s", ErrSpec, name, value, f.name, strings.Join(p.values, ", "))
+			return fmt.Errorf("%w: %s has no %s=%s; use one of %s", ErrSpec, f.name, name, value, strings.Join(p.values, ", "))
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func openTutorialPage(b []byte, m uint64) (*tutorialPage, error) {
 	for line := range bytes.Lines(b) {
 		at, err := strconv.ParseUint(string(bytes.TrimRight(line, "\r\n")), 10, 64)
 		if err != nil || at >= m {
-			return nil, fmt.Errorf("tutorial-page: %w: %.40q is no box of %d", ErrBadData, line, m)
+			return nil, fmt.Errorf("tutorial-page: %w: %.40q is not a box of %d", ErrBadData, line, m)
 		}
 		array.set(at)
 	}
@@ -107,7 +107,7 @@ func (f *tutorialPage) Describe() Description {
 	return Description{
 		Format: Spec{Name: "tutorial-page"}.with("m", f.scheme.params()[0].Value).String(),
 		System: "tutorial page with two hashes", Hash: "fnv and murmur in the arithmetic of a browser",
-		Notes: []string{"for demonstration only"},
+		Notes: []string{"a demonstration from a textbook page, not for use"},
 	}
 }
 
@@ -128,10 +128,10 @@ func (f *tutorialPage) WriteTo(w io.Writer) (int64, error) {
 
 var tutorialPageFormat = format{
 	name:     "tutorial-page",
-	system:   "the tutorial page with fnv and murmur: a list of boxes",
+	system:   "the boxes of a tutorial page with fnv and murmur, as textbooks show them",
 	params:   []param{{name: "m", meaning: "number of boxes", preset: "15"}},
 	verified: "answers of the functions of the page, run in node 20",
-	noWrite:  "the page is for demonstration, and stores nothing",
+	noWrite:  "the page is a demonstration and stores nothing",
 	open: func(b []byte, s Spec) (Foreign, error) {
 		m, err := s.number("m", 1, tutorialMaxBits)
 		if err != nil {

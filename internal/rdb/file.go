@@ -60,7 +60,7 @@ func Walk(b []byte, value func(r *Reader, kind byte, db uint64) error) error {
 		case opFinish:
 			// In a log of commands, what follows changes what is before it.
 			if n, want := len(r.rest), sumSize(b); n != want {
-				return Bad("%d bytes follow the end, where %d belong; in place of a log of commands that begins as an RDB file, save one with BGSAVE", n, want)
+				return Bad("%d bytes follow the end instead of %d; if this is a log of commands that begins as an RDB file, save an RDB file with BGSAVE", n, want)
 			}
 			return nil
 		case opDatabase:

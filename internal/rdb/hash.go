@@ -86,7 +86,7 @@ func (r *Reader) packed() (text string, end bool) {
 	case c == 0xff:
 		return "", true
 	default:
-		r.Fail("a text of a hash that begins with %#02x", c)
+		r.Fail("a text of a hash begins with %#02x", c)
 	}
 	return "", false
 }

@@ -59,7 +59,7 @@ func AppendLength(dst []byte, n uint64) []byte {
 func OpenPayload(payload []byte) ([]byte, error) {
 	end := len(payload) - TailSize
 	if end < 0 {
-		return nil, Bad("a payload of %d bytes, which has at least %d", len(payload), TailSize)
+		return nil, Bad("a payload of %d bytes; it has at least %d", len(payload), TailSize)
 	}
 	if sum := binary.LittleEndian.Uint64(payload[end+2:]); sum != Checksum(payload[:end+2]) {
 		return nil, Bad("the payload does not match its checksum")

@@ -70,7 +70,7 @@ func (r *Reader) Take(n uint64) []byte {
 
 func (r *Reader) opcode(want byte) {
 	if got := r.Take(1)[0]; got != want {
-		r.Fail("a part of kind %d where one of kind %d belongs", got, want)
+		r.Fail("a part of kind %d instead of kind %d", got, want)
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *Reader) rawLength() (n uint64, special bool) {
 	case first>>6 == 3:
 		return uint64(first & 0x3f), true
 	}
-	r.Fail("a length that begins with %#02x", first)
+	r.Fail("a length begins with %#02x", first)
 	return 0, false
 }
 
@@ -97,7 +97,7 @@ func (r *Reader) rawLength() (n uint64, special bool) {
 func (r *Reader) Length() uint64 {
 	n, special := r.rawLength()
 	if special {
-		r.Fail("a special form %d of a string where a length belongs", n)
+		r.Fail("a special form %d of a string instead of a length", n)
 	}
 	return n
 }
@@ -112,7 +112,7 @@ func (r *Reader) Number() uint64 {
 func (r *Reader) Number32() uint32 {
 	n := r.Number()
 	if n > math.MaxUint32 {
-		r.Fail("%d where a number of 32 bits belongs", n)
+		r.Fail("%d instead of a number of 32 bits", n)
 	}
 	return uint32(n)
 }
@@ -165,7 +165,7 @@ func (r *Reader) Text() Text {
 		packed, plain := r.Length(), r.Length()
 		t := Text{raw: r.Take(packed), size: plain, compressed: true}
 		if plain/lzfMost > uint64(len(t.raw)) || plain > math.MaxInt/2 {
-			r.Fail("%d compressed bytes that should become %d", packed, plain)
+			r.Fail("%d compressed bytes cannot become %d", packed, plain)
 		}
 		if r.err != nil {
 			return Text{} // whose length is not to be believed
@@ -209,7 +209,7 @@ func (t Text) Bytes() ([]byte, error) {
 		from := len(out) - (control&31<<8 | int(in[0])) - 1
 		in = in[1:]
 		if from < 0 {
-			return nil, Bad("compressed bytes refer to what is before them")
+			return nil, Bad("compressed bytes refer to bytes before the first")
 		}
 		for ; n > 0; n-- { // one by one, since the two may overlap
 			out = append(out, out[from])

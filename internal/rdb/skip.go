@@ -78,7 +78,7 @@ func (r *Reader) SkipValue(kind byte) {
 	case stream, stream2, stream3:
 		r.skipStream(kind)
 	default:
-		r.Fail("a value of kind %d, whose end cannot be told", kind)
+		r.Fail("a value of the unknown kind %d", kind)
 	}
 }
 

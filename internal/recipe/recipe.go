@@ -49,14 +49,14 @@ type MD5 struct {
 // Check returns an error for parameters that no such filter has.
 func (r MD5) Check() error {
 	if r.Blocks < 0 || r.Blocks > 256 {
-		return fmt.Errorf("the md5 recipe with %d blocks; two hexadecimal digits choose one of at most 256", r.Blocks)
+		return fmt.Errorf("the md5 recipe with %d blocks; use 1 to 256, which two hexadecimal digits choose", r.Blocks)
 	}
 	return checkBits(r.Bits)
 }
 
 func checkBits(bits int) error {
 	if bits < 0 || bits > MaxBits {
-		return fmt.Errorf("a recipe with offsets of %d bits; Redis has 1 to %d", bits, MaxBits)
+		return fmt.Errorf("a recipe with offsets of %d bits; use 1 to %d", bits, MaxBits)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ const ScrapyHashes = 6
 // Check returns an error for parameters that no such filter has.
 func (r Scrapy) Check() error {
 	if r.Hashes < 0 || r.Hashes > MaxHashes {
-		return fmt.Errorf("the Scrapy recipe with %d hashes; 1 to %d are supported", r.Hashes, MaxHashes)
+		return fmt.Errorf("the Scrapy recipe with %d hashes; use 1 to %d", r.Hashes, MaxHashes)
 	}
 	return checkBits(r.Bits)
 }

@@ -74,11 +74,11 @@ type header struct {
 // headerSize returns the length of the header that b begins with.
 func headerSize(b []byte) (int, error) {
 	if len(b) < headSize {
-		return 0, rdb.Bad("a header of %d bytes, which has at least %d", len(b), headSize)
+		return 0, rdb.Bad("a header of %d bytes; it has at least %d", len(b), headSize)
 	}
 	n := binary.LittleEndian.Uint32(b[8:])
 	if n == 0 || n > maxLinks {
-		return 0, rdb.Bad("%d sub-filters instead of 1 to %d", n, maxLinks)
+		return 0, rdb.Bad("%d sub-filters; there are 1 to %d", n, maxLinks)
 	}
 	return headSize + linkSize*int(n), nil
 }
@@ -108,7 +108,7 @@ func parseHeader(b []byte) (header, error) {
 // and some more that keep a question from taking minutes.
 func (h *header) check(total uint64) error {
 	if h.options&^allOptions != 0 {
-		return rdb.Bad("options %#x, of which only %#x are known", h.options, allOptions)
+		return rdb.Bad("options %#x; seen reads %#x", h.options, allOptions)
 	}
 	sum, bytes := uint64(0), uint64(0)
 	for i := range h.shapes {
@@ -244,7 +244,7 @@ func Decode(b []byte, reserve func(bytes uint64) error) (*Filter, error) {
 func Read(r io.Reader, size int64, reserve func(bytes uint64) error) (*Filter, error) {
 	head := make([]byte, headSize)
 	if size < headSize {
-		return nil, rdb.Bad("%d bytes, less than a header has", size)
+		return nil, rdb.Bad("%d bytes, less than a header", size)
 	}
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil, fmt.Errorf("reading the header: %w", err)
@@ -254,7 +254,7 @@ func Read(r io.Reader, size int64, reserve func(bytes uint64) error) (*Filter, e
 		return nil, err
 	}
 	if size < int64(n) {
-		return nil, rdb.Bad("%d bytes, the header alone has %d", size, n)
+		return nil, rdb.Bad("%d bytes, but the header alone has %d", size, n)
 	}
 	head = append(head, make([]byte, n-headSize)...)
 	if _, err := io.ReadFull(r, head[headSize:]); err != nil {
@@ -269,7 +269,7 @@ func Read(r io.Reader, size int64, reserve func(bytes uint64) error) (*Filter, e
 		body += s.bytes
 	}
 	if want := uint64(n) + body; uint64(size) != want {
-		return nil, rdb.Bad("%d bytes, the header announces %d", size, want)
+		return nil, rdb.Bad("%d bytes, but the header says %d", size, want)
 	}
 	f, err := h.filter(reserve)
 	if err != nil {

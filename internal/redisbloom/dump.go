@@ -31,7 +31,7 @@ func OpenChunks(b []byte) (*Dump, error) {
 	}
 	body := b[size:]
 	if want := h.body(); uint64(len(body)) != want {
-		return nil, rdb.Bad("%d bytes, the header announces %d; a dump is all its chunks in order", len(b), uint64(size)+want)
+		return nil, rdb.Bad("%d bytes, but the header says %d; a dump is all its chunks in order", len(b), uint64(size)+want)
 	}
 	var arrays [][]byte
 	for i := range h.shapes {
@@ -55,7 +55,7 @@ func chunksHeader(b []byte) (header, int, error) {
 		return header{}, 0, err
 	}
 	if size > len(b) {
-		return header{}, 0, rdb.Bad("%d bytes, the header alone has %d", len(b), size)
+		return header{}, 0, rdb.Bad("%d bytes, but the header alone has %d", len(b), size)
 	}
 	h, err := parseHeader(b[:size])
 	return h, size, err
@@ -172,7 +172,7 @@ func (f *Filter) Union(d *Dump) error {
 	case len(links) != len(d.links):
 		return fmt.Errorf("%d and %d sub-filters", len(links), len(d.links))
 	case f.options&force64 != d.header.options&force64:
-		return errors.New("hashes of 32 and of 64 bits")
+		return errors.New("hashes of 32 and 64 bits")
 	}
 	for i, l := range links {
 		s, t := l.shape, d.header.shapes[i]

@@ -29,7 +29,7 @@ var (
 	// ErrBadData says that bytes are not a filter, or not an iterator of a dump.
 	ErrBadData = rdb.ErrBadData
 	// ErrNoLink says that a chunk of a dump lies outside the filter.
-	ErrNoLink = errors.New("no sub-filter is there")
+	ErrNoLink = errors.New("no sub-filter has this offset")
 	// ErrTooBig says that a chunk of a dump crosses the end of a sub-filter.
 	ErrTooBig = errors.New("the chunk is too big")
 )
@@ -101,10 +101,10 @@ type Config struct {
 // it.
 func New(c Config) (*Filter, error) {
 	if c.Capacity == 0 {
-		return nil, errors.New("capacity 0; give the number of keys of the first sub-filter, 1 or more")
+		return nil, errors.New("capacity is 0; give the number of keys of the first sub-filter, 1 or more")
 	}
 	if !(c.ErrorRate > 0 && c.ErrorRate < 1) {
-		return nil, fmt.Errorf("error rate %v is not between 0 and 1, both excluded", c.ErrorRate)
+		return nil, fmt.Errorf("error rate %v; give a number between 0 and 1, both excluded", c.ErrorRate)
 	}
 	f := &Filter{options: noRound | force64, expansion: c.Expansion, reserve: c.Reserve}
 	asked := min(c.ErrorRate, MaxErrorRate)
@@ -159,7 +159,7 @@ func (f *Filter) ask(bytes uint64) error {
 		return nil
 	}
 	if err := f.reserve(bytes); err != nil {
-		return fmt.Errorf("%d bytes for a filter are refused: %w", bytes, err)
+		return fmt.Errorf("cannot reserve %d bytes for a filter: %w", bytes, err)
 	}
 	return nil
 }

@@ -270,10 +270,10 @@ func TestConfig(t *testing.T) {
 		config Config
 		text   string
 	}{
-		{Config{ErrorRate: 0.1}, "capacity 0"},
-		{Config{Capacity: 1}, "error rate 0 is not between 0 and 1"},
-		{Config{Capacity: 1, ErrorRate: 1}, "error rate 1 is not"},
-		{Config{Capacity: 1, ErrorRate: math.NaN()}, "error rate NaN is not"},
+		{Config{ErrorRate: 0.1}, "capacity is 0"},
+		{Config{Capacity: 1}, "error rate 0; give a number between 0 and 1"},
+		{Config{Capacity: 1, ErrorRate: 1}, "error rate 1; give"},
+		{Config{Capacity: 1, ErrorRate: math.NaN()}, "error rate NaN; give"},
 		{Config{Capacity: 1 << 60, ErrorRate: 0.1}, "more than the limit of 35184372088832; lower"},
 	} {
 		if f, err := New(c.config); err == nil || f != nil || !strings.Contains(err.Error(), c.text) {

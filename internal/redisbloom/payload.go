@@ -126,7 +126,7 @@ func ReadValue(r *rdb.Reader) (*Value, error) {
 	case id != rdb.ModuleID(moduleName, version):
 		return nil, rdb.Bad("the value of another module, id %016x", id)
 	case version < 1 || version > encoding:
-		return nil, rdb.Bad("encoding %d, of which 1 to %d are known", version, encoding)
+		return nil, rdb.Bad("encoding %d; seen reads 1 to %d", version, encoding)
 	}
 	total, n := r.Number(), r.Number()
 	h.expansion = 2
@@ -137,7 +137,7 @@ func ReadValue(r *rdb.Reader) (*Value, error) {
 		h.expansion = r.Number32()
 	}
 	if n == 0 || n > maxLinks {
-		r.Fail("%d sub-filters instead of 1 to %d", n, maxLinks)
+		r.Fail("%d sub-filters; there are 1 to %d", n, maxLinks)
 	}
 	for i := uint64(0); i < n && r.Err() == nil; i++ {
 		var s shape

@@ -79,10 +79,10 @@ func newShape(capacity uint64, errorRate float64, options uint32) (shape, error)
 // next returns the shape of the sub-filter after one of shape s.
 func (s *shape) next(expansion, options uint32) (shape, error) {
 	if expansion == 0 || s.capacity == 0 {
-		return shape{}, fmt.Errorf("a sub-filter for %d keys, times %d, takes none", s.capacity, expansion)
+		return shape{}, fmt.Errorf("a sub-filter for %d times %d keys holds none", s.capacity, expansion)
 	}
 	if s.capacity > math.MaxUint64/uint64(expansion) {
-		return shape{}, fmt.Errorf("a sub-filter for %d keys, times %d, is beyond 64 bits", s.capacity, expansion)
+		return shape{}, fmt.Errorf("a sub-filter for %d times %d keys is beyond 64 bits", s.capacity, expansion)
 	}
 	rate := s.errorRate * tighten
 	if rate == 0 {
