@@ -12,11 +12,11 @@ import (
 	"seen/sizing"
 )
 
-// array is what the filters that are one array of bits share: memory, counts,
-// set operations and statistics. Where the bits of a key stand is for the filter.
+// array is what the filters with one array of bits share: memory, counts, set operations
+// and statistics. The filter decides where the bits of a key are.
 //
-// Large arrays lie outside the Go heap and are released when mem is collected.
-// Whatever works on words must therefore end with runtime.KeepAlive of the filter.
+// Large arrays are outside the Go heap and are released when mem is collected. Code that
+// works on words must therefore end with runtime.KeepAlive of the filter.
 type array struct {
 	keyed
 	params   sizing.Params
@@ -44,8 +44,8 @@ func newArray(c Config, shape sizing.Shape) (array, error) {
 	return a, nil
 }
 
-// Release returns the memory of the filter to the system at once, rather than when
-// the filter is collected. The filter must not be used any more: calls panic.
+// Release returns the memory of the filter to the system at once, instead of when the
+// filter is collected. The filter must not be used afterwards: calls panic.
 func (a *array) Release() {
 	a.words = nil
 	if a.mem != nil {
@@ -53,8 +53,8 @@ func (a *array) Release() {
 	}
 }
 
-// newWords returns n zero words where no error can be returned: if there is no
-// other memory, they lie on the heap.
+// newWords returns n zero words, for callers that cannot return an error: if there is no
+// other memory, they are on the heap.
 func newWords(n int) ([]uint64, *pages.Array) {
 	mem, err := pages.New(uint64(n))
 	if err != nil {

@@ -9,14 +9,13 @@ import (
 	"seen/sizing"
 )
 
-// Classic is the classic Bloom filter: k probes anywhere in an array of m bits.
-// It needs the least memory of the filters that can be added to and merged, and
-// costs up to k cache misses per key; [Filter] costs at most three and is the
-// better choice nearly always.
+// Classic is the classic Bloom filter: k probes anywhere in an array of m bits. It takes
+// the least memory of the filters that you can add to and merge, and costs up to k cache
+// misses for each key. [Filter] costs at most three and is nearly always the better
+// choice.
 //
 // The zero value is not usable; make one with [NewClassic] or read one. Any number of
-// goroutines may ask at the same time, as long as none adds; see [Shared] for
-// adding concurrently. A Classic must not be copied.
+// goroutines may ask at the same time while none adds. A Classic must not be copied.
 type Classic struct{ array }
 
 // NewClassic returns an empty classic filter.
@@ -72,15 +71,14 @@ func (f *Classic) AddHashes(added []bool, hs []uint64) int { return addEach(f, a
 // HasHashes is HasKeys for hashes.
 func (f *Classic) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
 
-// Union adds every key of g to f, by ORing the bits: afterwards f is the filter
-// that would have come from adding both filters' keys, and its error rate that of
-// their union's cardinality. It fails with [ErrIncompatible] and leaves f as it
-// is if parameters or hashes differ. Added becomes an estimate.
+// Union adds every key of g to f by ORing the bits: f becomes the filter to which all keys
+// of both were added. Added becomes an estimate. If parameters or hashes differ, Union
+// fails with [ErrIncompatible] and does not change f.
 func (f *Classic) Union(g *Classic) error { return f.union(&g.array) }
 
-// LossyAnd keeps in f the bits that g has too. Keys that were added to both stay;
-// but the result is not the filter of the intersection: it says yes to more keys
-// than such a filter would, at worst to all that both said yes to by error.
+// LossyAnd keeps in f the bits that g has too. Keys that were added to both stay. The
+// result is not the filter of the intersection: it says yes to more keys, at worst to all
+// to which both filters said yes by error.
 func (f *Classic) LossyAnd(g *Classic) error { return f.lossyAnd(&g.array) }
 
 // Equal reports whether f and g have the same parameters, hash and bits.
@@ -117,7 +115,7 @@ func (f *Classic) replace(g *Classic) {
 	f.bind(g.hash, g.keyID, f)
 }
 
-// addEach is the plain batch addition.
+// addEach adds one hash after another.
 func addEach[F interface{ AddHash(uint64) bool }](f F, added []bool, hs []uint64) int {
 	checkAnswers(added, len(hs))
 	n := 0
@@ -133,7 +131,7 @@ func addEach[F interface{ AddHash(uint64) bool }](f F, added []bool, hs []uint64
 	return n
 }
 
-// hasEach is the plain batch question.
+// hasEach asks for one hash after another.
 func hasEach[F interface{ HasHash(uint64) bool }](f F, found []bool, hs []uint64) int {
 	checkAnswers(found, len(hs))
 	n := 0

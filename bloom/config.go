@@ -7,24 +7,22 @@ import (
 	"seen/sizing"
 )
 
-// Config says how large a filter is to be. Give Capacity and ErrorRate, and the
-// parameters follow from package sizing; or give Params to construct it
-// explicitly, and then Capacity and ErrorRate are only recorded (either may be 0).
+// Config says how large a filter is. Give Capacity and ErrorRate, and package sizing
+// computes the layout. Or give the layout as Params; then Capacity and ErrorRate are only
+// recorded and may be 0.
 type Config struct {
 	// Capacity is the number of distinct keys the filter is sized for, at least 1.
 	Capacity uint64
 	// ErrorRate is the probability, at capacity, that Has says yes to a key that
 	// was never added; between 0 and 1, exclusively.
 	ErrorRate float64
-	// Params, when its M is not zero, fixes the layout. Its Shape may be left
-	// zero and must otherwise be the constructor's.
+	// Params fixes the layout unless its M is 0. Its Shape is 0 or that of the filter.
 	Params sizing.Params
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash
 }
 
-// maxWords bounds a single array: to 32 TiB, and to what the address space of a
-// 32-bit system holds.
+// maxWords is the limit of one array: 32 TiB, or the address space of a 32-bit system.
 const maxWords = min(math.MaxInt/8, 1<<42)
 
 // resolve checks c and returns the parameters to use for shape.

@@ -1,7 +1,7 @@
-// Package bloom answers "has this key been seen before?" in little memory: no is
-// certain, yes is wrong with an error rate that was chosen beforehand. It is for
-// programs that embed a filter; files are package bloomfile's, formulas package
-// sizing's.
+// Package bloom answers one question in little memory: has this key been seen before?
+// "No" is certain. "Yes" is wrong with an error rate that you choose. It is for programs
+// that hold a filter in memory; package bloomfile keeps filters in files, and package
+// sizing has the formulas.
 //
 //	f, err := bloom.New(bloom.Config{Capacity: 1_000_000, ErrorRate: 1e-3})
 //	...
@@ -11,39 +11,37 @@
 //
 // # Which filter
 //
-//   - [Filter]: the one to use unless something below is needed. One to three
-//     cache misses per key.
-//   - [Classic]: the classic filter, for the least memory.
+//   - [Filter]: use this one unless you need something below. One to three cache misses
+//     for each key.
+//   - [Classic]: the classic filter, with the least memory.
 //   - [Partitioned]: the textbook's k separate slices.
-//   - [Counting]: keys can be removed.
-//   - [Cuckoo]: keys can be removed, and added several times and counted, while
-//     others ask.
-//   - [Shared]: a Filter for many goroutines that add at the same time.
-//   - [Scalable]: the number of keys is not known; it grows and keeps its rate.
+//   - [Counting]: you can remove keys.
+//   - [Cuckoo]: you can remove keys, and add and count repeated keys, while other
+//     goroutines ask.
+//   - [Shared]: a Filter to which many goroutines add at the same time.
+//   - [Scalable]: you do not know the number of keys; it grows and keeps its error rate.
 //   - [Cascade]: the textbook's answer to an unknown number of keys.
-//   - [Adaptive]: exact while it is small, a Scalable when it is not.
-//   - [Window]: forgets what was not seen for some time, or some number of keys.
+//   - [Adaptive]: exact while it is small, a Scalable when it is large.
+//   - [Window]: forgets keys after some time, or after some number of keys.
 //   - [Static]: built once from all keys, smallest of all, read-only.
 //
 // # Keys and hashes
 //
-// A key is a sequence of bytes; its 64-bit hash is taken once (see [Hash]) and
-// everything else follows from it. Whoever asks many filters hashes once and
-// passes hashes: all filters take both. Hashes of 64 bits are shared by two
-// different keys with probability 2^-64 per pair, so no error rate can be below
-// n/2^64; package sizing adds that to its rates and refuses what it forbids.
+// A key is a sequence of bytes. A filter hashes it once, to 64 bits (see [Hash]), and
+// works on the hash. To ask many filters, hash once and pass the hash: every filter has
+// calls for both. Two different keys have the same hash with probability 2^-64, so no
+// error rate can be below n/2^64.
 //
-// # What is promised
+// # Guarantees
 //
-// There are no false negatives: a key that was added is found, always (Counting
-// says what removing does to this, Window what forgetting does). The error rate
-// is at most the one asked for until more distinct keys than the capacity are
-// added, and Stats tells the rate at any time. Nothing grows, shrinks or repairs
-// parameters silently: what cannot be had is an error of the constructor.
+// A filter always finds a key that was added; [Counting], [Cuckoo] and [Window] say what
+// removing and forgetting change about this. The error rate is at most the one asked for
+// until there are more distinct keys than the capacity, and Stats tells the rate at any
+// time. A constructor returns an error for parameters that are impossible, and never
+// changes them silently.
 //
-// Filters may be asked by any number of goroutines at once while none changes
-// them; Shared and Cuckoo may be asked while they are changed, and Shared be changed
-// by several at once. The package does not log and does not panic on any input; the
-// batch calls panic when the slice for the answers has the wrong length, as an index
-// out of range would.
+// Any number of goroutines may ask a filter while none changes it. [Shared] and [Cuckoo]
+// may be asked while they change, and several goroutines may add to a Shared. The package
+// does not log. It does not panic on input, except that batch calls panic when the slice
+// for the answers has the wrong length.
 package bloom

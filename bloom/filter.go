@@ -10,24 +10,23 @@ import (
 	"seen/sizing"
 )
 
-// Filter is a Bloom filter whose probes stand together in one, two or three
-// lines of 512 bits, as many as the error rate needs: a key costs at most that
-// many cache misses, all independent of each other, and its memory stays within
-// 10 % of the classic optimum for error rates from 0.1 to 1e-6. It is the filter
-// to use unless something else is needed.
+// Filter is a blocked Bloom filter: all bits of a key are in one, two or three lines of
+// 512 bits. So a key costs at most three cache misses, which do not wait for each other.
+// Its memory is within 10 % of the classic optimum for error rates from 0.1 to 1e-6. Use
+// it unless you need what another type offers.
 //
-// The layout is described in docs/FORMAT.md and in [sizing.Params].
+// docs/FORMAT.md and [sizing.Params] describe the layout.
 //
-// The zero value is not usable; make one with [New] or read one. Any
-// number of goroutines may ask at the same time, as long as none adds; [Shared]
-// is the same filter for concurrent adding. A Filter must not be copied.
+// The zero value is not usable; make one with [New] or read one. Any number of goroutines
+// may ask at the same time while none adds; [Shared] is the same filter for concurrent
+// adding. A Filter must not be copied.
 type Filter struct {
 	array
 	layout kernel.Layout
 	single kernel.Prepared // the array, for single calls
 }
 
-// New returns an empty blocked filter.
+// New returns an empty filter.
 func New(c Config) (*Filter, error) {
 	a, err := newArray(c, sizing.Blocked)
 	if err != nil {
@@ -54,7 +53,7 @@ func unboundWith(a array, h keyhash.Hash) *Filter {
 	return f
 }
 
-// announced is an array whose accesses are announced.
+// announced is an array that announces what it reads and writes, for mapped files.
 type announced struct {
 	layout kernel.Layout
 	touch  func(off, n uint64)
@@ -84,20 +83,18 @@ func announce(l kernel.Layout, touch func(off, n uint64), h uint64) {
 // touchLines announces an access to the lines of h.
 func (f *Filter) touchLines(h uint64) { announce(f.layout, f.touch, h) }
 
-// Release returns the memory of the filter to the system at once, rather than when
-// the filter is collected. The filter must not be used any more: calls panic.
+// Release returns the memory of the filter to the system at once, instead of when the
+// filter is collected. The filter must not be used afterwards: calls panic.
 func (f *Filter) Release() {
 	f.single = kernel.Prepared{}
 	f.array.Release()
 }
 
-// Single calls are written so that the compiler puts them into the caller's code,
-// down to the one call of assembly that hashes and probes; those that add just stay
-// within its budget.
+// The compiler inlines single calls down to the one call of assembly that hashes and
+// probes. Those that add are just within its budget.
 
-// Add adds key and reports whether it was certainly not there before: a false
-// means that it was, or that the filter takes it for seen, with the filter's
-// error rate. It does not allocate and does not keep key.
+// Add adds key and reports whether it is new. True is certain; false is wrong with the
+// filter's error rate. It does not allocate and does not keep key.
 func (f *Filter) Add(key []byte) (isNew bool) {
 	if isNew = f.single.AddKey(key); isNew {
 		f.added++
@@ -158,13 +155,13 @@ func (f *Filter) HasHashes(found []bool, hs []uint64) int {
 	return n
 }
 
-// whole reports whether keys need not be hashed apart from the probes: it is the
-// default hash, and accesses are not announced.
+// whole reports whether the kernels can hash keys as they probe: the hash is the default
+// one, and accesses are not announced.
 func (f *Filter) whole() bool { return f.touch == nil && f.hash == keyhash.Hash{} }
 
-// AddKeys does Add for each key in order, stores the answers in added unless it
-// is nil, and returns the number of keys that were new; of two equal keys in one
-// call only the first is. It panics if added is neither nil nor as long as keys.
+// AddKeys does Add for each key in order, stores the answers in added, which must be nil
+// or as long as keys, and returns the number of new keys. Of two equal keys in one call
+// only the first is new.
 func (f *Filter) AddKeys(added []bool, keys [][]byte) int {
 	if !f.whole() {
 		return f.keyed.AddKeys(added, keys)
@@ -188,10 +185,10 @@ func (f *Filter) AddStrings(added []bool, keys []string) int {
 	return n
 }
 
-// HasKeys does Has for each key, stores the answers in found unless it is nil,
-// and returns the number of keys that may have been added. It panics if found is
-// neither nil nor as long as keys. For filters larger than the caches it is
-// several times faster than single calls, since cache misses overlap.
+// HasKeys does Has for each key, stores the answers in found, which must be nil or as
+// long as keys, and returns the number of keys that may have been added. For filters
+// larger than the caches it is several times faster than single calls, because cache
+// misses overlap.
 func (f *Filter) HasKeys(found []bool, keys [][]byte) int {
 	if !f.whole() {
 		return f.keyed.HasKeys(found, keys)

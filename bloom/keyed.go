@@ -11,8 +11,8 @@ import (
 // ask the filter.
 const keyBatch = 256
 
-// scratch keeps the batch calls free of allocation; the hashes cannot stand on
-// the stack because they are passed through an interface.
+// scratch keeps the batch calls free of allocation; the hashes cannot be on the stack
+// because they are passed through an interface.
 var scratch = sync.Pool{New: func() any { return new([keyBatch]uint64) }}
 
 // hashView is what the calls that take keys need from a filter.
@@ -46,8 +46,8 @@ func (l *lookup) Hash() Hash { return hashOf(l.hash) }
 // Tag returns the number that SetTag gave the filter, 0 if it has none.
 func (l *lookup) Tag() uint64 { return l.tag }
 
-// SetTag gives the filter a number that means something to its owner, such as what
-// its keys are, and is kept with it in files. Set operations ignore it.
+// SetTag gives the filter a number for its owner, such as what its keys are. Files contain
+// it; Union and Equal ignore it.
 func (l *lookup) SetTag(tag uint64) { l.tag = tag }
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
@@ -57,10 +57,10 @@ func (l *lookup) Has(key []byte) bool { return l.view.HasHash(l.hash.Sum(key)) }
 // HasString is Has for a string, without a copy.
 func (l *lookup) HasString(key string) bool { return l.view.HasHash(l.hash.SumString(key)) }
 
-// HasKeys does Has for each key, stores the answers in found unless it is nil,
-// and returns the number of keys that may have been added. It panics if found is
-// neither nil nor as long as keys. For filters larger than the caches it is
-// several times faster than single calls, since cache misses overlap.
+// HasKeys does Has for each key, stores the answers in found, which must be nil or as
+// long as keys, and returns the number of keys that may have been added. For filters
+// larger than the caches it is several times faster than single calls, because cache
+// misses overlap.
 func (l *lookup) HasKeys(found []bool, keys [][]byte) int {
 	return inBatches(found, len(keys), func(hs []uint64, at int) { l.hash.SumKeys(hs, keys[at:at+len(hs)]) }, l.view.HasHashes)
 }
@@ -81,17 +81,16 @@ func (k *keyed) bind(h keyhash.Hash, keyID uint64, s hashSet) {
 	k.set = s
 }
 
-// Add adds key and reports whether it was certainly not there before: a false
-// means that it was, or that the filter takes it for seen, with the filter's
-// error rate. It does not allocate and does not keep key.
+// Add adds key and reports whether it is new. True is certain; false is wrong with the
+// filter's error rate. It does not allocate and does not keep key.
 func (k *keyed) Add(key []byte) bool { return k.set.AddHash(k.hash.Sum(key)) }
 
 // AddString is Add for a string, without a copy.
 func (k *keyed) AddString(key string) bool { return k.set.AddHash(k.hash.SumString(key)) }
 
-// AddKeys does Add for each key in order, stores the answers in added unless it
-// is nil, and returns the number of keys that were new; of two equal keys in one
-// call only the first is. It panics if added is neither nil nor as long as keys.
+// AddKeys does Add for each key in order, stores the answers in added, which must be nil
+// or as long as keys, and returns the number of new keys. Of two equal keys in one call
+// only the first is new.
 func (k *keyed) AddKeys(added []bool, keys [][]byte) int {
 	return inBatches(added, len(keys), func(hs []uint64, at int) { k.hash.SumKeys(hs, keys[at:at+len(hs)]) }, k.set.AddHashes)
 }

@@ -12,8 +12,8 @@ import (
 
 // ScalableConfig says how a [Scalable] begins and how it grows.
 type ScalableConfig struct {
-	// Capacity is the number of distinct keys of the first layer, at least 1. It
-	// is no limit; the closer it is to the true number, the fewer layers there are.
+	// Capacity is the number of distinct keys of the first layer, at least 1. It is not a
+	// limit; the closer it is to the true number, the fewer layers there are.
 	Capacity uint64
 	// ErrorRate bounds the error rate of all layers together, however many there
 	// will be; between 0 and 1, exclusively.
@@ -21,40 +21,41 @@ type ScalableConfig struct {
 	// Growth is the capacity of a layer relative to the one before it, above 1 and
 	// at most 16; 0 stands for [sizing.DefaultGrowth].
 	Growth float64
-	// MaxBytes ends growth: the layers together never take more bytes; 0 means no
-	// limit.
+	// MaxBytes limits the memory of all layers together; 0 means no limit.
 	MaxBytes uint64
-	// Overfill says what happens to new keys after growth has ended. Without it
-	// they are not recorded, and the error rate stays what it is. With it the last
-	// layer goes on taking keys, and the error rate rises above ErrorRate.
+	// Overfill says what happens to new keys when the filter cannot grow any more. Without
+	// it they are not recorded, and the error rate stays as it is. With it the last layer
+	// takes them, and the error rate rises above ErrorRate.
 	Overfill bool
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash
 }
 
-// Scalable is a filter for a number of keys that is not known beforehand. It is
-// a series of layers, each a [Filter] of greater capacity than the one before: a
-// key is added to the newest and looked for in all.
+// Scalable is a filter for an unknown number of keys. It is a series of layers, each a
+// [Filter] of greater capacity than the one before: a key is added to the newest layer
+// and looked for in all.
 //
-// [sizing.Growth] decides the capacities and error rates of the layers. Errors add up,
-// and stay below ErrorRate however many layers there are.
+// [sizing.Growth] decides the capacities and error rates of the layers. The sum of the
+// error rates is below ErrorRate, however many layers there are.
 //
-// A question costs about as many cache misses as there are layers, and those of a
-// Filter where one has the key. The memory, relative to a Filter of the right
-// size, is least when the newest layer is full and greatest when it has just begun.
-// Up to a thousand times the first capacity it is at most 1.5 and 2.6 times that for
-// an error rate of 1e-6, and 1.6 on average; 2.3, 3.3 and 2.3 for 0.01; and 3.7, 5.2
-// and 3.5 for 0.1. The nearer the first capacity is to the true number of keys, the
-// less.
+// A question costs about one cache miss for each layer, and those of a Filter where a
+// layer has the key. Compared with a Filter of the right size, the memory is least when
+// the newest layer is full and greatest when it is empty. Up to a thousand times the first
+// capacity, the two are at most
 //
-// Growth ends at MaxBytes, and where the hash or the address space ends. A key
-// that would need another layer is then not recorded: TryAddHash and TryAddHashes
-// return [ErrFull]; Add and its kin answer true, since the key is certainly not
-// there, and [Scalable.Err] tells. Overfill chooses otherwise.
+//	1.5 and 2.6 times, on average 1.6, at an error rate of 1e-6
+//	2.3 and 3.3 times, on average 2.3, at 0.01
+//	3.7 and 5.2 times, on average 3.5, at 0.1
 //
-// The zero value is not usable; make one with [NewScalable] or read one. Any
-// number of goroutines may ask at the same time, as long as none adds. A Scalable
-// must not be copied.
+// and less if the first capacity is close to the true number of keys.
+//
+// Growth ends at MaxBytes, or where the hash or the address space ends. A key that needs
+// another layer is then not recorded: TryAddHash and TryAddHashes return [ErrFull], the
+// other calls answer true, because the key is new, and [Scalable.Err] returns the reason.
+// See Overfill for the other choice.
+//
+// The zero value is not usable; make one with [NewScalable] or read one. Any number of
+// goroutines may ask at the same time while none adds. A Scalable must not be copied.
 type Scalable struct {
 	keyed
 	config ScalableConfig
@@ -68,8 +69,8 @@ type Scalable struct {
 type layer struct {
 	Filter
 	index int // decides its share of the error rate
-	// first asks about the first line of a key only, where that can be told apart: it
-	// is nearly always enough to know that a layer does not have a key.
+	// first looks at the first line of a key only, where there are several: that is nearly
+	// always enough to know that a layer does not have a key.
 	first kernel.Prepared
 }
 
@@ -103,7 +104,7 @@ func badRate(p float64) error {
 }
 
 // fresh returns an empty filter of the same parameters as s, or an error if there
-// is no memory for its first layer.
+// is not enough memory for its first layer.
 func (s *Scalable) fresh() (*Scalable, error) {
 	f := &Scalable{config: s.config, base: s.base}
 	a, err := newArray(Config{Capacity: s.config.Capacity, ErrorRate: s.rateOf(0), Params: s.base}, sizing.Blocked)
@@ -177,7 +178,7 @@ func (s *Scalable) room() uint64 {
 	return 0
 }
 
-// makeRoom sees to it that the newest layer takes a key, or tells why it does not.
+// makeRoom makes room for a key in the newest layer, or returns why it cannot.
 func (s *Scalable) makeRoom() error {
 	if s.room() > 0 {
 		return nil
@@ -196,8 +197,8 @@ func (s *Scalable) makeRoom() error {
 	return s.full
 }
 
-// nextLayer makes the layer that follows the newest: as large as growth wants it,
-// or as the limit of memory leaves room for.
+// nextLayer makes the layer after the newest: as large as the rule of growth says, or as
+// the limit of memory allows.
 func (s *Scalable) nextLayer() (*layer, error) {
 	index := s.newest().index + 1
 	rate := s.rateOf(index)
@@ -223,32 +224,30 @@ func (s *Scalable) nextLayer() (*layer, error) {
 			return asLayer(a, index), nil
 		}
 	}
-	return nil, fmt.Errorf("%w: layer %d for %d keys at error rate %.3g cannot be had: %w; begin with a larger capacity or a higher error rate",
+	return nil, fmt.Errorf("%w: layer %d for %d keys at error rate %.3g is impossible: %w; begin with a larger capacity or a higher error rate",
 		ErrFull, index+1, want, rate, err)
 }
 
-// lastShare is the largest ratio of the keys that a filter holds to those that a
-// last layer, which the limit of memory makes smaller than growth wants it, must
-// add to be worth a further layer in every question.
+// lastShare bounds how small a last layer may be that the limit of memory makes smaller:
+// it takes at least a 20th of the keys of the other layers, since each layer makes every
+// question slower.
 const lastShare = 20
 
-// Err returns nil, or the reason, matched by [ErrFull], why the filter cannot
-// grow any more although a new key needed it: since then new keys are not
-// recorded, or, with Overfill, recorded at the price of a rising error rate. It
-// stays until Clear, and is not written to files.
+// Err returns nil, or an error, matched by [ErrFull], that says why the filter could not
+// grow for a new key. From then on new keys are not recorded or, with Overfill, raise the
+// error rate. The error stays until Clear, and files do not contain it.
 func (s *Scalable) Err() error { return s.full }
 
-// SetLimits replaces MaxBytes and Overfill, for instance of a filter that was read
-// from a file, and lets a filter that has reached its limit try again. Layers
-// that are there stay even if they exceed the limit.
+// SetLimits replaces MaxBytes and Overfill, for example of a filter that was read from a
+// file. A filter that has reached its limit tries again to grow. Existing layers stay,
+// even above the limit.
 func (s *Scalable) SetLimits(maxBytes uint64, overfill bool) {
 	s.config.MaxBytes, s.config.Overfill = maxBytes, overfill
 	s.full = nil
 }
 
-// TryAddHash is AddHash that tells when the filter is full: isNew is then true
-// and err is matched by [ErrFull], and the key was not recorded. With Overfill
-// there is no error.
+// TryAddHash is AddHash that reports a full filter: isNew is then true, err is matched by
+// [ErrFull], and the key is not recorded. With Overfill there is no error.
 func (s *Scalable) TryAddHash(h uint64) (isNew bool, err error) {
 	if s.HasHash(h) {
 		return false, nil
@@ -273,7 +272,7 @@ func (s *Scalable) AddHash(h uint64) bool {
 
 // HasHash is Has for a key whose hash is h.
 func (s *Scalable) HasHash(h uint64) bool {
-	// The newest layer first: it is the largest and the likeliest to have it.
+	// The newest layer first: it is the largest and most likely to have the key.
 	for i := len(s.layers) - 1; i >= 0; i-- {
 		if s.layers[i].has(h) {
 			return true
@@ -282,10 +281,9 @@ func (s *Scalable) HasHash(h uint64) bool {
 	return false
 }
 
-// TryAddHashes is AddHashes that stops when the filter is full: it returns the
-// number of hashes that were dealt with, and if that is not all of them, an error
-// matched by [ErrFull]. The answers to these are in added, unless it is nil; what
-// follows in added means nothing.
+// TryAddHashes is AddHashes that stops when the filter is full. It returns the number n of
+// hashes that it has handled and, if that is not all of them, an error matched by
+// [ErrFull]. Unless added is nil its first n elements are the answers.
 func (s *Scalable) TryAddHashes(added []bool, hs []uint64) (n int, err error) {
 	checkAnswers(added, len(hs))
 	_, n, err = s.addBatches(added, hs)
@@ -333,8 +331,8 @@ func (s *Scalable) addBatches(added []bool, hs []uint64) (count, n int, err erro
 	return count, n, nil
 }
 
-// addPending adds a batch. All older layers are asked about all of it, from the
-// oldest on: that one is the smallest, and has the keys that come most often.
+// addPending adds a batch. All older layers are asked about all of it, the oldest first:
+// it is the smallest, and has the most frequent keys.
 func (s *Scalable) addPending(p *pending) (count, n int, err error) {
 	n = p.n
 	for _, l := range s.layers[:len(s.layers)-1] {
@@ -345,8 +343,8 @@ func (s *Scalable) addPending(p *pending) (count, n int, err error) {
 			count += p.add(&s.newest().Filter, int(min(room, keyBatch)))
 			continue
 		}
-		// The newest layer has become full within the batch, and is from now on
-		// an older one. There is a next one only if a key is left that needs it.
+		// The newest layer is full: ask it as an older one. Make the next layer only if
+		// a key is left that needs it.
 		p.ask(&s.newest().Filter)
 		if p.n == 0 {
 			break

@@ -12,15 +12,15 @@ import (
 )
 
 // Union adds every key of g to s. The two must have the same hash and error rate;
-// capacities and growth may differ, and stay those of s. A layer of g is ORed into one of s where the
-// parameters are equal and the keys of both fit, and is copied otherwise, so the
-// layers may become more and the bound of the error rate is the sum of both
-// filters'; Stats tells the truth. Where it is known beforehand that filters will
-// be merged, give each the error rate asked for, divided by their number.
+// capacities and growth may differ, and s keeps its own. A layer of g is ORed into one of
+// s if their parameters are equal and the keys of both fit, and is copied otherwise. So
+// there may be more layers, and the error rate is bounded by the sum of both rates; Stats
+// tells the rate. If you know that you will merge filters, give each the error rate that
+// you want divided by their number.
 //
-// It fails with [ErrIncompatible] if the filters are unlike and with [ErrFull] if
-// MaxBytes of s forbids the copies, and then leaves s as it is. Added becomes an
-// estimate where layers are ORed.
+// Union fails with [ErrIncompatible] if the filters are unlike and with [ErrFull] if
+// MaxBytes of s is too low, and then does not change s. Added becomes an estimate where
+// layers are ORed.
 func (s *Scalable) Union(g *Scalable) error {
 	if err := s.checkHash(&g.lookup); err != nil {
 		return err
@@ -36,8 +36,8 @@ func (s *Scalable) merge(g *Scalable) error {
 	if s.config.ErrorRate != g.config.ErrorRate {
 		return &IncompatibleError{"error rates", s.config.ErrorRate, g.config.ErrorRate}
 	}
-	// Every layer of s takes at most one of g, so that nothing is done before it
-	// is known that all can be.
+	// Each layer of s takes at most one of g. First decide all, so that nothing changes
+	// if one is impossible.
 	into := map[*layer]*layer{}
 	var copies []*layer
 	bytes := s.bytes()
@@ -86,8 +86,8 @@ func (s *Scalable) bytes() uint64 {
 	return n
 }
 
-// Added returns the number of keys that were recorded: the calls of Add that
-// returned true, but for those made when the filter was full.
+// Added returns the number of recorded keys: the calls of Add that returned true, without
+// those made when the filter was full.
 func (s *Scalable) Added() uint64 {
 	n := uint64(0)
 	for _, l := range s.layers {
@@ -140,8 +140,8 @@ func (s *Scalable) clone() *Scalable {
 	return c
 }
 
-// Stats describes the filter; it reads all layers. Params is that of none and
-// left zero, and the numbers of keys are sums over the layers.
+// Stats describes the filter; it reads all layers. Params is zero, and the numbers of
+// keys are sums over the layers.
 func (s *Scalable) Stats() Stats {
 	st := layerStats("scalable", s.layers)
 	st.AskedErrorRate = s.config.ErrorRate
@@ -194,7 +194,7 @@ func (l *loader) scalable() (View, error) {
 	if err := l.fillScalable(s, 0, len(h.Parts)); err != nil {
 		return nil, err
 	}
-	// Clear makes a new one otherwise, so its size must not be a mere claim.
+	// Clear makes a layer of this capacity, so a file must not merely claim it.
 	if !slices.ContainsFunc(s.layers, func(l *layer) bool { return l.index == 0 && l.capacity >= h.Capacity }) {
 		return nil, l.bad("no layer has the first capacity, %d", h.Capacity)
 	}
@@ -219,7 +219,7 @@ func (l *loader) fillScalable(s *Scalable, from, to int) error {
 		if err != nil {
 			return err
 		}
-		// A little leeway, since formulas may be refined.
+		// 1 % of tolerance, since formulas may be refined.
 		if most := s.rateOf(int(index)); a.capacity == 0 || a.params.ErrorRate(a.capacity) > 1.01*most {
 			return l.bad("part %d cannot hold %d keys at error rate %.3g", i, a.capacity, most)
 		}

@@ -232,7 +232,7 @@ func TestScalableEndsWithTheHash(t *testing.T) {
 	f := must(bloom.NewScalable(bloom.ScalableConfig{Capacity: 10, ErrorRate: 1e-13}))
 	hs := filtertest.RandomHashes(1, 10_000)
 	n, err := f.TryAddHashes(nil, hs)
-	if !errors.Is(err, bloom.ErrFull) || !strings.Contains(err.Error(), "cannot be had: blocked filter cannot give") {
+	if !errors.Is(err, bloom.ErrFull) || !strings.Contains(err.Error(), "is impossible: blocked filter cannot give") {
 		t.Fatalf("error %v after %d keys", err, n)
 	}
 	if st := f.Stats(); uint64(n) != st.Added || st.Added != st.Capacity || st.ErrorRate > 1e-13 {
