@@ -8,19 +8,17 @@ import (
 	"seen/sizing"
 )
 
-// AdaptiveConfig says when an [Adaptive] stops being exact, and what comes then.
+// AdaptiveConfig says when an [Adaptive] stops being exact, and what it then becomes.
 type AdaptiveConfig struct {
-	// MaxBytes is the memory in which the set has to find room as long as it is
-	// exact, and while it becomes a filter: that happens as late as this limit
-	// allows, at one key for each 15 bytes if ErrorRate is 1e-6. 0 means that it
-	// never happens; the least is 4096.
+	// MaxBytes limits the memory of the exact set, also while it becomes a filter. That
+	// happens as late as the limit allows: at one key for each 15 bytes if ErrorRate is
+	// 1e-6. 0 means never; the least is 4096.
 	MaxBytes uint64
 	// ErrorRate bounds the error rate of the filter, however far it grows; between
 	// 0 and 1, exclusively. It may be 0 if MaxBytes is.
 	ErrorRate float64
-	// Growth, FilterMaxBytes and Overfill say how the filter grows beyond the keys
-	// that were there when it was made: they are Growth, MaxBytes and Overfill of
-	// its [ScalableConfig]. FilterMaxBytes must be 0 or at least MaxBytes.
+	// Growth, FilterMaxBytes and Overfill are Growth, MaxBytes and Overfill of the filter's
+	// [ScalableConfig]. FilterMaxBytes must be 0 or at least MaxBytes.
 	Growth         float64
 	FilterMaxBytes uint64
 	Overfill       bool
@@ -28,39 +26,36 @@ type AdaptiveConfig struct {
 	Hash Hash
 }
 
-// leastBudget is the least MaxBytes. Less would make a first layer so small that
-// dozens would have to follow.
+// leastBudget is the least MaxBytes. With less the first layer would be so small that
+// dozens had to follow.
 const leastBudget = 4096
 
-// Adaptive is an exact set of keys while it is small, and a [Scalable] filter when
-// it has become too large: for a number of keys that is not known, and may be
-// small enough to make no errors at all.
+// Adaptive is an exact set of keys while it is small, and becomes a [Scalable] filter when
+// it is too large. Use it for an unknown number of keys that may be small enough for no
+// errors at all.
 //
-// While it is exact it holds the 64-bit hashes of the keys, in about 11 bytes for
-// each. It says yes to an absent key only if the key's hash is equal to one of
-// them; among n keys n²/2^65 pairs are expected to collide (the birthday bound:
-// n²/2 pairs, each equal with probability 2^-64), which is one in a hundred
-// thousand for 20 million keys. When the memory would exceed MaxBytes, it becomes
-// a filter whose first layer is made for the keys that are there. Nothing is lost
-// by that: filters are made of hashes. The call of Add at which it happens takes
-// longer than others, by some 50 nanoseconds per key.
+// While it is exact it holds the 64-bit hashes of the keys, in about 11 bytes for each. It
+// says yes to an absent key only if both have the same hash. Among n keys, n²/2^65 pairs
+// are expected to collide (n²/2 pairs, each with probability 2^-64): 1e-5 for 20 million
+// keys. When the memory would exceed MaxBytes, the set becomes a filter whose first layer
+// is made for the keys that are there. No key is lost. The call of Add in which this
+// happens takes longer, by some 50 nanoseconds for each key.
 //
-// The zero value is not usable; make one with [NewAdaptive] or read one. Any
-// number of goroutines may ask at the same time, as long as none adds. An Adaptive
-// must not be copied.
+// The zero value is not usable; make one with [NewAdaptive] or read one. Any number of
+// goroutines may ask at the same time while none adds. An Adaptive must not be copied.
 type Adaptive struct {
 	keyed
 	config AdaptiveConfig
 
-	// One of these three is there: the set, the set where it lies in a mapped file
-	// (until something is added), or the filter.
+	// One of these three is not nil: the set, the set in a mapped file (until a key is
+	// added), or the filter.
 	set    *fingerprints
 	mapped *sortedFingerprints
 	filter *Scalable
 
-	err error // why there is no filter although there should be
+	err error // why the set could not become a filter
 
-	// The memory of a filter for sized keys, since to compute it takes long.
+	// The memory of a filter for sized keys, which takes long to compute.
 	sized      uint64
 	sizedBytes uint64
 }
@@ -81,13 +76,13 @@ func NewAdaptive(c AdaptiveConfig) (*Adaptive, error) {
 	return a, nil
 }
 
-// check returns an error if there can be no filter when there has to be one.
+// check returns an error if the filter that the set becomes is impossible.
 func (a *Adaptive) check() error {
 	c := &a.config
 	switch {
 	case c.MaxBytes == 0 && c.ErrorRate == 0:
 		if c.Growth != 0 || c.FilterMaxBytes != 0 || c.Overfill {
-			return errors.New("the growth of a filter is configured, but MaxBytes is 0 and there will be none; set MaxBytes and ErrorRate")
+			return errors.New("Growth, FilterMaxBytes or Overfill is set, but MaxBytes is 0 and the set never becomes a filter; set MaxBytes and ErrorRate")
 		}
 		return nil
 	case c.MaxBytes != 0 && c.MaxBytes < leastBudget:
@@ -95,8 +90,8 @@ func (a *Adaptive) check() error {
 	case c.FilterMaxBytes != 0 && c.FilterMaxBytes < c.MaxBytes:
 		return fmt.Errorf("FilterMaxBytes is %d; it must be 0 or at least MaxBytes, %d", c.FilterMaxBytes, c.MaxBytes)
 	}
-	// There are never more keys than the fullest segments hold. What can be had
-	// for that many can be had for fewer.
+	// There are never more keys than the fullest segments hold. A filter that is possible
+	// for so many keys is possible for fewer.
 	const leastBytes = 9
 	n := max(1, c.MaxBytes/leastBytes)
 	if a.filter == nil {
@@ -116,9 +111,8 @@ func (c *AdaptiveConfig) filter(n uint64) ScalableConfig {
 // Switched reports whether the set has become a filter, and so may be wrong.
 func (a *Adaptive) Switched() bool { return a.filter != nil }
 
-// Err returns nil, or why the set cannot do as it was configured: the filter is
-// full (see [Scalable.Err]), or could not be made, and the set goes on being exact
-// beyond MaxBytes.
+// Err returns nil, or an error that says that the filter is full (see [Scalable.Err]), or
+// that the filter is impossible, so that the set stays exact beyond MaxBytes.
 func (a *Adaptive) Err() error {
 	if a.filter != nil {
 		return a.filter.Err()
@@ -126,9 +120,9 @@ func (a *Adaptive) Err() error {
 	return a.err
 }
 
-// SetLimits replaces MaxBytes, FilterMaxBytes and Overfill, for instance of a set
-// that was read from a file. A lower MaxBytes takes effect when a new key needs
-// room. It fails and changes nothing if a new set could not have them.
+// SetLimits replaces MaxBytes, FilterMaxBytes and Overfill, for example of a set that was
+// read from a file. A lower MaxBytes takes effect when a new key needs room. If NewAdaptive
+// would refuse the limits, SetLimits returns the error and changes nothing.
 func (a *Adaptive) SetLimits(maxBytes, filterMaxBytes uint64, overfill bool) error {
 	before := a.config
 	a.config.MaxBytes, a.config.FilterMaxBytes, a.config.Overfill = maxBytes, filterMaxBytes, overfill
@@ -150,11 +144,11 @@ func (a *Adaptive) load() {
 	}
 }
 
-// room makes room in the set for h; or it makes the filter, and reports false.
+// room makes room for h in the set; or it makes the filter and returns false.
 func (a *Adaptive) room(h uint64) bool {
 	need := a.set.bytes() + a.set.growth(h)
-	// A filter takes less than twice the memory of the set, so that far from the
-	// limit there is no need to know how much.
+	// A filter takes less than twice the memory of the set, so it matters only close to the
+	// limit.
 	if limit := a.config.MaxBytes; limit != 0 && need > limit/4 && need+a.filterBytes() > limit && a.makeFilter() {
 		return false
 	}
@@ -189,15 +183,14 @@ func (a *Adaptive) makeFilter() bool {
 	for hs := range a.set.batches(true) {
 		first.AddHashes(nil, hs)
 	}
-	// Also those that it takes for seen were added, and no more will be.
+	// The layer counts also the keys to which it said "seen" by mistake.
 	first.added = n
 	a.set, a.filter = nil, f
 	return true
 }
 
-// TryAddHash is AddHash that tells when the filter is full: isNew is then true and
-// err is matched by [ErrFull], and the key was not recorded. There is no error
-// while the set is exact.
+// TryAddHash is AddHash that reports a full filter: isNew is then true, err is matched by
+// [ErrFull], and the key is not recorded. There is no error while the set is exact.
 func (a *Adaptive) TryAddHash(h uint64) (isNew bool, err error) {
 	a.load()
 	for a.filter == nil {
@@ -210,8 +203,8 @@ func (a *Adaptive) TryAddHash(h uint64) (isNew bool, err error) {
 	return a.filter.TryAddHash(h)
 }
 
-// AddHash is Add for a key whose hash is h. A key for which a filter with a limit
-// has no room is new each time; see [Adaptive.Err].
+// AddHash is Add for a key whose hash is h. When the filter is full, keys that are not in
+// it are new each time; see [Adaptive.Err].
 func (a *Adaptive) AddHash(h uint64) bool {
 	isNew, _ := a.TryAddHash(h) // Err keeps the error
 	return isNew
@@ -229,7 +222,7 @@ func (a *Adaptive) HasHash(h uint64) bool {
 }
 
 // addExact adds hs as long as the set is exact. It returns how many were new and
-// how many it has dealt with.
+// how many it has handled.
 func (a *Adaptive) addExact(added []bool, hs []uint64) (count, n int) {
 	checkAnswers(added, len(hs))
 	if a.filter != nil {
@@ -239,10 +232,9 @@ func (a *Adaptive) addExact(added []bool, hs []uint64) (count, n int) {
 	return a.set.addBatch(added, hs, a.room)
 }
 
-// TryAddHashes is AddHashes that stops when the filter is full: it returns the
-// number of hashes that were dealt with, and if that is not all of them, an error
-// matched by [ErrFull]. The answers to these are in added, unless it is nil; what
-// follows in added means nothing.
+// TryAddHashes is AddHashes that stops when the filter is full. It returns the number n of
+// hashes that it has handled and, if that is not all of them, an error matched by
+// [ErrFull]. Unless added is nil its first n elements are the answers.
 func (a *Adaptive) TryAddHashes(added []bool, hs []uint64) (n int, err error) {
 	_, n = a.addExact(added, hs)
 	if n == len(hs) {
@@ -273,8 +265,8 @@ func (a *Adaptive) HasHashes(found []bool, hs []uint64) int {
 	return a.set.hasBatch(found, hs)
 }
 
-// Added returns the number of keys that were recorded: the calls of Add that
-// returned true, but for those made when the filter was full.
+// Added returns the number of recorded keys: the calls of Add that returned true, without
+// those made when the filter was full.
 func (a *Adaptive) Added() uint64 {
 	switch {
 	case a.filter != nil:
@@ -290,9 +282,8 @@ func (a *Adaptive) Clear() {
 	a.set, a.mapped, a.filter, a.err = newFingerprints(nil), nil, nil, nil
 }
 
-// Stats describes the set or the filter. Of a set, Bits are the slots for hashes
-// and Ones those in use, and the capacity is the number of keys that go in before
-// it takes more memory.
+// Stats describes the set or the filter. Of a set, Bits are the slots for hashes, Ones the
+// slots in use, and Capacity the number of keys before it takes more memory.
 func (a *Adaptive) Stats() Stats {
 	if a.filter != nil {
 		s := a.filter.Stats()

@@ -15,15 +15,13 @@ func (a *Adaptive) exact() *fingerprints {
 	return a.set
 }
 
-// Union adds every key of g to a, which keeps its configuration. If only one of
-// them is a filter, the other's hashes are added to it, and nothing is lost. If g
-// is a filter, the two must have the same ErrorRate; two filters are
-// united as by [Scalable.Union].
+// Union adds every key of g to a, which keeps its configuration. If only one of them is a
+// filter, the hashes of the other are added to it. If g is a filter, the two must have the
+// same ErrorRate; two filters are united as by [Scalable.Union].
 //
-// It fails with [ErrIncompatible] if they are unlike, and with [ErrFull] if
-// FilterMaxBytes of a does not leave room for all keys. It then leaves a as it is,
-// but for one case: if a is a filter and g is not, a full filter has taken some of
-// the keys.
+// Union fails with [ErrIncompatible] if they are unlike, and with [ErrFull] if
+// FilterMaxBytes of a does not leave room for all keys. It then does not change a, with one
+// exception: if a is a filter and g is not, a has some of the keys.
 func (a *Adaptive) Union(g *Adaptive) error {
 	if err := a.checkHash(&g.lookup); err != nil {
 		return err
@@ -57,8 +55,8 @@ func (a *Adaptive) addSet(t *fingerprints) error {
 	return nil
 }
 
-// Equal reports whether a and g have the same hash and, as long as they are exact,
-// the same keys; or, as filters, the same parameters, layers and bits.
+// Equal reports whether a and g have the same hash and, while they are exact, the same
+// keys or, as filters, the same parameters, layers and bits.
 func (a *Adaptive) Equal(g *Adaptive) bool {
 	if a.checkHash(&g.lookup) != nil || a.Switched() != g.Switched() {
 		return false
@@ -88,8 +86,7 @@ func (a *Adaptive) Clone() *Adaptive {
 func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
 	h := a.headerOfBoth()
 	if a.filter == nil {
-		// In order, so that the same keys make the same bytes, which can be
-		// searched where they lie.
+		// In order: the same keys make the same bytes, and a mapped file can be searched.
 		body := frame.Bytes(a.exact().sorted())
 		h.Parts = []frame.Part{fingerprintsPart(len(body))}
 		return h, [][]byte{body}, nil
@@ -177,7 +174,7 @@ func (l *loader) exact(a *Adaptive) error {
 }
 
 // AppendBinary appends the set or filter in the format of docs/FORMAT.md to b. A
-// set takes 8 bytes per key of further memory to be put in order.
+// set takes 8 bytes of memory for each key to be sorted.
 func (a *Adaptive) AppendBinary(b []byte) ([]byte, error) { return appendBinary(a, b) }
 
 // MarshalBinary returns the set or filter in the format of docs/FORMAT.md.
@@ -187,8 +184,8 @@ func (a *Adaptive) MarshalBinary() ([]byte, error) { return appendBinary(a, nil)
 // a as it is and returns an error. See [Decode] about secrets.
 func (a *Adaptive) UnmarshalBinary(b []byte) error { return decodeInto(a, b) }
 
-// WriteTo writes what AppendBinary appends. A set takes 8 bytes per key of memory
-// to be put in order.
+// WriteTo writes what AppendBinary appends. A set takes 8 bytes of memory for
+// each key to be sorted.
 func (a *Adaptive) WriteTo(w io.Writer) (int64, error) { return writeTo(a, w) }
 
 // ReadFrom replaces a by the adaptive set or filter that r holds, to r's end.

@@ -31,31 +31,28 @@ const (
 	maxLevels     = 16
 )
 
-// cascadeGrowth is the growth that the textbook has.
+// cascadeGrowth is the growth in the textbook.
 const cascadeGrowth = 2
 
-// Cascade is the answer of some texts to a number of keys that is not known:
-// every key goes into all of several classic filters of geometrically growing
-// size, and is taken for seen if all of them say so. [Scalable] is the better
-// answer nearly always; Cascade is here to compare with, and for filters that are
+// Cascade is the answer of some textbooks to an unknown number of keys: every key goes
+// into all of several classic filters of growing size, and is seen if all of them say so.
+// [Scalable] is nearly always better; Cascade is for comparison, and for filters that are
 // described in these terms.
 //
-// Filter i, counted from 0, is sized for Capacity*Growth^i keys, rounded up at each
-// level. The error rate is the product of all filters' rates: far below ErrorRate
-// as long as there are few keys, and below it up to the capacity of the last
-// filter. Beyond that it rises quickly, so the largest number of keys has to be
-// known after all; and memory for it is taken from the start.
+// Filter i, counted from 0, is sized for Capacity*Growth^i keys, rounded up at each level.
+// The error rate is the product of the rates of all filters: far below ErrorRate with few
+// keys, and below it up to the capacity of the last filter. Beyond that it rises quickly.
+// So you must know the largest number of keys, and its memory is taken from the start.
 //
-// With the defaults, a first capacity of 10,000 and 1 %, adding costs 28 probes and
-// the measured error rate is 3e-4 at 70,000 keys, 1e-3 at 80,000 (the capacity of
-// the last filter, with 18 bits for each), 0.10 at 160,000 and 0.66 at 320,000. A
-// Scalable that begins with as many keys and is asked for 8e-4 keeps that rate; it
-// has taken 16 bits per key at 10,000 keys, where the cascade has taken 144, and 21
-// at 70,000, but 30 at 80,000, when its fifth layer has just begun.
+// With the defaults, a first capacity of 10,000 and 1 %, adding costs 28 probes. The
+// measured error rate is 3e-4 at 70,000 keys, 1e-3 at 80,000 (the capacity of the last
+// filter, with 18 bits for each key), 0.10 at 160,000 and 0.66 at 320,000. A Scalable with
+// the same first capacity and an error rate of 8e-4 keeps that rate. It takes 16 bits for
+// each of 10,000 keys, where the cascade takes 144; 21 at 70,000; and 30 at 80,000, when
+// its fifth layer has just begun.
 //
-// The zero value is not usable; make one with [NewCascade] or read one. Any number
-// of goroutines may ask at the same time, as long as none adds. A Cascade must not
-// be copied.
+// The zero value is not usable; make one with [NewCascade] or read one. Any number of
+// goroutines may ask at the same time while none adds. A Cascade must not be copied.
 type Cascade struct {
 	keyed
 	config CascadeConfig
@@ -108,10 +105,9 @@ func (c *CascadeConfig) growth() sizing.Growth {
 // capacityOf returns the capacity of the filter at a level.
 func (f *Cascade) capacityOf(level int) uint64 { return f.config.growth().Capacity(level) }
 
-// levelHash derives the hash that a level uses from the hash of the key. The
-// filters' sizes are multiples of each other, so with one hash for all of them the
-// same keys would be taken for seen at every level. It is the output function of
-// SplitMix64 (Steele, Lea and Flood 2014).
+// levelHash derives the hash for a level from the hash of the key. Filters whose sizes are
+// multiples of each other would, with one hash, err for the same keys. It is the output
+// function of SplitMix64 (Steele, Lea and Flood 2014).
 func levelHash(h uint64, level int) uint64 {
 	if level == 0 {
 		return h
@@ -186,8 +182,8 @@ func (f *Cascade) Clear() {
 	f.added = 0
 }
 
-// Release returns the memory of the filter to the system at once, rather than when
-// the filter is collected. The filter must not be used any more: calls panic.
+// Release returns the memory of the filter to the system at once, instead of when
+// the filter is collected. The filter must not be used afterwards: calls panic.
 func (f *Cascade) Release() {
 	for _, l := range f.levels {
 		l.Release()
@@ -218,8 +214,8 @@ func (f *Cascade) Clone() *Cascade {
 	return c
 }
 
-// Stats describes the filter; it reads all levels. Cardinality is that of the last
-// filter, the largest, and Capacity likewise.
+// Stats describes the filter; it reads all levels. Cardinality and Capacity are those of
+// the last filter, the largest.
 func (f *Cascade) Stats() Stats {
 	t := Stats{Type: "cascade", Layers: len(f.levels), Added: f.added, AskedErrorRate: f.config.ErrorRate, ErrorRate: 1, ErrorRateAtCapacity: 1}
 	last := f.levels[len(f.levels)-1]

@@ -14,15 +14,14 @@ import (
 	"seen/sizing"
 )
 
-// LoadOptions says how an encoded filter is to be read. The zero value reads
-// every filter whose keys are hashed without a secret.
+// LoadOptions says how to read an encoded filter. The zero value reads every filter whose
+// keys are hashed without a secret.
 type LoadOptions struct {
-	// Secret is the secret of a SipHash filter, which its encoding does not
-	// contain. It is ignored for others.
+	// Secret is the secret of a SipHash filter, which its encoding does not contain. Other
+	// filters ignore it.
 	Secret [16]byte
-	// Inspect allows a SipHash filter to be read without its secret, to look at
-	// its Stats, to merge it, or to ask for hashes. Calls that take keys then
-	// answer nonsense.
+	// Inspect reads a SipHash filter without its secret, for Stats, Union, or questions for
+	// hashes. The answers of calls that take keys are then wrong.
 	Inspect bool
 	// Clock replaces time.Now for a Window.
 	Clock func() time.Time
@@ -77,9 +76,8 @@ func (a *array) encodeArray() (*frame.Header, [][]byte, error) {
 	return a.arrayHeader(), [][]byte{frame.Bytes(a.all())}, nil
 }
 
-// Decode returns the filter that b holds, of whatever type. It checks all of b:
-// damaged, truncated, foreign or newer input is an error that says which. The
-// filter does not refer to b.
+// Decode returns the filter in b, of any type. It checks all of b: damaged, truncated,
+// foreign or newer input is an error that says which. The filter does not refer to b.
 func Decode(b []byte, o LoadOptions) (View, error) {
 	h, parts, err := frame.Parse(b)
 	if err != nil {
@@ -91,8 +89,8 @@ func Decode(b []byte, o LoadOptions) (View, error) {
 	return fromFrame(h, parts, o, nil)
 }
 
-// Read returns the filter that r holds, to r's end, of whatever type; see
-// [Decode]. It allocates as the bytes arrive, never what a header merely announces.
+// Read returns the filter in r, which it reads to the end; see [Decode]. It allocates
+// memory as the bytes arrive, never only because a header announces them.
 func Read(r io.Reader, o LoadOptions) (View, error) {
 	v, _, err := readView(r, o)
 	return v, err
@@ -194,8 +192,7 @@ func (l *loader) bad(format string, args ...any) error {
 	return &CorruptError{Reason: fmt.Sprintf("impossible %v filter: ", l.h.Type) + fmt.Sprintf(format, args...)}
 }
 
-// noFields refuses fields of the header, from the given one on, that the type has
-// no use for.
+// noFields refuses fields of the header, from the given one on, that the type does not use.
 func (l *loader) noFields(from int) error {
 	for i, f := range l.h.Fields[from:tagField] {
 		if f != 0 {

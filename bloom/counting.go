@@ -13,23 +13,19 @@ import (
 // Counting is a classic filter with a counter in place of each bit, so that keys
 // can be removed again. Counters have 4 bits, or 8 or 16 on request.
 //
-// Add always increments, also for a key that was there: a key added twice must be
-// removed twice. A counter that reaches its maximum is stuck: it no longer knows
-// its count, so it never goes down again, and the keys that use it can no longer
-// be told absent by it. Stats counts the stuck ones. With 4 bits fewer than one
-// counter in 10^14 gets stuck while distinct keys are added up to capacity; many
-// additions of one key make its counters stuck, and wider counters put that off.
+// Add always increments, also for a key that is there: a key that was added twice must be
+// removed twice. A counter that reaches its maximum is stuck and never goes down again, so
+// its keys can no longer be removed completely. Stats counts the stuck counters. With 4
+// bits, fewer than one counter in 10^14 gets stuck while distinct keys are added up to the
+// capacity. Many additions of one key make its counters stuck; wider counters delay that.
 //
-// There is no false negative as long as only keys that were added are removed.
-// Removing a key that was never added is noticed nearly always and then changes
-// nothing; but where the filter takes the key for seen by error, Remove takes
-// away what belongs to other keys and can make one of them disappear. That is
-// also why this package does not offer to clear bits of a plain filter: each bit
-// may serve many keys.
+// Remove only keys that were added, and there are no false negatives. Remove of a key that
+// was never added nearly always changes nothing. But where the filter says yes to that key
+// by error, Remove lowers counters of other keys, and one of them may disappear.
 //
-// The zero value is not usable; make one with [NewCounting] or read one. Any
-// number of goroutines may ask at the same time, as long as none adds or removes.
-// A Counting must not be copied.
+// The zero value is not usable; make one with [NewCounting] or read one. Any number of
+// goroutines may ask at the same time while none adds or removes. A Counting must not be
+// copied.
 type Counting struct {
 	array
 	perWord uint   // log2 of the counters in a word
@@ -37,8 +33,7 @@ type Counting struct {
 }
 
 // NewCounting returns an empty counting filter. Counters have 4 bits unless
-// c.Params.CounterBits is 8 or 16; that field may be set while the rest of Params
-// is zero and follows from Capacity and ErrorRate.
+// c.Params.CounterBits is 8 or 16; the rest of Params may then be zero.
 func NewCounting(c Config) (*Counting, error) {
 	a, err := newArray(c, sizing.Counting)
 	if err != nil {
@@ -106,8 +101,8 @@ func (f *Counting) Count(h uint64) uint64 {
 	return least
 }
 
-// Remove takes back one Add of key and reports true; or it reports false and
-// changes nothing, if the key is certainly not there.
+// Remove undoes one Add of key and returns true. If the key is certainly not there it
+// changes nothing and returns false.
 func (f *Counting) Remove(key []byte) bool { return f.RemoveHash(f.hash.Sum(key)) }
 
 // RemoveString is Remove for a string, without a copy.
@@ -120,8 +115,8 @@ func (f *Counting) RemoveHash(h uint64) bool {
 		w, s := f.counter(position(x, f.params.M))
 		switch c := *w >> s & f.most; c {
 		case 0:
-			// Certainly absent, perhaps because two probes of h share a counter
-			// that was raised only once: take back what was done so far.
+			// The key is absent, perhaps because two probes of h share a counter that was
+			// raised only once: undo what was done so far.
 			f.restore(h, i)
 			return false
 		case f.most:
@@ -154,16 +149,15 @@ func (f *Counting) AddHashes(added []bool, hs []uint64) int { return addEach(f, 
 // HasHashes is HasKeys for hashes.
 func (f *Counting) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
 
-// Union adds every key of g to f, as often as it was added to g: the counters are
-// summed, and stick at their maximum. It fails with [ErrIncompatible] and leaves f
-// as it is if parameters or hashes differ. Added becomes an estimate.
+// Union adds every key of g to f, as often as it was added to g: the counters are summed,
+// and stick at their maximum. Added becomes an estimate. If parameters or hashes differ,
+// Union fails with [ErrIncompatible] and does not change f.
 func (f *Counting) Union(g *Counting) error {
 	return f.combine(g, func(a, b uint64) uint64 { return min(a+b, f.most) })
 }
 
-// LossyAnd keeps in f the smaller of the two filters' counters. Keys that were
-// added to both stay; but the result is not the filter of the intersection: it
-// says yes to more keys than such a filter would.
+// LossyAnd keeps in f the smaller of the two filters' counters. Keys that were added to
+// both stay. The result is not the filter of the intersection: it says yes to more keys.
 func (f *Counting) LossyAnd(g *Counting) error {
 	return f.combine(g, func(a, b uint64) uint64 { return min(a, b) })
 }

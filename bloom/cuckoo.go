@@ -11,32 +11,29 @@ import (
 	"seen/internal/pages"
 )
 
-// Cuckoo is a cuckoo filter (Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo
-// Filter: Practically Better Than Bloom", 2014): a table of buckets for fingerprints
-// of one byte, of which each key has a choice of two. Keys can be removed again, and
-// added several times and counted; where that is not needed, a [Filter] errs less in
-// the same memory.
+// Cuckoo is a cuckoo filter (Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo Filter:
+// Practically Better Than Bloom", 2014): a table of buckets for fingerprints of one byte.
+// Each key has two buckets to choose from. You can remove keys, and add a key several times
+// and count it. If you need neither, a [Filter] has fewer errors in the same memory.
 //
-// The error rate does not depend on a wish: an absent key is found with a probability
-// of about 2 * BucketSize / 255 in each full sub-filter, so 1.6 % for buckets of two,
-// and as many times that as there are sub-filters. Choose a capacity that is enough:
-// sub-filters that are added later cost errors as well as time.
+// You cannot choose the error rate. An absent key is found with a probability of about
+// 2 * BucketSize / 255 in each full sub-filter: 1.6 % for buckets of two. Choose a
+// sufficient capacity: sub-filters that are added later cost errors and time.
 //
-// A key may be removed only if it was added: to remove another, which is found by
-// mistake, takes away a copy of one that was. And one sub-filter has room for at most
-// 2 * BucketSize copies of a key; with more it grows, however large it is.
+// Remove only keys that were added: removing another key, found by mistake, removes a copy
+// of a key that was added. One sub-filter has room for at most 2 * BucketSize copies of a
+// key; with more it grows, however large it is.
 //
-// Any number of goroutines may ask (what takes a key or a hash, and Added, Removed,
-// Bytes, Info, Hash, Stats) while one changes the filter. Has
-// does not wait for it, and never misses a key that is there all the time, also while
-// its fingerprint is being moved; Count may wait for a move, which takes some
-// nanoseconds. All other calls are for one goroutine at a time.
+// Any number of goroutines may ask (the calls with a key or a hash, and Added, Removed,
+// Bytes, Info, Hash, Stats) while one changes the filter. Has does not wait, and always
+// finds a key that is there, also while its fingerprint moves. Count may wait some
+// nanoseconds for a move. All other calls are for one goroutine at a time.
 //
-// What is done with a filter depends on nothing but the calls before: the same calls
-// on equal filters leave equal filters, bit by bit.
+// The filter is deterministic: the same calls on equal filters leave equal filters, bit by
+// bit.
 //
-// The zero value is not usable; make one with [NewCuckoo] or read one. A Cuckoo must
-// not be copied.
+// The zero value is not usable; make one with [NewCuckoo] or read one. A Cuckoo must not be
+// copied.
 type Cuckoo struct {
 	lookup
 	capacity   uint64 // as asked, 0 if it was not
@@ -57,32 +54,31 @@ type Cuckoo struct {
 	onWay map[uint64]int
 }
 
-// CuckooConfig says how large a cuckoo filter is to be, and how it grows.
+// CuckooConfig says how large a [Cuckoo] is and how it grows.
 type CuckooConfig struct {
-	// Capacity is the number of keys that the first sub-filter is made for, at least
-	// 1. The number of buckets is the next power of two of Capacity / BucketSize. A
-	// table cannot be filled to the last slot: with 65536 slots and 20 iterations, the
-	// first key finds no room at 60 % with buckets of two, at 80 % with four, at 90 %
-	// with eight; larger tables somewhat earlier, since the layout lets a fingerprint of
-	// one byte choose among few second buckets.
+	// Capacity is the number of keys of the first sub-filter, at least 1. The number of
+	// buckets is Capacity / BucketSize, rounded up to a power of two. A table cannot be
+	// filled to the last slot: with 65536 slots and 20 iterations, the first key finds no
+	// room at 60 % with buckets of two, at 80 % with four, at 90 % with eight. Larger tables
+	// are full somewhat earlier, since a fingerprint of one byte has few second buckets.
 	Capacity uint64
 	// BucketSize is the number of fingerprints in a bucket, 1 to 255; 0 stands for 2.
 	// Larger buckets can be filled further and err more often.
 	BucketSize int
-	// MaxIterations is the number of fingerprints that are looked at for one to move
-	// before the table counts as full, 1 to 65535; 0 stands for 20.
+	// MaxIterations is the number of fingerprints that an addition may move before the
+	// table counts as full, 1 to 65535; 0 stands for 20.
 	MaxIterations int
-	// Expansion is what the size of a sub-filter is multiplied by for the next, at most
-	// 32768, rounded up to a power of two; 0 means that the filter does not grow.
+	// Expansion is the size of a sub-filter relative to the one before it, at most 32768,
+	// rounded up to a power of two; 0 means that the filter does not grow.
 	Expansion int
-	// MaxFilters is the largest number of sub-filters, at most 4096, for which 0
-	// stands. It is not part of a file.
+	// MaxFilters is the largest number of sub-filters, at most 4096; 0 stands for 4096.
+	// Files do not contain it.
 	MaxFilters int
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
-	// allocated. Its error refuses what needed the memory, and nothing has changed. It
-	// is not part of a file.
+	// allocated. If it returns an error, the call fails and changes nothing. Files do not
+	// contain it.
 	Reserve func(bytes uint64) error
 }
 
@@ -147,7 +143,7 @@ func roundUpToPower(n uint64) uint64 {
 	return p
 }
 
-// build gives f, which has no table yet, empty ones of the given numbers of buckets.
+// build gives f, which has no tables yet, empty ones of the given numbers of buckets.
 func (f *Cuckoo) build(buckets []uint64) error {
 	total := uint64(cuckooOverhead)
 	for _, n := range buckets {
@@ -187,8 +183,8 @@ func (f *Cuckoo) ask(bytes uint64) error {
 	return nil
 }
 
-// setMaxFilters sets the number of sub-filters from which on the filter does not grow
-// any more; 0, and any number above, stand for the limit of 4096.
+// setMaxFilters sets the largest number of sub-filters; 0, and any number above 4096, stand
+// for 4096.
 func (f *Cuckoo) setMaxFilters(n int) {
 	if n <= 0 || n > maxCuckooFilters {
 		n = maxCuckooFilters
@@ -196,8 +192,8 @@ func (f *Cuckoo) setMaxFilters(n int) {
 	f.maxFilters = n
 }
 
-// all returns the tables, oldest first. Who reads them must keep the result alive
-// until the last access.
+// all returns the tables, oldest first. A caller that reads them must keep the result
+// alive until the last access.
 func (f *Cuckoo) all() []*cuckooTable { return *f.tables.Load() }
 
 // HasHash is Has for a key whose hash is h. It looks from the newest sub-filter to the
@@ -252,8 +248,8 @@ func (f *Cuckoo) CountHash(h uint64) uint64 {
 	}
 }
 
-// Add adds a copy of key. It fails with [ErrFull], [ErrMaxFilters], or what Reserve
-// says, and has then changed nothing.
+// Add adds a copy of key. If it fails, with [ErrFull], [ErrMaxFilters] or the error of
+// Reserve, it changes nothing.
 func (f *Cuckoo) Add(key []byte) error { return f.AddHash(f.hash.Sum(key)) }
 
 // AddHash is Add for a key whose hash is h.
@@ -291,8 +287,8 @@ func (f *Cuckoo) RemoveHash(h uint64) bool {
 	return false
 }
 
-// Clear forgets all keys, and all sub-filters but the first. Goroutines that ask
-// meanwhile may find a key that is being forgotten.
+// Clear forgets all keys and keeps only the first sub-filter. Goroutines that ask meanwhile
+// may find a key that is being forgotten.
 func (f *Cuckoo) Clear() {
 	f.plan, f.spare = cuckooPlan{}, nil
 	first := f.all()[0]
@@ -309,7 +305,7 @@ func (f *Cuckoo) Clear() {
 }
 
 // Clone returns a copy that shares nothing with f but the Reserve function, which is
-// not asked. It fails if the memory cannot be had.
+// not asked. It fails if there is not enough memory.
 func (f *Cuckoo) Clone() (*Cuckoo, error) {
 	c := &Cuckoo{
 		capacity: f.capacity, bucketSize: f.bucketSize, iterations: f.iterations, expansion: f.expansion, maxFilters: f.maxFilters,
@@ -348,9 +344,9 @@ func (f *Cuckoo) Equal(g *Cuckoo) bool {
 	return equal
 }
 
-// Release returns the memory of the filter to the system at once, rather than when the
-// filter is collected. It must not run at the same time as any other call, and the
-// filter must not be used any more: calls panic.
+// Release returns the memory of the filter to the system at once, instead of when the
+// filter is collected. It must not run at the same time as any other call, and the filter
+// must not be used afterwards: calls panic.
 func (f *Cuckoo) Release() {
 	for _, t := range f.all() {
 		t.words = nil

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// cuckooPlan says how a key will be added: its fingerprint goes to slot of table,
-// after the fingerprints on the path have moved on by one slot each.
+// cuckooPlan says how to add a key: the fingerprints on the path move on by one slot each,
+// then the fingerprint of the key goes to slot of table.
 type cuckooPlan struct {
 	ready bool
 	h     uint64
@@ -20,15 +20,15 @@ type cuckooPlan struct {
 // prepare makes the plan for the next AddHash, if it is of the same hash; see
 // [bridge.Cuckoo].
 //
-// The key gets a free slot of its buckets, in the newest sub-filter that has one. If
-// there is none, fingerprints are moved in the newest: one of the key's first bucket
-// to its other bucket, if need be one from there to its other bucket, and so on. The
-// whole way is looked for before the first one is moved.
+// The key gets a free slot of its buckets, in the newest sub-filter that has one. If none
+// has, fingerprints move in the newest: one of the key's first bucket to its other bucket,
+// if necessary one from there to its other bucket, and so on. The whole way is known before
+// the first one moves.
 func (f *Cuckoo) prepare(h uint64) error {
 	if f.plan.ready && f.plan.h == h {
 		return nil
 	}
-	// The path of the plan before goes, and so the plan has to.
+	// Both plans use the same memory for the path.
 	f.plan, f.path = cuckooPlan{}, f.path[:0]
 	tables := f.all()
 	for _, t := range slices.Backward(tables) {
@@ -55,10 +55,9 @@ func (f *Cuckoo) prepare(h uint64) error {
 // findWay looks for a way to make room for a key in the first of its buckets. It
 // stores the slots on the way in f.path, and returns the free one at the end.
 //
-// The n-th step takes the fingerprint in slot n, modulo the size, of the bucket it has
-// come to. If that slot is on the way already, the way has gone in a circle: the
-// fingerprint at the beginning of the circle can as well stay where it is, and the one
-// before it goes on to its other bucket instead.
+// The n-th step takes the fingerprint in slot n, modulo the size, of the present bucket. If
+// that slot is already on the way, the way is a circle: the fingerprint at the beginning of
+// the circle stays where it is, and the one before it goes on to its other bucket.
 func (f *Cuckoo) findWay(t *cuckooTable, h uint64) (free uint64, ok bool) {
 	if f.onWay == nil {
 		f.onWay = map[uint64]int{}
@@ -89,10 +88,10 @@ func (f *Cuckoo) findWay(t *cuckooTable, h uint64) (free uint64, ok bool) {
 	return 0, false
 }
 
-// makeSpare makes the sub-filter after the newest, unless it is there already.
+// makeSpare makes the sub-filter after the newest, unless it exists.
 func (f *Cuckoo) makeSpare(newest *cuckooTable) error {
 	if f.expansion == 0 {
-		return fmt.Errorf("%w: no slot can be made free in a cuckoo filter of %d slots, which does not grow", ErrFull, newest.size)
+		return fmt.Errorf("%w: no free slot for the key in a cuckoo filter of %d slots, which does not grow", ErrFull, newest.size)
 	}
 	if n := len(f.all()); n >= f.maxFilters {
 		return fmt.Errorf("%w: %d", ErrMaxFilters, n)
@@ -139,13 +138,13 @@ func (f *Cuckoo) execute() {
 	runtime.KeepAlive(p.table)
 }
 
-// Compact moves fingerprints to older sub-filters where these have room, and gives
-// back the newest as far as they become empty. Removing does the same by itself, as
-// soon as more than a tenth as many copies were removed as are left.
+// Compact moves fingerprints to older sub-filters that have room, and releases the newest
+// sub-filters that become empty. Remove does the same when the number of removed copies is
+// above a tenth of the copies that are left.
 func (f *Cuckoo) Compact() { f.compact(true) }
 
-// compact does Compact; unless all is true it stops at the first sub-filter that it
-// cannot empty.
+// compact does Compact. Unless all is true it stops at the first sub-filter that it cannot
+// empty.
 func (f *Cuckoo) compact(all bool) {
 	f.plan = cuckooPlan{}
 	if f.spare != nil { // the next sub-filter may now be a smaller one
@@ -170,9 +169,9 @@ func (f *Cuckoo) compact(all bool) {
 	runtime.KeepAlive(tables)
 }
 
-// emptyInto moves the fingerprints of t to older tables and reports whether all found
-// a free slot. What is known of a fingerprint's hash is one of its buckets in t, and so
-// also one in each smaller table.
+// emptyInto moves the fingerprints of t to older tables and reports whether all found a
+// free slot. One bucket of a fingerprint in t is known, and so is one in each smaller
+// table.
 func (t *cuckooTable) emptyInto(older []*cuckooTable) bool {
 	empty := true
 	for i, w := range t.words {

@@ -10,8 +10,8 @@ import (
 	"seen/sizing"
 )
 
-// Stats describes the filter; it reads all tables. Bits are those of the slots, Ones
-// the slots in use.
+// Stats describes the filter; it reads all tables. Bits are the bits of the slots, Ones the
+// slots in use.
 func (f *Cuckoo) Stats() Stats {
 	tables := f.all()
 	s := Stats{Type: "cuckoo", Probes: 2, Layers: len(tables), Bytes: f.Bytes(), Added: f.Added()}
@@ -52,8 +52,8 @@ func (f *Cuckoo) encode() (*frame.Header, [][]byte, error) {
 	return h, parts, nil
 }
 
-// cuckoo returns the filter of a frame. Of a mapped file it makes a copy, since slots
-// are changed all over the tables.
+// cuckoo returns the filter of a frame. Of a mapped file it makes a copy, since changes
+// touch slots all over the tables.
 func (l *loader) cuckoo() (View, error) {
 	if err := l.noFields(4); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (l *loader) cuckoo() (View, error) {
 	return f, nil
 }
 
-// next returns the buckets of the sub-filter after one, 0 if there is no such number.
+// next returns the buckets of the next sub-filter, 0 if the number is too large.
 func next(buckets, expansion uint64) uint64 {
 	hi, lo := bits.Mul64(buckets, expansion)
 	if hi != 0 {
@@ -117,7 +117,7 @@ func next(buckets, expansion uint64) uint64 {
 	return lo
 }
 
-// validCuckoo reports whether numbers of a file or a header are in their ranges.
+// validCuckoo reports whether the numbers of a file or a header are in range.
 func validCuckoo(bucketSize, iterations, expansion, filters uint64) bool {
 	return bucketSize >= 1 && bucketSize <= maxBucketSize && iterations >= 1 && iterations <= maxIterations &&
 		expansion <= maxExpansion && expansion&(expansion-1) == 0 && filters >= 1 && filters <= maxCuckooFilters &&

@@ -116,7 +116,7 @@ func (f served) LoadChunk(iterator int64, data []byte) error {
 	}
 	t, at := f.byteAt(uint64(iterator - n - 1))
 	if t == nil {
-		return badDump("iterator %d with a chunk of %d bytes lies outside the filter", iterator, n)
+		return badDump("iterator %d with a chunk of %d bytes is outside the filter", iterator, n)
 	}
 	if uint64(n) > t.size-at {
 		return badDump("%d bytes where a sub-filter has %d left", n, t.size-at)

@@ -9,19 +9,18 @@ import (
 	"seen/internal/pages"
 )
 
-// cuckooTable is a sub-filter: buckets of fingerprints of one byte, 0 for a free
-// slot. Slot i of the table is byte i; slots are changed one at a time, each by one
-// atomic store of the word that it is in.
+// cuckooTable is a sub-filter: buckets of fingerprints of one byte, 0 for a free slot. Slot
+// i of the table is byte i. Slots change one at a time, each by one atomic store of its
+// word.
 //
 // A reader that looks into the two buckets of a key one after the other can miss a
-// fingerprint that is moved meanwhile from the second to the first. So there is a
-// version for every bucket (some share one), which changes between the moment at which
-// a fingerprint has its new place and that at which it leaves the old one. A reader
-// that finds nothing, and finds the versions of both buckets as they were, has looked
-// while the fingerprint was in one place: if it had been moved, the version of the
-// bucket that it left would be another. Otherwise it looks again.
+// fingerprint that moves meanwhile from the second to the first. So every bucket has a
+// version (some share one). It changes after the fingerprint is in its new place and before
+// it leaves the old one. A reader that finds nothing, and finds both versions unchanged,
+// has seen the truth: a move would have changed the version of the old bucket. Otherwise
+// it looks again.
 //
-// A version is odd while a fingerprint is in two places, for those who count.
+// A version is odd while a fingerprint is in two places; Count waits for that.
 type cuckooTable struct {
 	words       []uint64
 	mem         *pages.Array // what words is a part of; nil if that is a slice
@@ -34,19 +33,19 @@ type cuckooTable struct {
 }
 
 const (
-	// maxVersions bounds the versions of a table: with it, a reader looks again because
-	// of a move in another bucket about once in a thousand moves.
+	// maxVersions bounds the versions of a table: a reader looks again because of a move in
+	// another bucket in about one of a thousand moves.
 	maxVersions = 1 << 10
-	// cuckooOverhead is the memory of a filter, and again of each of its tables, beside
-	// the arrays.
+	// cuckooOverhead is the memory of a filter, and of each of its tables, without the
+	// arrays.
 	cuckooOverhead = 256
 )
 
 // fingerprint returns the byte that stands for a key, which is not 0.
 func fingerprint(h uint64) byte { return byte(h%255) + 1 }
 
-// otherBucket is what the number of a bucket is to be xored with to give the other one
-// of a fingerprint, but for the bits beyond the table.
+// otherBucket returns the XOR of the two buckets of a fingerprint; bits beyond the table do
+// not count.
 func otherBucket(fp byte) uint64 { return uint64(fp) * 0x5bd1e995 }
 
 // tableMemory returns the memory of a table.
@@ -157,8 +156,8 @@ func (t *cuckooTable) has(h uint64) bool {
 	}
 }
 
-// changes returns a number that is another after each change of a version of two
-// buckets: versions only rise, and so their sum does.
+// changes returns the sum of the versions of two buckets. It changes with each of them,
+// since versions only rise.
 func (t *cuckooTable) changes(first, second uint64) uint64 {
 	return t.version(first).Load() + t.version(second).Load()
 }
@@ -206,16 +205,16 @@ func (t *cuckooTable) move(slot uint64, to *cuckooTable, free uint64) {
 	v.Add(1)
 }
 
-// remove frees a slot. The version changes: of two copies of a fingerprint a reader
-// may have passed the place of one before it was added, and come to the place of the
-// other after it is gone.
+// remove frees a slot. The version changes for readers of a fingerprint with two copies:
+// a reader may pass the place of one before it is added, and reach the place of the other
+// after it is gone.
 func (t *cuckooTable) remove(slot uint64) {
 	t.version(slot / t.bucketSize).Add(2)
 	t.put(slot, 0)
 }
 
-// touch loads the words of the buckets of some hashes, to bring all of them into the
-// cache at once before they are asked for one by one.
+// touch loads the words of the buckets of some hashes, which brings all of them into the
+// cache at once.
 //
 //go:noinline
 func (t *cuckooTable) touch(hs []uint64) (sum uint64) {

@@ -27,8 +27,8 @@ type Description struct {
 	// oldest comes first. A filter that holds fingerprints has none.
 	Arrays []Array
 	// Overlap says that a key may be in several arrays and is then counted in each: in
-	// the generations of a Window that refreshes keys, and in layers of equal number,
-	// which a union has put side by side.
+	// the generations of a Window that refreshes keys, and in layers of equal number, which
+	// come from a union.
 	Overlap bool
 }
 

@@ -15,22 +15,21 @@ import (
 //
 // Terms:
 //
-//   - slot: a word that holds a hash, or 0 if it is empty. Hash 0 stands apart.
+//   - slot: a word that holds a hash, or 0 if it is empty. Hash 0 has a flag.
 //   - line: eight slots, one cache line. Hashes fill it from its first slot on.
 //   - segment: a run of lines with its own open addressing. The leading bits of a
 //     hash choose its segment.
-//   - home: the line of its segment where a hash would like to stand. It stands
-//     in the first line from there on, around the end, that was not full.
+//   - home: the line of its segment where the search for a hash begins. A hash is in
+//     the first line from there on, around the end, that was not full.
 //   - size: the number of lines of a segment, one of a fixed ladder.
 //
-// Nearly all hashes stand in their home, and a line is searched without a branch,
-// so that the processor goes on to other hashes of a batch while it waits for one.
+// Nearly all hashes are in their home. A line is searched without a branch, so that the
+// processor goes on to other hashes of a batch while it waits for one.
 //
-// Segments grow one at a time, so that the pause and the memory beyond the
-// lines in use are those of one segment, and each has its own ladder, so that
-// they do not all grow at the same time: the memory per hash hardly depends on
-// the number of hashes. How many segments there are and how large each is
-// follows from the hashes that are in, not from the order in which they came.
+// Segments grow one at a time, so that the pause and the extra memory are those of one
+// segment. Each has its own ladder, so that they do not all grow at the same time: the
+// memory for each hash hardly depends on the number of hashes. The number and sizes of the
+// segments follow from the hashes, not from their order.
 type fingerprints struct {
 	segments []segment
 	shift    uint   // 63 less the number of bits that choose a segment
@@ -57,27 +56,25 @@ const (
 	// lineGrowth^(r + (i + 1/2)/s) lines, rounded down.
 	lineGrowth = 1.4
 
-	// splitBits is how many more bits choose a segment after a split. Large
-	// segments are split so that there are always many small ones, up to
-	// maxSegments, whose table of slices stays in the first-level cache.
+	// splitBits is how many more bits choose a segment after a split. Splitting large
+	// segments keeps many small ones, up to maxSegments, whose table of slices stays in the
+	// first-level cache.
 	splitBits   = 4
 	maxSegments = 256
 	splitAt     = 1 << 12 // hashes per segment on average
 )
 
-// mostIn returns the number of hashes that go into so many lines: six sevenths of
-// the slots, which leaves an empty one always. One hash in nine stands outside of
-// its home then, and one in eighteen on average over the growth of a segment.
+// mostIn returns the number of hashes that go into so many lines: six sevenths of the
+// slots, so that one is always empty. Then one hash in nine is not in its home, and one in
+// eighteen on average over the growth of a segment.
 func mostIn(lines int) int { return lines * lineSlots * 6 / 7 }
 
-// homeSeed spreads hashes over the lines of a segment: it is not known outside of
-// this process, so that hashes that are alike, or were made to be, do not share
-// their home.
+// homeSeed spreads hashes over the lines of a segment. It is not known outside of this
+// process, so that hashes which are similar, by intention or not, do not share their home.
 var homeSeed = rand.Uint64() | 1
 
-// home returns the index of the line where h would like to stand. The order of
-// homes is that of x below, whatever the number of lines, so that growing reads
-// and writes both arrays from the start to the end.
+// home returns the index of the home of h. The order of homes is that of x below, for any
+// number of lines, so that growing reads and writes both arrays from start to end.
 func home(h uint64, lines int) int {
 	x := (h ^ h>>32) * homeSeed
 	x = (x ^ x>>32) * 0x9e3779b97f4a7c15 // any odd number without a pattern
@@ -121,7 +118,7 @@ func newFingerprints(sorted []uint64) *fingerprints {
 	return t
 }
 
-// setSegments installs segments, whose lines may still be missing.
+// setSegments installs segments, which may not have lines yet.
 func (t *fingerprints) setSegments(segments []segment) {
 	t.segments = segments
 	t.shift = uint(64 - bits.Len(uint(len(segments))))
@@ -148,8 +145,8 @@ func (t *fingerprints) sizeFor(i, n int) int {
 	}
 }
 
-// fill makes segment i and moves those hashes at the start of sorted into it that
-// belong there. It returns the rest.
+// fill makes segment i from the hashes at the start of sorted that belong to it, and
+// returns the rest.
 func (t *fingerprints) fill(i int, sorted []uint64) (rest []uint64) {
 	n := len(sorted)
 	if i < len(t.segments)-1 {
@@ -167,7 +164,7 @@ func (t *fingerprints) fill(i int, sorted []uint64) (rest []uint64) {
 // filling is a segment that is being filled with distinct hashes.
 type filling struct {
 	segment
-	used []uint8 // hashes in each line: to count them anew takes longer
+	used []uint8 // hashes in each line, which are slow to count again
 }
 
 func newFilling(size int) filling {
@@ -216,8 +213,8 @@ func (t *fingerprints) has(h uint64) bool {
 	}
 }
 
-// add adds h and reports whether it is new. Where that takes room that is not
-// there, it does nothing and reports that it is not done; see grow.
+// add adds h and reports whether it is new. If there is not enough room, it does nothing
+// and reports that it is not done; see grow.
 func (t *fingerprints) add(h uint64) (isNew, done bool) {
 	if h == 0 {
 		isNew = !t.zero
@@ -250,17 +247,17 @@ func (t *fingerprints) add(h uint64) (isNew, done bool) {
 // searches together.
 const lookAhead = 32
 
-// homes are some hashes of a batch and the lines where they are at home.
+// homes are some hashes of a batch and the lines that are their homes.
 type homes struct {
 	hs    []uint64
 	lines [lookAhead]*line
-	has   [lookAhead]bool  // whether the hashes were there when they were looked for
+	has   [lookAhead]bool  // whether the search found the hashes
 	full  [lookAhead]*line // scratch memory of search
-	moved bool             // the lines have changed places since
+	moved bool             // the lines have moved since
 }
 
-// fetch takes the first hashes of hs and has their homes brought into the cache. It
-// returns the other hashes.
+// fetch takes the first hashes of hs and brings their homes into the cache. It returns the
+// other hashes.
 func (t *fingerprints) fetch(b *homes, hs []uint64) (rest []uint64) {
 	b.hs, b.moved = hs[:min(lookAhead, len(hs))], false
 	for k, h := range b.hs {
@@ -271,8 +268,8 @@ func (t *fingerprints) fetch(b *homes, hs []uint64) (rest []uint64) {
 	return hs[len(b.hs):]
 }
 
-// search looks for the hashes in their homes. Where a hash may stand elsewhere it
-// has the next line brought into the cache.
+// search looks for the hashes in their homes. Where a hash may be elsewhere it brings the
+// next line into the cache.
 func (b *homes) search() {
 	kernel.Search(b.has[:], b.lines[:], b.hs)
 	n := 0
@@ -283,8 +280,8 @@ func (b *homes) search() {
 	kernel.FetchNext(b.full[:n])
 }
 
-// homes yields the hashes some at a time, after they were looked for in their homes,
-// while the lines of the next ones are on their way. Whoever moves lines sets moved.
+// homes yields the hashes some at a time, after the search in their homes and while the
+// lines of the next ones are on their way. Code that moves lines sets moved.
 func (t *fingerprints) homes(hs []uint64) iter.Seq[*homes] {
 	return func(yield func(*homes) bool) {
 		// Each of three is at another stage: fetched, searched, yielded.
@@ -309,8 +306,7 @@ func (t *fingerprints) homes(hs []uint64) iter.Seq[*homes] {
 	}
 }
 
-// addAt does add for hash k of b, which is not in its home, as far as that can be
-// done there.
+// addAt does add for hash k of b, which the search did not find in its home.
 func (t *fingerprints) addAt(b *homes, k int) (isNew, done bool) {
 	h, l := b.hs[k], b.lines[k]
 	s := &t.segments[t.segment(h)]
@@ -326,10 +322,9 @@ func (t *fingerprints) addAt(b *homes, k int) (isNew, done bool) {
 	return true, true
 }
 
-// addBatch does add for each of hs in order, stores the answers in added unless it
-// is nil, and returns the number of new ones. Where add cannot be done it calls
-// room, which makes room and says so or ends the batch; done is the number of
-// hashes dealt with.
+// addBatch does add for each of hs in order, stores the answers in added unless it is nil,
+// and returns the number of new ones. Where there is no room it calls room, which makes
+// room or, by returning false, ends the batch; done is the number of handled hashes.
 func (t *fingerprints) addBatch(added []bool, hs []uint64, room func(h uint64) bool) (n, done int) {
 	for b := range t.homes(hs) {
 		for k, h := range b.hs {
@@ -364,7 +359,7 @@ func (t *fingerprints) hasBatch(found []bool, hs []uint64) (n int) {
 	at := 0
 	for b := range t.homes(hs) {
 		for k, h := range b.hs {
-			// Only from a full home have hashes gone elsewhere.
+			// Hashes are elsewhere only if their home is full.
 			has := b.has[k]
 			if h == 0 || !has && b.lines[k].Full() {
 				has = t.has(h)
@@ -384,11 +379,10 @@ func (t *fingerprints) bytes() uint64 {
 	return t.lines*lineBytes + uint64(len(t.segments))*segmentBytes
 }
 
-// growth returns the memory that grow takes for h, beyond what bytes says now,
-// while it is at work.
+// growth returns the memory that grow takes for h while it runs, beyond bytes.
 func (t *fingerprints) growth(h uint64) uint64 {
 	if t.n >= t.most {
-		// A copy of the largest segment, and the new ones, whose lines replace it.
+		// A copy of the largest segment, and the new segments.
 		largest := 0
 		for i := range t.segments {
 			largest = max(largest, len(t.segments[i].lines))
@@ -399,7 +393,7 @@ func (t *fingerprints) growth(h uint64) uint64 {
 	return uint64(t.sizeFor(i, t.segments[i].n()+1)) * (lineBytes + 1)
 }
 
-// grow makes room where add could not add h. It may take two calls.
+// grow makes room for h where add could not. It may take two calls.
 func (t *fingerprints) grow(h uint64) {
 	if t.n >= t.most {
 		t.split()
@@ -439,8 +433,8 @@ func (s *segment) appendSorted(dst []uint64, common uint) []uint64 {
 	n := s.n()
 	dst = slices.Grow(dst, n)
 	out := dst[len(dst) : len(dst)+n]
-	// One distribution by the leading bits leaves runs that are short unless the
-	// hashes are no good.
+	// One distribution by the leading bits leaves short runs, unless the hashes are not
+	// well mixed.
 	const perRun = 8
 	width := max(1, uint(bits.Len(uint(n/perRun))))
 	ends := make([]int, 1<<width)
@@ -485,9 +479,9 @@ func (t *fingerprints) sorted() []uint64 {
 	return all
 }
 
-// batches returns all hashes, some at a time and in no particular order. With drain
-// it gives up the memory of each segment when it is through with it; the set is of
-// no use afterwards.
+// batches returns all hashes, some at a time and in no particular order. With drain it
+// releases the memory of each segment after its last hash; the set must not be used
+// afterwards.
 func (t *fingerprints) batches(drain bool) iter.Seq[[]uint64] {
 	return func(yield func([]uint64) bool) {
 		batch := make([]uint64, 0, keyBatch)
@@ -525,7 +519,7 @@ func (t *fingerprints) clone() *fingerprints {
 	return &c
 }
 
-// equal reports whether both sets hold the same hashes.
+// equal reports whether both sets have the same hashes.
 func (t *fingerprints) equal(u *fingerprints) bool {
 	if t.count() != u.count() {
 		return false

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// sortedFingerprints is a set of fingerprints as files hold it: all hashes in
-// ascending order. It can be asked where it lies, in a mapped file.
+// sortedFingerprints is a set of fingerprints as files have it: all hashes in ascending
+// order. It is searched in a mapped file without a copy.
 type sortedFingerprints struct {
 	bytes []byte // little-endian
 	touch func(off, n uint64)
@@ -22,14 +22,14 @@ func (s *sortedFingerprints) at(i uint64) uint64 {
 	return binary.LittleEndian.Uint64(s.bytes[i*slotBytes:])
 }
 
-// computedSteps is the number of steps of a search that take hashes to be spread
-// evenly. Searches among 2^40 hashes that are take five on average.
+// computedSteps is the number of steps of a search that assume evenly spread hashes. With
+// 2^40 such hashes a search takes five on average.
 const computedSteps = 8
 
-// has reports whether h is there. Hashes are spread evenly, so that the place of
-// one can be computed from those at both ends of a range, which leaves an error of
-// about the root of its length. Where they are not, every other step halves the
-// range from some point on.
+// has reports whether h is there. Hashes are spread evenly, so the place of one can be
+// computed from those at both ends of a range, with an error of about the square root of
+// its length. After computedSteps every other step halves the range, for hashes that are
+// not spread evenly.
 func (s *sortedFingerprints) has(h uint64) bool {
 	// The hashes before begin are less than h, and low is at most h; those from
 	// end on are greater, and high is at least h.
@@ -52,15 +52,14 @@ func (s *sortedFingerprints) has(h uint64) bool {
 	return false
 }
 
-// portion returns n * part / whole, but less than n; part is at most whole, which
-// is not 0.
+// portion returns n * part / whole, at most n-1; part is at most whole, which is not 0.
 func portion(n, part, whole uint64) uint64 {
 	hi, lo := bits.Mul64(n, part)
 	q, _ := bits.Div64(hi, lo, whole)
 	return min(q, n-1)
 }
 
-// load returns the set in memory that can be added to.
+// load returns the set in memory, to which hashes can be added.
 func (s *sortedFingerprints) load() *fingerprints {
 	s.touch(0, uint64(len(s.bytes)))
 	words := make([]uint64, s.count())
@@ -68,7 +67,7 @@ func (s *sortedFingerprints) load() *fingerprints {
 		words[i] = binary.LittleEndian.Uint64(s.bytes[i*slotBytes:])
 	}
 	if outOfOrder(words) >= 0 {
-		// No writer makes such files, and nobody has looked so far.
+		// No writer makes such files, but nothing has checked this one.
 		slices.Sort(words)
 		words = slices.Compact(words)
 	}

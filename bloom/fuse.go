@@ -10,7 +10,7 @@ import (
 
 // fuse is the array of a binary fuse filter (Graf and Lemire, "Binary Fuse
 // Filters: Fast and Smaller Than Xor Filters", 2022) as package xorfilter builds
-// it. It is read here, so that it can be asked where it lies in a mapped file.
+// it. This package reads it, so that it can be used in a mapped file.
 //
 // The array is cut into segments of equal length, a power of two. A hash h is
 // mixed with the seed to x, and owns one slot in each of three adjacent segments:
@@ -20,8 +20,8 @@ import (
 //	i1 = (i0 +     segment length) xor (x >> 18 mod segment length)
 //	i2 = (i0 + 2 * segment length) xor (x       mod segment length)
 //
-// It is taken for a member if the three slots XORed are the low bits, as many as
-// a slot has, of x xor (x >> 32).
+// A hash is a member if the XOR of its three slots is equal to the low bits, as many as a
+// slot has, of x xor (x >> 32).
 type fuse struct {
 	seed     uint64
 	segment  uint64 // slots in a segment
@@ -33,8 +33,8 @@ type fuse struct {
 // mostSegment is the longest segment that package xorfilter makes.
 const mostSegment = 1 << 18
 
-// mostFuse is the number of hashes whose slots package xorfilter can index: it
-// counts their bytes in 32 bits. There are 9/8 slots per hash and some segments.
+// mostFuse is the number of hashes whose slots package xorfilter can index with 32 bits.
+// There are 9/8 slots for each hash and some segments.
 func mostFuse(bits int) uint64 { return (1<<32/uint64(bits/8) - 4*mostSegment) / 9 * 8 }
 
 // buildFuse makes the array for hashes, which must be distinct.
@@ -66,8 +66,8 @@ func buildSlots[T xorfilter.Unsigned](hashes []uint64, size int, put func([]byte
 	return f, nil
 }
 
-// validate returns what is wrong with a fuse from a file, or "". After it no hash
-// has a slot out of range.
+// validate returns what is wrong with a fuse from a file, or "": then the slots of all
+// hashes are in range.
 func (f *fuse) validate(slots uint64) string {
 	switch {
 	case f.bits != 8 && f.bits != 16 && f.bits != 32:
@@ -123,8 +123,8 @@ func (f *fuse) read(x, i0, i1, i2 uint64) uint32 {
 // fuseBatch is the number of hashes that are looked up together.
 const fuseBatch = 32
 
-// residues stores the residue of each of at most fuseBatch hashes. The arithmetic
-// has a loop of its own, so that the other one has many reads under way at once.
+// residues stores the residue of each of at most fuseBatch hashes. The arithmetic has its
+// own loop, so that the other loop has many reads under way at once.
 func (f *fuse) residues(out *[fuseBatch]uint32, hs []uint64) {
 	var at [fuseBatch]struct{ x, i0, i1, i2 uint64 }
 	for k, h := range hs {

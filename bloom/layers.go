@@ -64,12 +64,12 @@ func reached(layers []*layer, of []Stats) []sizing.Layer {
 	return known
 }
 
-// lineRates are the chances that a filter, with the bits that it has, takes an absent key
-// for seen: their mean, which [sizing.Params.ErrorRate] expects over all filters with so
+// lineRates are the probabilities that a filter, with its present bits, says yes to an
+// absent key: their mean, which [sizing.Params.ErrorRate] expects over all filters with so
 // many keys, their variance between lines, and the variance between the bits of a line.
 type lineRates struct{ mean, between, within float64 }
 
-// rateNow computes the chances. It reads the whole array.
+// rateNow computes the probabilities. It reads the whole array.
 //
 // An absent key finds L given lanes of a line set with the product of their fill ratios.
 // The mean over all sets of L lanes is the elementary symmetric polynomial of degree L of
@@ -87,8 +87,8 @@ func (f *Filter) rateNow() lineRates {
 	return r
 }
 
-// ratesOfLines computes the chances in lines of which a key asks so many lanes: their mean
-// and, if wanted, the variances, which take twice the time.
+// ratesOfLines computes the probabilities in lines: their mean and, on request, the
+// variances, which take twice the time.
 func (f *Filter) ratesOfLines(words []uint64, variances bool) (r lineRates) {
 	lanes, ways := f.params.Lanes, float64(f.layout.LaneSets())
 	lines := float64(len(words) / kernel.LineWords)
@@ -127,8 +127,8 @@ func (f *Filter) ratesOfLines(words []uint64, variances bool) (r lineRates) {
 }
 
 // unevenness returns the relative variance, over the bits of a later array, of the share
-// of its keys that older let through, whose chances r are. A key has the same bits in the
-// lanes of each array.
+// of its keys that older, which has the probabilities r, let through. A key has the same
+// bits in the lanes of each array.
 func (r *lineRates) unevenness(older, later *Filter) float64 {
 	both := 1.0 // that a lane of the later array is one in the older as well
 	if older.params.Lanes != later.params.Lanes {

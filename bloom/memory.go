@@ -6,7 +6,7 @@ import "iter"
 func (s *Scalable) Bytes() uint64 { return s.bytes() }
 
 // Release returns the memory of the filter to the system at once, rather than when
-// the filter is collected. The filter must not be used any more.
+// the filter is collected. The filter must not be used afterwards.
 func (s *Scalable) Release() {
 	for _, l := range s.layers {
 		l.Release()
@@ -22,14 +22,14 @@ func (s *Scalable) Capacity() uint64 {
 	return n
 }
 
-// Config returns what the filter was made with, as changed since.
+// Config returns the configuration of the filter, with changes since it was made.
 func (s *Scalable) Config() ScalableConfig { return s.config }
 
-// Config returns what the set was made with, as changed since.
+// Config returns the configuration of the set, with changes since it was made.
 func (a *Adaptive) Config() AdaptiveConfig { return a.config }
 
-// Capacity returns the number of distinct keys that the filter is made for, or 0
-// as long as the set is exact.
+// Capacity returns the number of distinct keys that the filter is made for, or 0 while the
+// set is exact.
 func (a *Adaptive) Capacity() uint64 {
 	if a.filter == nil {
 		return 0
@@ -37,7 +37,7 @@ func (a *Adaptive) Capacity() uint64 {
 	return a.filter.Capacity()
 }
 
-// Bytes returns the memory of the set or of the filter that it has become.
+// Bytes returns the memory of the set or of the filter.
 func (a *Adaptive) Bytes() uint64 {
 	switch {
 	case a.filter != nil:
@@ -48,8 +48,8 @@ func (a *Adaptive) Bytes() uint64 {
 	return a.set.bytes()
 }
 
-// Release returns the memory of the filter, if the set has become one, to the
-// system at once. The set must not be used any more.
+// Release returns the memory of the filter, if the set has become one, to the system at
+// once. The set must not be used afterwards.
 func (a *Adaptive) Release() {
 	if a.filter != nil {
 		a.filter.Release()
@@ -57,9 +57,9 @@ func (a *Adaptive) Release() {
 	a.set, a.mapped = nil, nil
 }
 
-// Hashes returns the hashes of all keys, some at a time, as long as the set is
-// exact, and nothing after that. The slices are valid until the next one, and the
-// set must not be changed meanwhile.
+// Hashes returns the hashes of all keys, some at a time, while the set is exact, and
+// nothing afterwards. Each slice is valid until the next one. The set must not change
+// meanwhile.
 func (a *Adaptive) Hashes() iter.Seq[[]uint64] {
 	if a.filter != nil {
 		return func(func([]uint64) bool) {}
@@ -68,12 +68,12 @@ func (a *Adaptive) Hashes() iter.Seq[[]uint64] {
 	return a.set.batches(false)
 }
 
-// Config returns what the window was made with, as far as its file tells where it
-// was read from one.
+// Config returns the configuration of the window. Files contain all of it except Clock and
+// the secret of SipHash.
 func (w *Window) Config() WindowConfig { return w.config }
 
-// Release returns the memory of all generations to the system at once. The window
-// must not be used any more.
+// Release returns the memory of all generations to the system at once. The window must not
+// be used afterwards.
 func (w *Window) Release() {
 	for _, g := range w.gens {
 		g.set.Release()

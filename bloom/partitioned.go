@@ -9,14 +9,12 @@ import (
 	"seen/sizing"
 )
 
-// Partitioned is a Bloom filter whose array is divided into k slices of m/k bits,
-// with one probe in each: the textbook's separate arrays. Its error rate is a
-// little above the classic filter's when filled from few keys, and each probe
-// stays in its own part of memory.
+// Partitioned is a Bloom filter whose array is divided into k slices of m/k bits, with
+// one probe in each: the textbook's separate arrays. In small filters its error rate is a
+// little above that of a [Classic].
 //
-// The zero value is not usable; make one with [NewPartitioned] or read one. Any
-// number of goroutines may ask at the same time, as long as none adds. A
-// Partitioned must not be copied.
+// The zero value is not usable; make one with [NewPartitioned] or read one. Any number of
+// goroutines may ask at the same time while none adds. A Partitioned must not be copied.
 type Partitioned struct {
 	array
 	slice uint64 // bits in a slice

@@ -7,13 +7,13 @@ import (
 	"seen/internal/kernel"
 )
 
-// pending is a batch of hashes that several arrays are asked about one after
-// another, reduced to those that none has answered yet.
+// pending is a batch of hashes that several arrays are asked about one after another,
+// reduced to the hashes without an answer.
 type pending struct {
 	answers []bool // of the whole batch, may be nil
 	n       int    // hashes that are left
 	hs      [keyBatch]uint64
-	at      [keyBatch]uint8 // where in the batch they stand
+	at      [keyBatch]uint8 // their indexes in the batch
 	hit     [keyBatch]bool
 
 	// Scratch memory of askLikely.
@@ -32,7 +32,7 @@ func (p *pending) release() {
 	pendings.Put(p)
 }
 
-// part returns the m answers from at on, if answers are wanted at all.
+// part returns the m answers from at on, or nil if answers is.
 func part(answers []bool, at, m int) []bool {
 	if answers == nil {
 		return nil
@@ -40,8 +40,8 @@ func part(answers []bool, at, m int) []bool {
 	return answers[at : at+m]
 }
 
-// start begins with all of hs, of which there are at most keyBatch. Those that are
-// settled later are answered with hit.
+// start begins with all of hs, at most keyBatch. Hashes that are settled later are answered
+// with hit.
 func (p *pending) start(answers []bool, hs []uint64, hit bool) {
 	p.answers = answers
 	for i := range answers {
@@ -51,7 +51,7 @@ func (p *pending) start(answers []bool, hs []uint64, hit bool) {
 	p.at = inOrder
 }
 
-// inOrder is at for a batch of which none is settled.
+// inOrder is at for a batch without settled hashes.
 var inOrder = func() (at [keyBatch]uint8) {
 	for i := range at {
 		at[i] = uint8(i)
@@ -68,9 +68,9 @@ func (p *pending) startMissed(answers []bool, hs []uint64) {
 
 // ask settles those that f has; the others are left.
 //
-// A filter that is one of many has few of the keys that it is asked about, and the
-// first line of a key is nearly always enough to tell. So the other lines are asked
-// about only where it does not, which saves most of the reads from memory.
+// A filter that is one of many has few of the keys that it is asked about, and the first
+// line of a key is nearly always enough to know that. The other lines are read only where
+// it is not, which saves most reads from memory.
 func (p *pending) ask(f *Filter) {
 	hs, hit := p.hs[:p.n], p.hit[:p.n]
 	if f.layout.Lines > 1 && f.touch == nil {
@@ -88,7 +88,7 @@ func (p *pending) ask(f *Filter) {
 	}
 }
 
-// askLikely is ask about those that are hit; the others are not there.
+// askLikely is ask about the hashes that are hit; the others are absent.
 func (p *pending) askLikely(f *Filter) {
 	n := 0
 	for i, hit := range p.hit[:p.n] {
@@ -105,7 +105,7 @@ func (p *pending) askLikely(f *Filter) {
 	p.settle()
 }
 
-// hasFirst is HasHashes for the first lines of the keys only: true is possible, false
+// hasFirst is HasHashes for the first lines of the keys only: true means possible, false is
 // certain. Access to f must not be announced.
 func (f *Filter) hasFirst(possible []bool, hs []uint64) int {
 	n := f.firstLines().HasBatch(f.words, possible, hs)
@@ -119,8 +119,8 @@ func (f *Filter) firstLines() kernel.Layout {
 	return kernel.Layout{RegionLines: f.layout.RegionLines, Lines: 1, Lanes: f.layout.Lanes}
 }
 
-// settle settles those that are hit; the others are left. It has no branch on them:
-// every other one would be mispredicted.
+// settle settles those that are hit; the others are left. It has no branch, which would be
+// mispredicted half of the time.
 func (p *pending) settle() {
 	n := 0
 	for i, hit := range p.hit[:p.n] {
@@ -142,7 +142,7 @@ func (p *pending) add(f *Filter, m int) int {
 	return count
 }
 
-// answer answers for the first m of those that are left what stands in hit.
+// answer stores hit as the answers to the first m of those that are left.
 func (p *pending) answer(m int) {
 	if p.answers != nil {
 		for i, yes := range p.hit[:m] {
@@ -160,8 +160,8 @@ func (p *pending) rest(answer bool) {
 	}
 }
 
-// hasBatches asks about hs a batch at a time, and returns how many of them ask
-// has settled, which are those that are there.
+// hasBatches asks about hs a batch at a time, and returns how many of them ask has settled,
+// because they are there.
 func hasBatches(found []bool, hs []uint64, ask func(*pending)) int {
 	p := getPending()
 	total := 0

@@ -8,28 +8,26 @@ import (
 	"seen/sizing"
 )
 
-// Shared is a [Filter] filter that any number of goroutines may add to and ask
-// at the same time, without a lock of their own.
+// Shared is a [Filter] that any number of goroutines may add to and ask at the same time.
 //
-// What Add tells is exact: of several goroutines that add the same unseen key at
-// once, exactly one is told that it is new. Has never waits, whatever others do.
-// Add of a key that is there does not wait either; a new one locks the few lines
-// that its bits stand in, and a batch of new ones may lock all lines, for less than
-// a microsecond. All calls are linearizable: each takes effect at one moment
-// between its beginning and its end. An error, a yes for a key that was never
-// added, may come from the bits of keys whose addition has begun.
+// If several goroutines add the same new key at once, Add tells exactly one of them that
+// it is new. Has never waits. Add of a key that is there does not wait either. Add of a
+// new key locks the few lines of its bits; a batch of new keys may lock all lines for less
+// than a microsecond. All calls are linearizable: each takes effect at one moment between
+// its beginning and its end. A wrong yes may come from the bits of keys whose addition has
+// begun.
 //
-// The calls that concern the whole filter say how they go together with others.
-// UnmarshalBinary and ReadFrom must not run at the same time as any other.
+// Calls about the whole filter say which others may run at the same time. UnmarshalBinary
+// and ReadFrom must run alone.
 //
 // In files a Shared is a Filter: Decode and Read return that, [Filter.Share] and
-// [Shared.Filter] convert. The zero value is not usable; make one with
-// [NewShared]. A Shared must not be copied.
+// [Shared.Filter] convert. The zero value is not usable; make one with [NewShared]. A
+// Shared must not be copied.
 type Shared struct {
 	keyed
 	f      *Filter
 	single kernel.Prepared // the array of f, for single calls at the same time
-	quick  kernel.Guarded  // the same with the locks, for additions that need not wait
+	quick  kernel.Guarded  // the same with the locks, for additions that do not have to wait
 	locks  *lineLocks
 }
 
@@ -65,9 +63,8 @@ func (s *Shared) replace(f *Filter) {
 	s.tag = f.tag
 }
 
-// Add adds key and reports whether it was certainly not there before: a false
-// means that it was, or that the filter takes it for seen, with the filter's
-// error rate. It does not allocate and does not keep key.
+// Add adds key and reports whether it is new. True is certain; false is wrong with the
+// filter's error rate. It does not allocate and does not keep key.
 func (s *Shared) Add(key []byte) bool {
 	if o := s.quick.AddKey(key); o != kernel.Busy {
 		return o == kernel.New
@@ -101,8 +98,8 @@ func (s *Shared) AddHash(h uint64) bool {
 	return s.addSlowly(h)
 }
 
-// addSlowly is AddHash where the assembly does not do it: a lock is held by somebody
-// else, or there is no assembly.
+// addSlowly is AddHash where the assembly cannot do it: another goroutine has a lock, or
+// there is no assembly.
 func (s *Shared) addSlowly(h uint64) bool { return !s.single.HasHash(h) && s.addNew(h) }
 
 // addNew is AddHash for a key that was absent just now. It locks the lines of the
@@ -162,13 +159,12 @@ func (s *Shared) HasHashes(found []bool, hs []uint64) int {
 	return n
 }
 
-// mostAlone is the number of batches at a time up to which they lock all lines. One
-// after another they then still add more keys than at the same time with a lock for
-// each; of more, it is the other way around.
+// mostAlone is the number of batches up to which each locks all lines. Up to that number,
+// batches one after another add more keys than batches at the same time that lock lines.
 const mostAlone = 4
 
-// AddHashes is AddKeys for hashes. Other goroutines may add theirs between those of
-// one call.
+// AddHashes is AddKeys for hashes. Other goroutines may add keys between those of one
+// call.
 func (s *Shared) AddHashes(added []bool, hs []uint64) int {
 	checkAnswers(added, len(hs))
 	p := getPending()
@@ -183,9 +179,9 @@ func (s *Shared) AddHashes(added []bool, hs []uint64) int {
 	return count
 }
 
-// addBatch adds at most keyBatch hashes, when few do so at a time or not. That all
-// of them are looked for first lets the keys that are there go without a lock, and
-// brings the lines of the others into the cache before they are locked.
+// addBatch adds at most keyBatch hashes; few says that few batches run at this time. It
+// looks for all of them first: keys that are there need no lock, and the lines of the
+// others are in the cache before they are locked.
 func (s *Shared) addBatch(p *pending, added []bool, hs []uint64, few bool) int {
 	there := s.HasHashes(p.hit[:len(hs)], hs)
 	switch there {
@@ -221,8 +217,7 @@ func (s *Shared) addAbsent(added []bool, hs []uint64, few bool) (count int) {
 	return count
 }
 
-// still calls do while no key is being added, and with the count of those that
-// were.
+// still calls do while no key is being added and f has the right count of keys.
 func (s *Shared) still(do func(f *Filter)) {
 	s.locks.lockAll()
 	defer s.locks.unlockAll()
@@ -240,9 +235,9 @@ func (s *Shared) change(do func(f *Filter)) {
 	})
 }
 
-// Release returns the memory of the filter to the system at once, rather than when
-// the filter is collected. It must not run at the same time as any other call, and
-// the filter must not be used any more: calls panic.
+// Release returns the memory of the filter to the system at once, instead of when the
+// filter is collected. It must not run at the same time as any other call, and the filter
+// must not be used afterwards: calls panic.
 func (s *Shared) Release() {
 	s.single, s.quick = kernel.Prepared{}, kernel.Guarded{}
 	s.f.Release()
@@ -251,13 +246,12 @@ func (s *Shared) Release() {
 // Params returns the layout of the array.
 func (s *Shared) Params() sizing.Params { return s.f.params }
 
-// Added returns the number of calls of Add that returned true, as it was at one
-// moment of the call. It reads some counters and neither waits for adding nor
-// keeps it waiting.
+// Added returns the number of calls of Add that returned true, as of one moment of the
+// call. It does not wait for additions, and they do not wait for it.
 func (s *Shared) Added() uint64 { return s.locks.count() }
 
-// Clear forgets all keys. Keys that others add meanwhile are added before or
-// after; Has may find a key that is being forgotten.
+// Clear forgets all keys. Keys that are added meanwhile are added before or after; Has may
+// find a key that is being forgotten.
 func (s *Shared) Clear() {
 	s.change(func(f *Filter) {
 		for i := range f.all() {
@@ -267,8 +261,8 @@ func (s *Shared) Clear() {
 	})
 }
 
-// Union adds every key of g to s, as [Classic.Union] does. Others may add to s and
-// to g meanwhile; the keys whose addition to g has ended before are in the union.
+// Union adds every key of g to s, as [Classic.Union] does. Other goroutines may add to
+// both meanwhile; the union has the keys whose addition to g ended before the call.
 func (s *Shared) Union(g *Shared) error {
 	if err := s.f.checkAlike(&g.f.array); err != nil {
 		return err
@@ -287,8 +281,8 @@ func (s *Shared) Union(g *Shared) error {
 	return nil
 }
 
-// Equal reports whether s and g have the same parameters, hash and bits. While
-// others add it means little.
+// Equal reports whether s and g have the same parameters, hash and bits. It means little
+// while keys are being added.
 func (s *Shared) Equal(g *Shared) bool {
 	if s.f.checkAlike(&g.f.array) != nil {
 		return false
@@ -304,18 +298,18 @@ func (s *Shared) Equal(g *Shared) bool {
 	return equal
 }
 
-// Clone returns a copy that shares nothing with s. Adding waits for it to be made.
+// Clone returns a copy that shares nothing with s. Additions wait until it is made.
 func (s *Shared) Clone() *Shared { return s.Filter().Share() }
 
-// Filter returns a copy as a filter of that type, with the keys that were added
-// up to one moment. Adding waits for it to be made.
+// Filter returns a copy that is a Filter, with the keys that were added up to one moment.
+// Additions wait until it is made.
 func (s *Shared) Filter() *Filter {
 	var c *Filter
 	s.still(func(f *Filter) { c = f.Clone() })
 	return c
 }
 
-// Stats describes the filter; it reads the whole array, and adding waits for it.
+// Stats describes the filter; it reads the whole array, and additions wait for it.
 func (s *Shared) Stats() Stats {
 	var st Stats
 	s.still(func(f *Filter) { st = f.Stats() })

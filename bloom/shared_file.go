@@ -9,14 +9,14 @@ import (
 )
 
 // AppendBinary appends the filter, as a Filter, in the format of docs/FORMAT.md to
-// b. Adding waits for it.
+// b. Additions wait for it.
 func (s *Shared) AppendBinary(b []byte) (out []byte, err error) {
 	s.still(func(f *Filter) { out, err = f.AppendBinary(b) })
 	return out, err
 }
 
 // MarshalBinary returns the filter, as a Filter, in the format of docs/FORMAT.md.
-// Adding waits for it.
+// Additions wait for it.
 func (s *Shared) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // UnmarshalBinary replaces s by the blocked filter that b holds, or leaves s as it
@@ -24,8 +24,8 @@ func (s *Shared) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 // time as any other call.
 func (s *Shared) UnmarshalBinary(b []byte) error { return decodeInto(s, b) }
 
-// WriteTo writes what AppendBinary appends, with little memory of its own. Adding
-// waits until w has taken all of it; see [Shared.WriteSnapshot].
+// WriteTo writes what AppendBinary appends, with little memory of its own. Additions
+// wait until w has taken all of it; see [Shared.WriteSnapshot].
 func (s *Shared) WriteTo(w io.Writer) (n int64, err error) {
 	s.still(func(f *Filter) { n, err = f.WriteTo(w) })
 	return n, err
@@ -35,14 +35,13 @@ func (s *Shared) WriteTo(w io.Writer) (n int64, err error) {
 // run at the same time as any other call.
 func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 
-// WriteSnapshot writes the filter to w, as a Filter, while others go on adding: it
-// is WriteTo for a filter in use and a slow w. It needs 64 KiB of memory, and four
-// bytes for each 64 KiB that it writes.
+// WriteSnapshot writes the filter to w, as a Filter, while other goroutines go on adding:
+// it is WriteTo for a filter in use and a slow w. It needs 64 KiB of memory, and four bytes
+// for each 64 KiB that it writes.
 //
-// What is written has all keys whose Add had returned when WriteSnapshot was
-// called, and the count of added keys is that of a moment soon after. Keys that
-// come later may be in or not, so that after a filter was read back, Add of them
-// answers false or true. Of keys that Clear forgets meanwhile some may be in.
+// The snapshot has all keys whose Add had returned when WriteSnapshot was called, and the
+// count of keys of a moment soon after. It may have keys that came later, and keys that
+// Clear forgets meanwhile.
 func (s *Shared) WriteSnapshot(w io.Writer) (int64, error) {
 	var h *frame.Header
 	s.still(func(f *Filter) {

@@ -10,21 +10,21 @@ import (
 	"seen/internal/kernel"
 )
 
-// lineLocks keep those apart that set bits in the same lines of an array: a line is
-// changed as a whole, so that even other bits of it could get lost. They do not
-// stand among the bits, so that these can be mapped from a file.
+// lineLocks are the locks of goroutines that set bits in the same lines of an array: a
+// line is written as a whole, so that even other bits of it could get lost. The locks are
+// not among the bits, so that these can be mapped from a file.
 //
-// There are two ways to get hold of lines:
+// There are two ways to lock lines:
 //
-//   - A key locks the stripes of its lines, one in each region and in the order of
-//     the regions, so that nobody waits in a circle. With all of them it also keeps
-//     out whoever adds the same key, so that only one is told that it is new.
-//   - Someone alone has all lines at once: batches, and calls about the whole
-//     filter. It announces itself in taken, and then waits until no stripe of the
-//     first region is locked. A key looks at taken when it has that stripe, and
-//     gives it back if somebody has come. Either the one or the other sees the other.
+//   - The addition of a key locks the stripes of its lines, one in each region and in the
+//     order of the regions, which prevents deadlocks. It also excludes other additions of
+//     the same key, so that only one of them answers "new".
+//   - Batches and calls about the whole filter lock all lines at once. Such a call sets
+//     taken, and then waits until no stripe of the first region is locked. The addition of
+//     a key looks at taken after it has locked its first stripe, and unlocks that if taken
+//     is set. So at least one of the two sees the other.
 //
-// The stripes of the first region also count the keys that were new.
+// The stripes of the first region also count the new keys.
 type lineLocks struct {
 	stripes   []stripe // of all regions, one region after another; see kernel.Guarded
 	perRegion int      // stripes of a region, a power of two
@@ -32,8 +32,8 @@ type lineLocks struct {
 
 	_ [cacheLine]byte // what follows is written all the time
 
-	whole  sync.Mutex    // held by whoever is alone
-	taken  uint32        // 1 while somebody is, or is about to be; changes under whole
+	whole  sync.Mutex    // held by a call that locks all lines
+	taken  uint32        // 1 while such a call runs or waits for its locks; changes under whole
 	base   atomic.Uint64 // keys that the stripes do not count
 	resets atomic.Uint64 // beginnings and ends of changes of the counts other than upwards
 	adding atomic.Int32  // batches that are being added now
@@ -52,9 +52,8 @@ const (
 	lockBit = 1
 	oneKey  = 2 // what the word of a stripe counts a key by
 
-	// stripesPerCore makes it unlikely that two cores that do nothing but add
-	// single keys want the same one of the few stripes that are held at a time.
-	// More would only take longer to look through.
+	// stripesPerCore makes it unlikely that two cores need the same stripe at a time. More
+	// stripes would only take longer to look through.
 	stripesPerCore = 32
 	maxStripes     = 1 << 12
 	// linesPerStripe keeps the stripes of small arrays small beside these.
@@ -93,12 +92,11 @@ func lock(s *stripe) (word uint64) {
 // unlock gives s up, with the word that lock returned or one that counts more keys.
 func unlock(s *stripe, word uint64) { kernel.Release(&s[0], word) }
 
-// isLocked reports whether somebody holds s.
+// isLocked reports whether s is locked.
 func isLocked(s *stripe) bool { return atomic.LoadUint64(&s[0])&lockBit != 0 }
 
-// pause is called between looks at a lock that is held for nanoseconds, unless its
-// owner was interrupted: the processor is then needed by others, in the end by that
-// owner.
+// pause is called between looks at a lock. A lock is held for nanoseconds, unless its owner
+// was interrupted: then pause leaves the processor to other goroutines.
 func pause(turn int) {
 	const looks, yields = 100, 20
 	switch {
@@ -110,16 +108,15 @@ func pause(turn int) {
 	}
 }
 
-// standInLine gives back the first stripe of a key because somebody is alone. It
-// returns with that stripe and whole, which the caller unlocks after the stripe:
-// those who are alone come one after another, and so does the key.
+// standInLine unlocks the first stripe of a key because another call locks all lines. It
+// returns with that stripe and whole locked; the caller unlocks the stripe first.
 func (l *lineLocks) standInLine(first *stripe, word uint64) uint64 {
 	unlock(first, word)
 	l.whole.Lock()
 	return lock(first)
 }
 
-// lockAll waits until the caller is alone.
+// lockAll locks all lines.
 func (l *lineLocks) lockAll() {
 	l.whole.Lock()
 	atomic.StoreUint32(&l.taken, 1)
@@ -136,8 +133,7 @@ func (l *lineLocks) unlockAll() {
 	l.whole.Unlock()
 }
 
-// count returns the number of keys that were added, as it was at one moment of the
-// call.
+// count returns the number of keys that were added, as of one moment of the call.
 func (l *lineLocks) count() uint64 {
 	for turn := 0; ; turn++ {
 		before := l.resets.Load()
@@ -146,8 +142,8 @@ func (l *lineLocks) count() uint64 {
 		for i := range first {
 			n += atomic.LoadUint64(&first[i][0]) / oneKey
 		}
-		// The counts only rise, one after another, so that their sum was right when
-		// it was reached; unless they were set anew.
+		// Counts only rise, so their sum was right at one moment, unless they were set
+		// meanwhile.
 		if before%2 == 0 && l.resets.Load() == before {
 			return n
 		}
@@ -155,13 +151,13 @@ func (l *lineLocks) count() uint64 {
 	}
 }
 
-// setCount sets the count. The caller must be alone.
+// setCount sets the count. The caller must have locked all lines.
 func (l *lineLocks) setCount(n uint64) {
 	l.resets.Add(1)
 	first := l.first()
 	for i := range first {
-		// Somebody may be about to see that it came too late, and to store the word
-		// that it found.
+		// The addition of a key may be about to unlock this stripe with the word that it
+		// found.
 		lock(&first[i])
 		unlock(&first[i], 0)
 	}

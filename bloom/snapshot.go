@@ -46,8 +46,7 @@ func writeSnapshot(ctx context.Context, s Set, w bridge.SnapshotFile, lock sync.
 	if err != nil {
 		return err
 	}
-	// More keys may have come in than there were when h was made, and a filter must
-	// not take itself for emptier than it is.
+	// There may be more keys than when h was made, and the numbers must not be too low.
 	if h, err = count(f, h, parts); err != nil {
 		return err
 	}
@@ -58,8 +57,8 @@ func writeSnapshot(ctx context.Context, s Set, w bridge.SnapshotFile, lock sync.
 	return err
 }
 
-// recount returns h with the numbers of keys that f has now. Arrays that f has
-// besides parts came later.
+// recount returns h with the present numbers of keys in f. Arrays of f that are not in
+// parts came later.
 func recount(f encoder, h *frame.Header, parts [][]byte) (*frame.Header, error) {
 	now, current, err := f.encode()
 	if err != nil || len(current) == len(parts) {
@@ -84,8 +83,8 @@ func (s *stopping) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// heldWindow keeps the arrays that a window had at one time, as they are but for
-// added keys, even of generations that are dropped.
+// heldWindow keeps the arrays that a window had at one time, also of generations that are
+// dropped; keys may still be added to them.
 type heldWindow struct {
 	window *Window
 	layers []*layer // in the order of encode
@@ -105,8 +104,8 @@ func (h heldWindow) release() {
 	runtime.KeepAlive(h.layers)
 }
 
-// recount is the function recount for the arrays that are held. The time stays what
-// it was, because their generations belong to it.
+// recount is the function recount for the held arrays. The time stays as it was, because
+// their generations belong to it.
 func (h heldWindow) recount(_ encoder, header *frame.Header, _ [][]byte) (*frame.Header, error) {
 	for i, l := range h.layers {
 		header.Parts[i].Added = l.added
@@ -134,8 +133,7 @@ func (a *Adaptive) writeInUse(ctx context.Context, w bridge.SnapshotFile, lock s
 				yield(nil, bridge.ErrSwitched)
 				return
 			}
-			// A split makes segments begin between those that were there, so that
-			// from stays the beginning of one.
+			// After a split from is still the beginning of a segment.
 			common := a.set.common()
 			from, more = a.set.copySegment(&copied, from)
 			lock.Unlock()

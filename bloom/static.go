@@ -12,18 +12,17 @@ import (
 	"seen/sizing"
 )
 
-// Static is a filter that is built once from all keys and then only read: a binary
-// fuse filter. It needs about 1.13 times the memory that information theory asks
-// for, where a Bloom filter needs 1.44 times: 9 bits per key for an error rate of
-// 1/256, 18 for 1/65536, 36 for 2^-32 (a little more for small sets). A question
-// costs up to three cache misses, independent of each other.
+// Static is a filter that is built once from all keys and then only read: a binary fuse
+// filter. It takes about 1.13 times the memory of the theoretical minimum, where a Bloom
+// filter takes 1.44 times: 9 bits for each key at an error rate of 1/256, 18 at 1/65536, 36
+// at 2^-32 (a little more for small sets). A question costs up to three cache misses, which
+// do not wait for each other.
 //
-// There is no Add, since a slot depends on all keys at once, and no Union: two such
-// arrays cannot be combined without the keys. Keep the keys, or a [Filter].
+// There is no Add, because each slot depends on all keys, and no Union: two such arrays
+// cannot be combined without the keys. Keep the keys, or a [Filter].
 //
-// The zero value is not usable; make one with [NewStatic] or a [StaticBuilder], or
-// read one. Any number of goroutines may ask at the same time. A Static must not
-// be copied.
+// The zero value is not usable; make one with [NewStatic] or a [StaticBuilder], or read
+// one. Any number of goroutines may ask at the same time. A Static must not be copied.
 type Static struct {
 	lookup
 	fuse  fuse
@@ -32,25 +31,25 @@ type Static struct {
 	touch func(off, n uint64)
 }
 
-// StaticConfig says how a static filter is to be built.
+// StaticConfig says how to build a [Static].
 type StaticConfig struct {
-	// ErrorRate is the highest probability that Has says yes to a key that is not
-	// in the filter. There are three sizes of slots, so the rate had is the next
-	// of 2^-8, 2^-16 and 2^-32, to which n/2^64 is added for n keys.
+	// ErrorRate is the highest probability that Has says yes to a key that is not in the
+	// filter. There are three sizes of slots, so the rate is the next of 2^-8, 2^-16 and
+	// 2^-32, plus n/2^64 for n keys.
 	ErrorRate float64
 	// Bits, if it is not 0, fixes the bits in a slot: 8, 16 or 32. ErrorRate is
 	// then only recorded, and may be 0.
 	Bits int
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash
-	// Hashes are the hashes of all keys by Hash (or well mixed ones, if only hashes will
-	// be asked for), in any order and with repetitions. NewStatic sorts them in place;
-	// a StaticBuilder begins with them.
+	// Hashes are the hashes of all keys by Hash (or other well mixed ones, if you only ask
+	// for hashes), in any order; repetitions do no harm. NewStatic sorts them in place, a
+	// StaticBuilder begins with them.
 	Hashes []uint64
 }
 
-// staticRate is the error rate of n keys in slots of so many bits: an absent hash
-// matches by chance, or is that of one of the keys.
+// staticRate is the error rate of n keys in slots of so many bits: the hash of an absent
+// key matches by chance, or is equal to that of a key.
 func staticRate(n uint64, bits int) float64 {
 	if n == 0 {
 		return 0
@@ -87,16 +86,15 @@ func (c StaticConfig) width(n uint64) (int, error) {
 			return bits, nil
 		}
 	}
-	return 0, fmt.Errorf("error rate %v is out of reach of a static filter, whose least for %d keys is %.3g; ask for that or use an Adaptive",
+	return 0, fmt.Errorf("error rate %v is too low for a static filter; the lowest for %d keys is %.3g: ask for that or use an Adaptive",
 		c.ErrorRate, n, staticRate(max(n, 1), 32))
 }
 
 // NewStatic builds the filter of the keys whose hashes are c.Hashes.
 //
-// It takes about 0.2 microseconds and, beside the hashes and the filter, 25 bytes of
-// memory for each key. It is an error if the configuration is impossible
-// or there are more keys than a filter can have: about 3.8e9 with 8 bits, 1.9e9
-// with 16, 0.95e9 with 32.
+// It takes about 0.2 microseconds for each key and, in addition to the hashes and the
+// filter, 25 bytes of memory. It fails if the configuration is impossible or there are more
+// keys than a filter can have: about 3.8e9 with 8 bits, 1.9e9 with 16, 0.95e9 with 32.
 func NewStatic(c StaticConfig) (*Static, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -175,8 +173,8 @@ func (f *Static) Added() uint64 { return f.n }
 // BitsPerKey returns the bits of memory that each key takes; +Inf without keys.
 func (f *Static) BitsPerKey() float64 { return 8 * float64(len(f.fuse.slots)) / float64(f.n) }
 
-// Equal reports whether f and g are the same array with the same hash. Filters that
-// were built from the same keys with the same configuration are.
+// Equal reports whether f and g have the same array and hash, as filters have that were
+// built from the same keys with the same configuration.
 func (f *Static) Equal(g *Static) bool {
 	return f.checkHash(&g.lookup) == nil && f.n == g.n && f.fuse.seed == g.fuse.seed &&
 		f.fuse.segment == g.fuse.segment && f.fuse.bits == g.fuse.bits && bytes.Equal(f.all(), g.all())
@@ -190,8 +188,8 @@ func (f *Static) all() []byte {
 	return f.fuse.slots
 }
 
-// Stats describes the filter. Bits is the number of slots, each key being looked
-// up in three of them; they are neither ones nor zeros.
+// Stats describes the filter. Bits is the number of slots, of which each key has three;
+// Ones is 0.
 func (f *Static) Stats() Stats {
 	slots := uint64(len(f.fuse.slots) / (f.fuse.bits / 8))
 	rate := staticRate(f.n, f.fuse.bits)

@@ -1,21 +1,19 @@
 package bloom
 
-// StaticBuilder collects the keys of a [Static] filter. It is an exact set of
-// their hashes, so that repetitions cost nothing and Add and Has answer as those
-// of an [Adaptive] do.
+// StaticBuilder collects the keys of a [Static]. It is an exact set of their hashes: Add and
+// Has answer like those of an exact [Adaptive].
 //
-// It takes about 11 bytes per distinct key, and three times as many while Build is
-// at work. The zero value is not usable; make one with [NewStaticBuilder]. Any
-// number of goroutines may ask at the same time, as long as none adds. A
-// StaticBuilder must not be copied.
+// It takes about 11 bytes for each distinct key, and three times as many during Build. The
+// zero value is not usable; make one with [NewStaticBuilder]. Any number of goroutines may
+// ask at the same time while none adds. A StaticBuilder must not be copied.
 type StaticBuilder struct {
 	keyed
 	config StaticConfig
 	hashes *fingerprints
 }
 
-// NewStaticBuilder returns a builder with the keys of c.Hashes. It fails if no number of keys
-// can have the configuration.
+// NewStaticBuilder returns a builder with the keys of c.Hashes. It fails if the
+// configuration is impossible for any number of keys.
 func NewStaticBuilder(c StaticConfig) (*StaticBuilder, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -62,9 +60,8 @@ func (b *StaticBuilder) HasHashes(found []bool, hs []uint64) int {
 // Added returns the number of distinct keys collected so far.
 func (b *StaticBuilder) Added() uint64 { return b.hashes.count() }
 
-// Build returns the filter of the keys that were added, for which the builder's
-// memory is used: it has no keys afterwards. It fails as [NewStatic] does and
-// then keeps the keys.
+// Build returns the filter of the keys. It uses the memory of the builder, which has no
+// keys afterwards. It fails as [NewStatic] does, and then the builder keeps its keys.
 func (b *StaticBuilder) Build() (*Static, error) {
 	sorted := b.hashes.sorted()
 	b.hashes = newFingerprints(nil)

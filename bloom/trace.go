@@ -10,40 +10,40 @@ import (
 	"seen/sizing"
 )
 
-// A Trace is what the question for one key looks at in one array of a filter. It is
-// for people who want to know why a filter says what it says.
+// A Trace is what a question for one key reads in one array of a filter. It explains an
+// answer to people.
 type Trace struct {
 	// Array names the kind of the array: "classic", "blocked", "partitioned",
 	// "counting", "fingerprints", "static" or "cuckoo".
 	Array string
-	// Part numbers the arrays of a filter, the oldest or first being 0. From is the
-	// generation of a window that it belongs to.
+	// Part numbers the arrays of a filter from 0, the oldest or first. From is the
+	// generation in a window.
 	Part int
 	From int64
 	// Positions is the number of bits, counters, slots or fingerprints of the array.
 	Positions uint64
-	// Probes are the places looked at, in order. A set of fingerprints has none.
+	// Probes are the places that were read, in order. A set of fingerprints has none.
 	Probes []TraceProbe
-	// Found says whether this array has the key, for all that can be told. A filter has
-	// it if one of its arrays has; a cascade, if all have.
+	// Found says that this array says yes to the key. A filter says yes if one of its
+	// arrays does; a cascade, if all do.
 	Found bool
-	// ErrorRate is the probability that this array says so of a key that was never
-	// added to it.
+	// ErrorRate is the probability that this array says yes to a key that was never added
+	// to it.
 	ErrorRate float64
 }
 
-// A TraceProbe is a place in an array that was looked at.
+// A TraceProbe is a place in an array that was read.
 type TraceProbe struct {
 	Position uint64 // of the bit, counter or slot
-	Line     uint64 // of 64 bytes, that it stands in
+	Line     uint64 // of 64 bytes, that it is in
 	Set      bool   // the bit is one, the counter is not 0, the slot has the fingerprint
 	Value    uint64 // of the bit, counter or slot
 }
 
 // TraceOf returns the traces of the question for the hash h, one for each array of the
-// filter, also those that HasHash would not look at any more. Like HasHash it must not
-// run while others add to the filter, unless the filter allows that. Filters of other
-// packages are an error.
+// filter, also for arrays that HasHash does not read because it knows the answer. It must
+// not run while the filter changes, unless HasHash may. A View of another package is an
+// error.
 func TraceOf(v View, h uint64) (all []Trace, err error) {
 	switch f := v.(type) {
 	case *Classic:
@@ -88,12 +88,12 @@ func TraceOf(v View, h uint64) (all []Trace, err error) {
 // lineOf returns the line of a bit.
 func lineOf(bit uint64) uint64 { return bit / sizing.LineBits }
 
-// begin returns a trace without probes, which is found until one says no.
+// begin returns a trace without probes. Found is true until a probe says no.
 func (a *array) begin(kind string) Trace {
 	return Trace{Array: kind, Positions: a.params.M, Found: true, ErrorRate: a.params.ErrorRate(a.added)}
 }
 
-// probe notes the look at bit i.
+// probe reads bit i and adds it to the trace.
 func (t *Trace) probe(a *array, i uint64) {
 	a.touchWord(i / 64)
 	bit := a.words[i/64] >> (i % 64) & 1
@@ -167,7 +167,7 @@ func (w *Window) traces(h uint64) (all []Trace) {
 	return all
 }
 
-// trace looks a hash up among those that are kept as they are.
+// trace is the trace of an exact set.
 func (a *Adaptive) trace(h uint64) Trace {
 	n := a.Added()
 	return Trace{Array: "fingerprints", Positions: n, Found: a.HasHash(h), ErrorRate: math.Ldexp(float64(n), -64)}
@@ -185,7 +185,7 @@ func (f *Static) trace(h uint64) Trace {
 		for b := size; b > 0; b-- {
 			value = value<<8 | uint64(f.fuse.slots[i*size+b-1])
 		}
-		// No slot alone says anything; together they do.
+		// Only the three slots together tell whether the key is found.
 		t.Probes = append(t.Probes, TraceProbe{Position: i, Line: i * size / (sizing.LineBits / 8), Set: t.Found, Value: value})
 	}
 	return t

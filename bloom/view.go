@@ -156,7 +156,7 @@ func (f *Static) Design() Design { return Design{"static", f.n, f.rate} }
 // Design says what the filter was made for.
 func (f *Cuckoo) Design() Design { return Design{"cuckoo", f.capacity, 0} }
 
-// Stats describes the state of a filter. Taking it reads the whole array.
+// Stats describes the state of a filter. To compute it, all arrays are read.
 type Stats struct {
 	// Type is the filter's type in lower case: "classic", "blocked", ...
 	Type string
@@ -170,7 +170,7 @@ type Stats struct {
 	Layers int
 	// Bytes is the memory of the arrays.
 	Bytes uint64
-	// Capacity is the number of distinct keys the arrays are sized for.
+	// Capacity is the number of distinct keys that the arrays are sized for.
 	Capacity uint64
 	// Added is the number of calls of Add that returned true.
 	Added uint64
@@ -178,25 +178,22 @@ type Stats struct {
 	// share of them.
 	Ones uint64
 	Fill float64
-	// Cardinality estimates the number of distinct keys that were added, with its
-	// standard error; +Inf when a filter is full. It follows from Ones, by
-	// [sizing.Params.Cardinality] and, for a filter that grew, [sizing.Layered]. So it
-	// counts the keys that were taken for seen by mistake, which Added does not, and is
-	// right after a union, where Added is itself an estimate. For a filter that holds
-	// something for each key (an exact Adaptive, a Static, a Cuckoo) it is exact; a
-	// Cuckoo counts a key as often as it was added and not removed.
+	// Cardinality estimates the number of distinct keys that were added, with its standard
+	// error; +Inf when all bits are ones. It follows from Ones, by
+	// [sizing.Params.Cardinality] and, for a filter that grew, [sizing.Layered]. Unlike
+	// Added it counts keys to which Add answered false by mistake. It is exact for an exact
+	// Adaptive, a Static, and a Cuckoo, which counts all copies of a key.
 	Cardinality sizing.Estimate
-	// AskedErrorRate is the rate the filter was made for, 0 if it was made from
-	// explicit parameters without one. ErrorRate is the rate now, by the formula
-	// for the estimated cardinality; ErrorRateAtCapacity the one at capacity.
+	// AskedErrorRate is the rate that was asked for, or 0. ErrorRate is the present rate,
+	// by the formula for the estimated cardinality; ErrorRateAtCapacity that at capacity.
 	AskedErrorRate      float64
 	ErrorRate           float64
 	ErrorRateAtCapacity float64
-	// Stuck counts the saturated counters of a counting filter, which no Remove
-	// can bring down again.
+	// Stuck counts the counters of a counting filter that are at their maximum, which no
+	// Remove lowers.
 	Stuck uint64
-	// Exact says that the filter holds fingerprints of 64 bits, and
-	// ExpectedCollisions how many wrong answers they make it expect so far.
+	// Exact says that the filter has the 64-bit hash of each key. ExpectedCollisions is then
+	// the expected number of pairs of keys with equal hashes.
 	Exact              bool
 	ExpectedCollisions float64
 }

@@ -15,29 +15,27 @@ type WindowConfig struct {
 	// Span is the time for which a key is remembered.
 	Span time.Duration
 	// SpanKeys, instead of Span, is the number of calls of Add for which a key is
-	// remembered, whatever they answer.
+	// remembered, of new keys or not.
 	SpanKeys uint64
-	// CountNew counts, for SpanKeys, only the calls that record a key in the
-	// present generation: the window is full before it forgets anything, never
-	// grows, and repetitions do not make it forget.
+	// CountNew makes SpanKeys count only calls that record a key in the present generation:
+	// the window is full before it forgets, never grows, and repetitions do not make it
+	// forget.
 	CountNew bool
-	// Generations is the number of parts in which the window forgets, from 2 to
-	// 64. The more there are, the more exact is the span, and the more arrays a
-	// question has to ask. 0 means 8; for SpanKeys up to 63 without CountNew it
-	// means SpanKeys+1, which makes the span exact.
+	// Generations is the number of parts in which the window forgets, from 2 to 64. More
+	// generations make the span more exact and questions slower. 0 means 8, or SpanKeys+1
+	// for SpanKeys up to 63 without CountNew, which makes the span exact.
 	Generations int
-	// Capacity is the number of distinct keys within one span. It is no limit: a
-	// burst makes the window grow. It may be 0 if SpanKeys is given, which is then
-	// taken.
+	// Capacity is the number of distinct keys within one span. It is not a limit: a burst
+	// makes the window grow. With SpanKeys, 0 stands for SpanKeys.
 	Capacity uint64
 	// ErrorRate bounds the error rate of the whole window; between 0 and 1,
 	// exclusively.
 	ErrorRate float64
-	// NoRefresh says that a key is forgotten a span after it was new, even if it
-	// was added again since.
+	// NoRefresh makes the window forget a key one span after it was new, even if it was
+	// added again.
 	NoRefresh bool
-	// NoClock says that time is what AddHashAt and AddHashesAt were told: the
-	// latest time counts, and the system's clock is never asked.
+	// NoClock makes the latest time of AddHashAt and AddHashesAt the present time; the
+	// clock is never asked.
 	NoClock bool
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash
@@ -50,39 +48,35 @@ const (
 	maxGenerations     = 64
 )
 
-// Window is a filter that forgets: it answers whether a key was seen within the
-// last span, of time or of calls of Add.
+// Window is a filter that forgets: it answers whether a key was seen within the last span,
+// of time or of calls of Add.
 //
-// It consists of G generations, each a [Scalable] that takes new keys for a step
-// of span/(G-1), rounded up to whole nanoseconds or calls, and is dropped as a whole
-// when G-1 more have begun. So a key is there for a span after it was added for the
-// last time (the first time, with NoRefresh), and gone after G steps. With 8
-// generations these are a seventh more than the span, and at most 6 calls more
-// than that by rounding; with SpanKeys+1, the default for SpanKeys up to 63, a key is there for
-// exactly SpanKeys calls. The error rate holds over all generations together.
+// It consists of G generations, each a [Scalable]. A generation takes new keys for a step
+// of span/(G-1), rounded up to whole nanoseconds or calls, and is dropped as a whole when
+// G-1 more have begun. So a key is there for one span after it was added for the last time
+// (the first time, with NoRefresh), and gone after G steps: with 8 generations a seventh
+// later than the span, and at most 6 calls more by rounding. With SpanKeys+1 generations a
+// key is there for exactly SpanKeys calls. The error rate holds over all generations
+// together.
 //
-// Add of a key that is remembered answers false and, unless NoRefresh is set,
-// records it again in the present generation. With NoRefresh a key that comes
-// every day is new again after each span.
+// Add of a key that is remembered answers false and, unless NoRefresh is set, records it
+// again in the present generation. With NoRefresh a key that comes every day is new again
+// after each span.
 //
 // The Cardinality of Stats is the sum of the estimates of the generations. Without
-// NoRefresh, a key that was added in several of them counts once in each. With
-// NoRefresh it counts once, but one that any generation takes for seen by mistake is
-// recorded nowhere: Cardinality leaves out those that another generation than the
-// present one took for seen, a share of at most the error rate.
+// NoRefresh, a key that was added in several of them counts once in each. With NoRefresh
+// it counts once, and keys that an older generation says yes to by mistake do not count: a
+// share of at most the error rate.
 //
-// Generations begin at multiples of their step on an absolute scale, Unix time or
-// the number of calls, so that windows of equal span that were filled on several
-// machines can be merged; those that count calls cannot, having no common time.
+// Generations begin at multiples of their step in Unix time. So windows of equal span that
+// were filled on several machines can be merged. Windows that count calls cannot.
 //
-// Time never runs backwards: if the clock jumps back, the latest time that an Add
-// has seen is taken until the clock is past that again. A clock that jumps far ahead by
-// mistake cannot be told from a long idle time: the window forgets everything,
-// and stays at that time until Clear.
+// Time never runs backwards: if the clock jumps back, the window stays at the latest time
+// that an Add has seen until the clock is past it. If the clock jumps far ahead by mistake,
+// the window forgets everything, and stays at that time until Clear.
 //
-// The zero value is not usable; make one with [NewWindow] or read one. Any number
-// of goroutines may ask at the same time, as long as none adds. A Window must not
-// be copied.
+// The zero value is not usable; make one with [NewWindow] or read one. Any number of
+// goroutines may ask at the same time while none adds. A Window must not be copied.
 type Window struct {
 	keyed
 	config  WindowConfig
@@ -90,11 +84,10 @@ type Window struct {
 	model   *Scalable // an empty generation without layers
 	current int64     // the newest generation that was reached
 	calls   uint64    // of Add, as far as they count
-	// gens are the generations that have keys and are live at current, the newest
-	// first.
+	// gens are the live generations that have keys, the newest first.
 	gens  []generation
 	spare *Scalable // memory for the next one
-	held  int       // snapshots under way: what is dropped is not used again
+	held  int       // snapshots under way: dropped memory is not used again
 }
 
 // generation number n takes the keys of the n-th step.
@@ -103,7 +96,7 @@ type generation struct {
 	set    *Scalable
 }
 
-// noTime is the generation of a window by time that was never added to.
+// noTime is the generation of a window by time before the first key.
 const noTime = math.MinInt64
 
 // NewWindow returns an empty window.
@@ -115,7 +108,7 @@ func NewWindow(c WindowConfig) (*Window, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The first generation's memory, so that there is an error if it cannot be had.
+	// The memory of the first generation: an error if there is not enough.
 	if w.spare, err = w.model.fresh(); err != nil {
 		return nil, err
 	}
@@ -163,7 +156,7 @@ func newWindow(c WindowConfig) (*Window, error) {
 	capacity, rate := sizing.Generation(w.config.Capacity, c.ErrorRate, c.Generations)
 	model, err := emptyScalable(ScalableConfig{
 		Capacity: capacity, ErrorRate: rate, Growth: sizing.WindowGrowth,
-		// Past the end of growth the rate rises rather than that keys get lost.
+		// When a generation cannot grow any more, the rate rises, and no keys get lost.
 		Overfill: true,
 	})
 	if err != nil {
@@ -229,7 +222,7 @@ func (w *Window) liveGens(now int64) []generation {
 }
 
 // advance makes the given generation the current one, if it is newer, and drops
-// those that are no longer live.
+// generations that are no longer live.
 func (w *Window) advance(to int64) {
 	if to <= w.current {
 		return
@@ -248,7 +241,7 @@ func (w *Window) advance(to int64) {
 	}
 }
 
-// set returns the given live generation, which it makes if it is not there.
+// set returns the given live generation, and makes it if it does not exist.
 func (w *Window) set(number int64) *Scalable {
 	i := w.index(number)
 	if i < len(w.gens) && w.gens[i].number == number {
@@ -275,13 +268,13 @@ func (w *Window) newSet() *Scalable {
 	c.Capacity = min(c.Capacity, few)
 	s, err := emptyScalable(c)
 	if err != nil {
-		s = w.model // what is possible for more keys is possible for few
+		s = w.model // possible for more keys, so possible for few
 	}
 	return &Scalable{config: s.config, base: s.base, layers: []*layer{s.firstLayer(newWords(int(s.base.Bytes() / 8)))}}
 }
 
-// index returns where the generation with the given number stands in gens, or
-// has to be inserted.
+// index returns the index in gens of the generation with the given number, or where to
+// insert it.
 func (w *Window) index(number int64) int {
 	i := 0
 	for i < len(w.gens) && w.gens[i].number > number {

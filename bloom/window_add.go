@@ -13,11 +13,10 @@ func (w *Window) AddHash(h uint64) bool {
 	return isNew
 }
 
-// AddHashAt is AddHash at time t instead of now, for times that come from the
-// data. A t that is later than now becomes the present time of the window. Of an
-// earlier t, the key is recorded in the generation that t belongs to, or not at
-// all if that is forgotten already; the answer is whether any generation has it.
-// In a window that counts keys t is ignored.
+// AddHashAt is AddHash at time t instead of now, for times that come from the data. A t
+// later than now becomes the present time of the window. With an earlier t the key is
+// recorded in the generation of t, or not at all if that is already forgotten. The answer
+// says whether the key is new to all generations. A window that counts keys ignores t.
 func (w *Window) AddHashAt(t time.Time, h uint64) bool {
 	if w.byKeys() {
 		return w.AddHash(h)
@@ -43,7 +42,7 @@ func (w *Window) add(number int64, h uint64) (isNew, recorded bool) {
 	if !w.live(number, w.current) {
 		return isNew, false
 	}
-	// Overfill: there is no error, and Err tells of trouble.
+	// With Overfill there is no error here; Err returns it.
 	_ = w.set(number).addNew(h)
 	return isNew, true
 }
@@ -88,8 +87,7 @@ func (w *Window) AddHashes(added []bool, hs []uint64) int {
 	return count
 }
 
-// addEach is AddHashes one by one, which takes less time where each call begins a
-// generation.
+// addEach is AddHashes one by one, which is faster where each call begins a generation.
 func (w *Window) addEach(added []bool, hs []uint64) int {
 	count := 0
 	for i, h := range hs {
@@ -104,9 +102,9 @@ func (w *Window) addEach(added []bool, hs []uint64) int {
 	return count
 }
 
-// AddHashesAt is AddHashAt for each of hs in order, at the time ts[i] in Unix
-// nanoseconds; ts must be as long as hs. The answers go to added, which must be
-// nil or as long as hs, and the number of trues is returned.
+// AddHashesAt does AddHashAt for each of hs in order, at the time ts[i] in Unix
+// nanoseconds; ts must be as long as hs. It stores the answers in added, which must be nil
+// or as long as hs, and returns the number of trues.
 func (w *Window) AddHashesAt(added []bool, ts []int64, hs []uint64) int {
 	checkAnswers(added, len(hs))
 	ts = ts[:len(hs)]
@@ -129,8 +127,8 @@ func (w *Window) AddHashesAt(added []bool, ts []int64, hs []uint64) int {
 	return count
 }
 
-// addBatches adds hs to the given generation. It returns how many were new and how
-// many were recorded, which with refreshing are more.
+// addBatches adds hs to the given generation. It returns how many were new and how many
+// were recorded, which is more with refreshing.
 func (w *Window) addBatches(number int64, added []bool, hs []uint64) (count, recorded int) {
 	p := getPending()
 	defer p.release()
@@ -143,10 +141,10 @@ func (w *Window) addBatches(number int64, added []bool, hs []uint64) (count, rec
 	return count, recorded
 }
 
-// addPending adds a batch, of which it leaves the new ones, and returns how many
-// were recorded.
+// addPending adds a batch, leaves the new hashes in it, and returns how many were
+// recorded.
 func (w *Window) addPending(number int64, p *pending) (recorded int) {
-	// Keys of newer generations are there only where times come late.
+	// Newer generations have keys only if this time comes late.
 	w.askOthers(p, func(n int64) bool { return n > number })
 	older := func(n int64) bool { return n < number }
 	if w.config.NoRefresh {

@@ -9,10 +9,9 @@ import (
 	"seen/internal/frame"
 )
 
-// Err returns nil, or the reason, matched by [ErrFull], why a generation cannot
-// grow any more although a new key needed it. Keys are recorded all the same, and
-// the error rate rises. It takes error rates near the limit of 64-bit hashes to
-// come to this.
+// Err returns nil, or an error, matched by [ErrFull], that says why a generation could not
+// grow for a new key. Keys are recorded all the same, and the error rate rises. This
+// happens only with error rates near the limit of 64-bit hashes.
 func (w *Window) Err() error {
 	for i := range w.gens {
 		if err := w.gens[i].set.Err(); err != nil {
@@ -22,12 +21,11 @@ func (w *Window) Err() error {
 	return nil
 }
 
-// Union adds every key of g to w, at the time when it was added to g, so that it
-// is forgotten in due time. The two must have the same hash, span, generations and
-// error rate; capacities may differ. It fails with [ErrIncompatible] and leaves w
-// as it is if they do not, and if they count keys instead of time. The error rate
-// of a generation that both have is bounded by the sum of theirs; see
-// [Scalable.Union].
+// Union adds every key of g to w, at the time when it was added to g. The two must have
+// the same hash, span, generations and error rate; capacities may differ. If they are
+// unlike, or count keys instead of time, Union fails with [ErrIncompatible] and does not
+// change w. The error rate of a generation that both have is bounded by the sum of both
+// rates; see [Scalable.Union].
 func (w *Window) Union(g *Window) error {
 	if err := w.checkHash(&g.lookup); err != nil {
 		return err
@@ -64,8 +62,8 @@ func (w *Window) Union(g *Window) error {
 	return nil
 }
 
-// Added returns the number of keys that the generations which are live now have
-// recorded, each as often as it is in one of them.
+// Added returns the number of keys that the live generations have recorded. A key counts
+// once in each of them.
 func (w *Window) Added() uint64 {
 	n := uint64(0)
 	for _, g := range w.liveGens(w.now()) {
@@ -122,9 +120,8 @@ func (w *Window) Clone() *Window {
 	return c
 }
 
-// Stats describes the generations that are live now; it reads all of them. The
-// numbers of keys are sums over the generations: a key that was refreshed counts
-// once in each generation that has it.
+// Stats describes the live generations; it reads all of them. The numbers of keys are sums
+// over the generations: a refreshed key counts once in each that has it.
 func (w *Window) Stats() Stats {
 	var filters [][]*layer
 	for _, g := range w.liveGens(w.now()) {
