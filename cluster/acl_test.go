@@ -19,7 +19,7 @@ import (
 	"seen/internal/redistest"
 )
 
-// The table has every command that the code of this package builds, and besides those
+// The table has every command that the code of this package builds, and otherwise
 // only what the client library sends by itself.
 func TestCommandsAreAll(t *testing.T) {
 	files, err := os.ReadDir(".")
@@ -138,7 +138,7 @@ func dialAs(t *testing.T, servers []*redistest.Server, user, rules string) rueid
 	return client
 }
 
-// refusedTo returns what the servers have refused to a user, but for what the client
+// refusedTo returns what the servers have refused to a user, except what the client
 // library sends to clean up a connection, whose refusal has no effect.
 func refusedTo(t *testing.T, servers []*redistest.Server, user string) []string {
 	t.Helper()
@@ -311,7 +311,7 @@ func TestLayerThatCannotBeClosed(t *testing.T) {
 						isNew += trues(mustAdd(t, f, left[from:min(from+500, len(left))]...))
 					}
 					if _, hi := filtertest.Limits(total, rate, 0, 12); total-isNew > hi {
-						t.Errorf("%d of %d keys were new for nobody; want at most %d", total-isNew, total, hi)
+						t.Errorf("%d of %d keys were new for no client; want at most %d", total-isNew, total, hi)
 					}
 					st, err := f.Stats(t.Context())
 					if err != nil || st.ErrorRate > 1.1*rate {
@@ -323,8 +323,8 @@ func TestLayerThatCannotBeClosed(t *testing.T) {
 	}
 }
 
-// A transaction that is refused halfway leaves the record as it is, and its connection
-// to nobody: the next user's commands would be queued.
+// A transaction that is refused halfway leaves the record as it is. Its connection is
+// closed: it would queue the commands of the next call.
 func TestRefusedTransaction(t *testing.T) {
 	server := lab.Server(t)
 	client := dialAs(t, []*redistest.Server{server}, "halfway", "~* +@all")

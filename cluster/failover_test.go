@@ -169,7 +169,7 @@ func failover(t *testing.T, client rueidis.Client, kill, recovered func() error)
 		}
 	}
 	if _, hi := filtertest.Limits(shared, c.ErrorRate, 0, 1); missed > hi {
-		t.Errorf("%d keys were new for nobody; want at most %d", missed, hi)
+		t.Errorf("%d keys were new for no client; want at most %d", missed, hi)
 	}
 	for i := range own {
 		sure = append(sure, own[i]...)
@@ -182,7 +182,7 @@ func failover(t *testing.T, client rueidis.Client, kill, recovered func() error)
 		t.Errorf("%d of %d confirmed keys are found", n, len(sure))
 	}
 	if failed.Load() == 0 {
-		t.Error("no call had undecided keys; the engine was killed for nobody")
+		t.Error("no call had undecided keys; the engine was killed while no call was under way")
 	}
 	t.Logf("%d calls, of which %d had undecided keys; %d confirmed keys in %d layers", calls.Load(), failed.Load(), len(sure), len(f.current.Load().layers))
 }
@@ -233,7 +233,7 @@ func TestEmptyRestart(t *testing.T) {
 }
 
 // nobodyThere adds keys to an engine that does not run: nothing was sent, which is said,
-// once for all slices. Who writes first may not know yet that the connection has broken.
+// once for all slices. A client that writes first may not know yet that the connection has broken.
 func nobodyThere(t *testing.T, f *Filter, ks [][]byte) {
 	t.Helper()
 	f.novelty.share.Store(0)

@@ -164,7 +164,7 @@ func TestExactlyOneNew(t *testing.T) {
 			}
 		}
 		if _, hi := filtertest.Limits(total, c.ErrorRate, 0, 1); never > hi {
-			t.Errorf("%d of %d keys were new for nobody; want at most %d", never, total, hi)
+			t.Errorf("%d of %d keys were new for no client; want at most %d", never, total, hi)
 		}
 		if found := trues(mustHas(t, f, keys(0, total)...)); found != total {
 			t.Errorf("%d of %d keys are found", found, total)

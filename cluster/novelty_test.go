@@ -38,8 +38,7 @@ func calls(t *testing.T, server *redistest.Server, command string) int {
 	return n
 }
 
-// Where nearly all keys are new a call is one round trip: nothing is asked for before it
-// is written. Keys that were there bring the questions back, and so does a filter of
+// If nearly all keys are new a call is one round trip: keys are written without being read. After keys that were not new, clients ask first again, and so does a filter of
 // several layers.
 func TestWritesFirst(t *testing.T) {
 	server := redistest.NewServer(t)
@@ -153,7 +152,7 @@ func TestWritesFirstLate(t *testing.T) {
 				t.Errorf("%v, %v; want ErrMissingSlice", added, err)
 			}
 			if left := leftOf(t, client, late.name); len(left) != 1 {
-				t.Errorf("beside the record, keys that nobody owns are left: %q", left)
+				t.Errorf("beside the record, keys are left that belong to no filter: %q", left)
 			}
 		})
 	})

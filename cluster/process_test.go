@@ -137,7 +137,7 @@ func TestProcesses(t *testing.T) {
 				}
 			}
 			if _, hi := filtertest.Limits(total, o.Config.ErrorRate, 0, 1); never > hi {
-				t.Errorf("%d of %d keys were new for nobody; want at most %d", never, total, hi)
+				t.Errorf("%d of %d keys were new for no client; want at most %d", never, total, hi)
 			}
 			f, err := Open(t.Context(), dial(t, e.addrs...), o.Name, Config{})
 			if err != nil {

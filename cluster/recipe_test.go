@@ -245,7 +245,7 @@ func TestRecipeConcurrent(t *testing.T) {
 		}
 		// 7 of 2^20 bits each, in three strings: a false positive is far away.
 		if missed > 0 {
-			t.Errorf("%d keys were new for nobody", missed)
+			t.Errorf("%d keys were new for no client", missed)
 		}
 	})
 }

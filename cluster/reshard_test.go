@@ -122,7 +122,7 @@ func TestReshard(t *testing.T) {
 		return true
 	})
 	if _, hi := filtertest.Limits(len(all), c.ErrorRate, 0, 1); missed > hi {
-		t.Errorf("%d of %d keys were new for nobody; want at most %d", missed, len(all), hi)
+		t.Errorf("%d of %d keys were new for no client; want at most %d", missed, len(all), hi)
 	}
 	if found := trues(mustHas(t, f, all...)); found != len(all) {
 		t.Errorf("%d of %d keys are found", found, len(all))
@@ -148,7 +148,7 @@ func asks(c *redistest.Cluster) (string, error) {
 }
 
 // The record's slot moves while a filter grows and a window asks for the time, for which
-// they have connections of their own, that nobody redirects.
+// they use connections of their own, which the library does not redirect.
 func TestReshardRecord(t *testing.T) {
 	cluster := lab.Cluster(t)
 	if err := cluster.Await(); err != nil {

@@ -198,7 +198,7 @@ func TestServerConcurrent(t *testing.T) {
 		doubts += int(d)
 	}
 	if _, hi := filtertest.Limits(total, 1e-6, 0, 1); missed > hi {
-		t.Errorf("%d keys were new for nobody; want at most %d", missed, hi)
+		t.Errorf("%d keys were new for no client; want at most %d", missed, hi)
 	}
 	client := dial(t, server.Addr())
 	f, err := OpenServer(t.Context(), client, n, ServerConfig{})

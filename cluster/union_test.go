@@ -43,7 +43,7 @@ func TestUnion(t *testing.T) {
 	})
 }
 
-// A union that was broken off is not taken for a filter; it can be made again and
+// An interrupted union cannot be opened as a filter; it can be made again and
 // dropped.
 func TestUnionBrokenOff(t *testing.T) {
 	ctx, client := t.Context(), engines[0].dial(t)

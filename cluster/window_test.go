@@ -148,12 +148,12 @@ func TestWindowExactlyOneNew(t *testing.T) {
 			}
 		}
 		if never > 1 {
-			t.Errorf("%d keys were new for nobody", never)
+			t.Errorf("%d keys were new for no client", never)
 		}
 	})
 }
 
-// The engine's time decides, and a window is no filter.
+// The engine's time decides, and a window cannot be opened as a filter.
 func TestWindowOfEngine(t *testing.T) {
 	client := engines[0].dial(t)
 	ctx, n := t.Context(), name(t)

@@ -22,7 +22,7 @@ var isRefusal = regexp.MustCompile(`NOPERM|MOVED`)
 // stopped is what a run says of the first line that it could not decide.
 var stopped = regexp.MustCompile(`(?:lines are|line) (?:undecided: |not in the filter: )?(\d+)`)
 
-// lacking is a user of an engine that may do all that a filter needs but for one command.
+// lacking is a user of an engine that may do all that a filter needs except one command.
 type lacking struct {
 	engine  string // of lackingEngines
 	command string

@@ -14,8 +14,8 @@ import (
 	"seen/internal/stream"
 )
 
-// A connection that breaks gives the same error number as an output that nobody
-// reads any more, which ends a run with success.
+// A connection that breaks has the same error number as an output whose reader is gone,
+// which ends a run with success.
 func TestFleetBrokenConnection(t *testing.T) {
 	var stderr bytes.Buffer
 	a := &app{env: Env{Stderr: &stderr}, ctx: t.Context()}

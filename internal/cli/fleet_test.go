@@ -90,7 +90,7 @@ func (p *fleetProcess) exit(t *testing.T) int {
 }
 
 // feed writes the numbers from 1 on, n of them and without an end if n is 0, until
-// nobody reads them any more.
+// its reader is gone.
 func (p *fleetProcess) feed(n int) {
 	go func() {
 		w := bufio.NewWriter(p.in)
@@ -178,7 +178,7 @@ func TestFleetLosesNoLineSilently(t *testing.T) {
 			t.Fatalf("%v: %s", err, &p.err)
 		}
 		proxy.Set(redistest.Faults{Mute: true, Refuse: true})
-		// What is under way arrives, and nobody is told.
+		// What is under way arrives, and the run is not told.
 		settle(t, server)
 		proxy.CloseConnections()
 		printed := append([]string{strings.TrimSpace(first)}, p.lines(t)...)
@@ -365,7 +365,7 @@ func TestFleetServerFull(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, &p.err)
 		}
 	}
-	// Why it answers so is the server's secret, but for the answer.
+	// Why it answers so is the server's secret, except the answer.
 	p := startFleet(t, "explain", "--server", server.Addr, "--name", "full", "3", "nothing")
 	if text := strings.Join(p.lines(t), "\n"); !strings.Contains(text, "bits\nare\nnot\nknown\nmaybe") || !strings.Contains(text, "no,\ncertainly") {
 		t.Errorf("it explains %q", text)
@@ -536,7 +536,7 @@ func TestFleetAdvice(t *testing.T) {
 	if _, err := redis.Do("CONFIG", "SET", "requirepass", "x"); err != nil {
 		t.Fatal(err)
 	}
-	if said := run("", "check", "--redis", url+"/x", "a"); !strings.Contains(said, "NOAUTH: a password is wanted; give it with --password-file or in REDISCLI_AUTH") {
+	if said := run("", "check", "--redis", url+"/x", "a"); !strings.Contains(said, "NOAUTH: a password is required; give it with --password-file or in REDISCLI_AUTH") {
 		t.Errorf("without a password: %s", said)
 	}
 }

@@ -106,7 +106,7 @@ func testLiveLogin(t *testing.T, server *redistest.Server, run func(stdin string
 		{"info", "--format", "redisson", address},
 		{"convert", "--format", "redisson", "--to", "redisson", address, filepath.Join(t.TempDir(), "out")},
 	} {
-		if code, _, stderr := run("key\n", command...); code != ExitError || !strings.Contains(stderr, "a password is wanted; give it with --password-file") {
+		if code, _, stderr := run("key\n", command...); code != ExitError || !strings.Contains(stderr, "a password is required; give it with --password-file") {
 			t.Errorf("%s without a password: exit code %d, %q", command[0], code, stderr)
 		}
 		if code, _, stderr := run("key\n", append(command, "--password-file", password)...); code > ExitNo || strings.Contains(stderr, "password") {

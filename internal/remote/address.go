@@ -238,6 +238,6 @@ func (a Address) Dial() (Client, error) {
 // noLogin is an engine's demand for a password, whose own text is for programmers.
 type noLogin struct{ err error }
 
-func (noLogin) Error() string { return "NOAUTH: a password is wanted" }
+func (noLogin) Error() string { return "NOAUTH: a password is required" }
 
 func (e noLogin) Unwrap() error { return e.err }
