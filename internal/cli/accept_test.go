@@ -53,7 +53,7 @@ func (c *onceChecker) Write(p []byte) (int, error) {
 }
 
 // line takes one line of output. If it is not the one that is due, those before
-// it are missing; a line that is none of the following was printed twice, out of
+// it are missing; a line that is not among the following was printed twice, out of
 // order, or made up.
 func (c *onceChecker) line(text []byte) {
 	for from := c.next; c.next < c.config.Distinct; c.next++ {

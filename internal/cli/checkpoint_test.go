@@ -234,7 +234,7 @@ func TestFailedCheckpoint(t *testing.T) {
 // TestCheckpointRefuses: no state is saved that would lead the output.
 func TestCheckpointRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(u *uniqRun, o *sinkBuffer){
-		"output": func(_ *uniqRun, o *sinkBuffer) { o.fail = errors.New("nobody reads") },
+		"output": func(_ *uniqRun, o *sinkBuffer) { o.fail = errors.New("closed") },
 		"broken": func(u *uniqRun, _ *sinkBuffer) { u.broken = true },
 		"torn":   func(u *uniqRun, _ *sinkBuffer) { u.torn = true },
 	} {

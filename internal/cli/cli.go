@@ -88,10 +88,11 @@ func Run(ctx context.Context, env Env) int {
 
 	a := &app{env: env, ctx: ctx, caller: caller, releaseSignals: stop}
 	root := a.command()
-	refuseUnknownTopics(root)
 	root.SetArgs(env.Args)
 	help := &firstError{to: env.Stdout}
 	root.SetOut(help)
+	describeDefaults(root)
+	refuseUnknownTopics(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = help.err
@@ -166,14 +167,31 @@ inspects Bloom filters.`,
 	root.SetErr(a.env.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{sayFlagError(err)} })
 	root.SetUsageFunc(usage)
+	cobra.EnableCommandSorting = false // the help lists them by task
+	cobra.EnableCommandSorting = false // the help lists them by task
 	root.AddCommand(a.subcommands()...)
 	return root
+}
+
+// describeDefaults replaces the descriptions of what cobra adds itself.
+func describeDefaults(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Usage = "print the version"
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Short = "print the help of a command"
+		case "completion":
+			cmd.Short = "print a completion script for a shell"
+		}
+	}
 }
 
 // refuseUnknownTopics makes "seen help X" an error if X is not a subcommand; without
 // this, it prints the help of seen itself.
 func refuseUnknownTopics(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
 		return

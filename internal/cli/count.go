@@ -77,7 +77,7 @@ their inputs.`,
 	}
 	f := cmd.Flags()
 	c.method = flagvalue.OneOf(hyperLogLog, hyperLogLog, flajoletMartin)
-	f.Var(&c.method, "method", "how to count: "+hyperLogLog+" or "+flajoletMartin)
+	f.Var(&c.method, "method", "how to count, `WORD`: "+hyperLogLog+" or "+flajoletMartin)
 	f.IntVar(&c.precision, "precision", defaultPrecision, "2^`B` registers, one byte each: 4 to 18, for a standard error of 26 % to 0.2 %")
 	f.BoolVar(&c.json, "json", false, "report as JSON")
 	c.records.register(cmd)

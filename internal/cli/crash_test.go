@@ -376,8 +376,8 @@ func TestStatusSignal(t *testing.T) {
 	}
 }
 
-// TestClosedPipe: whoever closes our output has seen enough; that is no error, and
-// the state does not pretend that the rest was printed.
+// TestClosedPipe: a reader that closes our output is not an error, and the state does
+// not contain lines that were not printed.
 func TestClosedPipe(t *testing.T) {
 	config := corpus.Config{Kind: corpus.URLs, Lines: 200_000, Distinct: 200_000, Seed: 4}
 	in := inputFile(t, config)

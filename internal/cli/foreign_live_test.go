@@ -13,7 +13,7 @@ import (
 	"seen/internal/redistest"
 )
 
-// TestLiveStrings asks filters that lie in strings of a running engine, put there as
+// TestLiveStrings asks filters in strings of a running engine, put there as
 // their own programs do.
 func TestLiveStrings(t *testing.T) {
 	server := redistest.NewServer(t)
@@ -49,7 +49,7 @@ func TestLiveStrings(t *testing.T) {
 	for line := range strings.Lines(string(expected)) {
 		key, answer, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if key == "" {
-			continue // an empty line is no key to the command
+			continue // an empty line is not a key to the command
 		}
 		fmt.Fprintln(&keys, key)
 		fmt.Fprintf(&want, "%s\t%s\n", key, map[string]string{"true": "maybe", "false": "no"}[answer])

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Help about what is no subcommand is an error; about one, it is that of --help.
+// "seen help X" prints the help of --help, or an error if X is not a subcommand.
 func TestHelpTopics(t *testing.T) {
 	if a, b := output(t, "help", "uniq"), output(t, "uniq", "--help"); a != b {
 		t.Errorf("seen help uniq:\n%s\nseen uniq --help:\n%s", a, b)
@@ -28,7 +28,7 @@ func TestHelpTopics(t *testing.T) {
 	}
 }
 
-// Help that cannot be written is no success.
+// Help that cannot be written is an error.
 func TestHelpOnAFullDisk(t *testing.T) {
 	full := errors.New("no space left on device")
 	for _, args := range [][]string{{"--help"}, {"uniq", "--help"}, {"--version"}, {"completion", "bash"}} {

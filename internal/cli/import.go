@@ -53,7 +53,7 @@ imported, because a server hashes keys with a secret of its own.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "the `NAME` of the filter in the server (default: the name of the file)")
 	flags.BoolVar(&f.replace, "replace", false, "replace a value that has the name already")
-	flags.BoolVarP(&f.records.quiet, "quiet", "q", false, "no report")
+	flags.BoolVarP(&f.records.quiet, "quiet", "q", false, "print no report")
 	_ = cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there
 	f.server.register(cmd, "server")
 	f.foreign.register(cmd)

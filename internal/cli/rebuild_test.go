@@ -19,7 +19,7 @@ func run(stdin string, args ...string) (code int, stdout, stderr string) {
 }
 
 // TestRebuild: a file that a machine crash left in the middle of changes is
-// refused by all commands with the way out, and is accepted after it was taken.
+// refused by all commands with a message what to do, and is accepted after that is done.
 func TestRebuild(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "set.seen")
 	if code, _, stderr := run("a\nb\n", "build", "-q", "-o", name); code != 0 {

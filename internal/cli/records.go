@@ -43,7 +43,7 @@ func (r *recordFlags) register(cmd *cobra.Command) {
 	r.encoding = flagvalue.OneOf("", encodingText, encodingHex, encodingDecimal)
 	share(cmd, func(f *pflag.FlagSet) {
 		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "the key is a part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, json:/pointer, re:REGEX; may be repeated")
-		f.StringVarP(&r.key.Separator, "field-separator", "t", "", "`SEP` between fields (default: blanks, or a comma for csv)")
+		f.StringVarP(&r.key.Separator, "field-separator", "t", "", "fields have `SEP` between them (default: blanks, or a comma for csv)")
 		f.IntVarP(&r.key.SkipFields, "skip-fields", "f", 0, "skip the first `N` fields, as in uniq")
 		f.IntVar(&r.key.SkipChars, "skip-chars", 0, "skip the first `N` bytes, after -f")
 		f.IntVarP(&r.key.Width, "check-chars", "w", 0, "use at most `N` bytes as the key")
@@ -240,7 +240,7 @@ func (h *hashFlags) registerSeed(cmd *cobra.Command, usage string) {
 }
 
 func (h *hashFlags) registerSecret(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&h.secret, "secret", "", "hash keys with the secret in `FILE`, for keys that strangers choose")
+	cmd.Flags().StringVar(&h.secret, "secret", "", "hash keys with the secret in `FILE`; use it if others choose the keys")
 }
 
 // private returns the hash for a set of this run only: the one of the flags, or one

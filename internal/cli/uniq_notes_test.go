@@ -18,7 +18,7 @@ func numbers(n int) string {
 	return b.String()
 }
 
-// uniqReportOf runs uniq with --stats=json and returns its report and what it said besides.
+// uniqReportOf runs uniq with --stats=json and returns its report and its other messages.
 func uniqReportOf(t *testing.T, input string, args ...string) (uniqReport, string) {
 	t.Helper()
 	code, _, said := run(input, append([]string{"uniq", "--stats=json"}, args...)...)

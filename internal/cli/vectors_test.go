@@ -55,7 +55,7 @@ func TestVectors(t *testing.T) {
 				key = hex.EncodeToString([]byte(key))
 			}
 			if key == "" {
-				continue // an empty line is no key
+				continue // an empty line is not a key
 			}
 			keys.WriteString(key + "\n")
 			want.WriteString(key + "\t" + answerOf(answer, column) + "\n")

@@ -28,12 +28,12 @@ func Prepare(c *Client) error {
 	return nil
 }
 
-// errAnswer is an answer that no server may give, killed or not.
+// errAnswer is a reply that a server must not give.
 var errAnswer = errors.New("wrong answer")
 
 // Work is one client: it sends commands of all kinds until the connection fails,
-// and returns how many were acknowledged. An error is a wrong answer; that the
-// server has gone is none.
+// and returns how many were acknowledged. An error is a wrong answer; the end of the
+// server is not an error.
 func (m *Model) Work(addr string, r *rand.Rand) (acked int, err error) {
 	c, err := Dial(addr)
 	if err != nil {
@@ -71,7 +71,7 @@ func (m *Model) fresh(r *rand.Rand) string {
 	return "key" + strconv.FormatUint(m.next.Add(1)/4-r.Uint64N(1+min(m.next.Load()/4, 3)), 10)
 }
 
-// ask runs a command whose reply must be no error.
+// ask runs a command and fails if the reply is an error.
 func ask(c *Client, args ...string) (resp.Value, error) {
 	v, err := c.Do(args...)
 	if err == nil && v.Kind == resp.Error {

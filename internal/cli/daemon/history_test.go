@@ -236,7 +236,7 @@ func TestHistoryJudge(t *testing.T) {
 	}{
 		"one is told new, at the same time": {[]porcupine.Operation{at(1, 0, 10, ":1", "BF.ADD", 1), at(2, 0, 10, ":0", "BF.ADD", 1)}, true},
 		"both are told new":                 {[]porcupine.Operation{at(1, 0, 10, ":1", "BF.ADD", 1), at(2, 0, 10, ":1", "BF.ADD", 1)}, false},
-		"nobody is told new":                {[]porcupine.Operation{at(1, 0, 10, ":0", "BF.ADD", 1), at(2, 0, 10, ":0", "BF.ADD", 1)}, false},
+		"no client is told new":             {[]porcupine.Operation{at(1, 0, 10, ":0", "BF.ADD", 1), at(2, 0, 10, ":0", "BF.ADD", 1)}, false},
 		"forgotten":                         {[]porcupine.Operation{at(1, 0, 10, ":1", "BF.ADD", 1), at(2, 11, 20, ":0", "BF.EXISTS", 1)}, false},
 		"deleted meanwhile":                 {[]porcupine.Operation{at(1, 0, 10, ":1", "BF.ADD", 1), at(1, 11, 30, ":1", "DEL"), at(2, 12, 20, ":0", "BF.EXISTS", 1)}, true},
 		"seen and then not":                 {[]porcupine.Operation{at(1, 0, 30, ":1", "BF.ADD", 1), at(2, 5, 10, ":1", "BF.EXISTS", 1), at(2, 11, 20, ":0", "BF.EXISTS", 1)}, false},

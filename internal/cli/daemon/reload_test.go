@@ -13,8 +13,8 @@ import (
 	"seen/internal/crashtest"
 )
 
-// SIGHUP applies all of the files or nothing: while one of them is damaged, none of the
-// others takes effect.
+// SIGHUP applies all files or nothing: while one of them is damaged, the others do not
+// take effect.
 func TestReloadIsAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -62,7 +62,7 @@ func TestReloadIsAllOrNothing(t *testing.T) {
 		t.Fatalf("certificate %d, passwords%s", n, right)
 	}
 
-	// Everything is new, but for one file that is damaged.
+	// Everything is new, except one file that is damaged.
 	writeCertificate(t, path("cert"), path("key"), 2)
 	write("users", "user ann on >two +@all ~*\n")
 	write("password", "simsim\n")

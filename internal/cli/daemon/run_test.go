@@ -18,7 +18,7 @@ import (
 	"seen/internal/resp"
 )
 
-// A server that is told to end keeps everything and ends with 0, whoever tells it.
+// A server that is told to end keeps everything and ends with 0, in every way to tell it.
 func TestServeCleanStop(t *testing.T) {
 	dir := t.TempDir() + "/data"
 	for i, end := range []func(*crashtest.Server){

@@ -222,7 +222,7 @@ func TestServeSettingsTogether(t *testing.T) {
 	}
 }
 
-// What stands in the folder deploy are settings that there are.
+// The files in the folder deploy contain only settings that exist.
 func TestDeployedSettings(t *testing.T) {
 	file, err := os.ReadFile("../../../deploy/seen.toml")
 	if err != nil {

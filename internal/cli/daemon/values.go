@@ -97,7 +97,7 @@ func (v *limitSetting) String() string {
 func (v *limitSetting) Type() string { return "SIZE" }
 
 // bytes returns the limit, or 0 if there is none. If the memory of the machine is
-// unknown, auto is no limit.
+// unknown, auto sets no limit.
 func (v *limitSetting) bytes() uint64 {
 	if v.auto {
 		return pages.Machine() / autoDenominator * autoNumerator
