@@ -5,9 +5,9 @@ import (
 )
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
-// the filter's error rate. An error says that the answer is not known: what the
-// key touches is damaged (a *CorruptError, from then on for every key that touches
-// it), cannot be read, or the hash's secret is missing.
+// the filter's error rate. An error says that the answer is not known: the part of
+// the file that the key needs is damaged (a *CorruptError, now and for every later
+// key that needs it) or cannot be read, or the hash's secret is missing.
 func (f *File) Has(key []byte) (bool, error) {
 	if err := f.checkKeys(); err != nil {
 		return false, err
@@ -35,8 +35,8 @@ func (f *File) HasHash(h uint64) (found bool, err error) {
 }
 
 // HasKeys does Has for each key, stores the answers in found, which must be nil
-// or as long as keys, and returns the number of keys that may have been added. An
-// error holds for the whole call: none of the answers is to be used.
+// or as long as keys, and returns the number of keys that may have been added.
+// After an error, use no answer of the call.
 func (f *File) HasKeys(found []bool, keys [][]byte) (n int, err error) {
 	if err := f.checkKeys(); err != nil {
 		return 0, err
@@ -63,8 +63,8 @@ func (f *File) HasHashes(found []bool, hs []uint64) (n int, err error) {
 	return f.asked().HasHashes(found, hs), nil
 }
 
-// Hash returns the hash of the filter's keys, for HasHash and HasHashes, or why keys
-// cannot be hashed, such as a missing secret.
+// Hash returns the hash of the filter's keys, for HasHash and HasHashes. Its error says
+// why keys cannot be hashed, for example because the secret is missing.
 func (f *File) Hash() (bloom.Hash, error) {
 	if err := f.checkKeys(); err != nil {
 		return bloom.Hash{}, err
@@ -80,8 +80,8 @@ func (f *File) checkKeys() error {
 	return f.keyErr
 }
 
-// Stats describes the filter. It reads, and so verifies, the whole file; an error
-// is the first damage it met.
+// Stats describes the filter. It reads, and so verifies, the whole file; its error is
+// the first damage it finds.
 func (f *File) Stats() (s bloom.Stats, err error) {
 	if f.view == nil {
 		return s, f.whyNot
@@ -90,7 +90,7 @@ func (f *File) Stats() (s bloom.Stats, err error) {
 	return f.view.Stats(), nil
 }
 
-// Trace tells what the question for a hash looks at; see [bloom.TraceOf].
+// Trace returns what HasHash reads for a hash; see [bloom.TraceOf].
 func (f *File) Trace(h uint64) (all []bloom.Trace, err error) {
 	if f.view == nil {
 		return nil, f.whyNot

@@ -123,8 +123,8 @@ func missing(fsys vfs.FS, hs []uint64, damaged bool) error {
 	return nil
 }
 
-// TestKillLosesNothing ends the process before each operation: whoever opens the
-// file next finds every acknowledged key, sound checksums, and the damage that
+// TestKillLosesNothing ends the process before each operation: the next Open of the
+// file finds every acknowledged key, sound checksums, and the damage that
 // was there before.
 func TestKillLosesNothing(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
@@ -163,7 +163,7 @@ func crashEverywhere(t *testing.T, wrap func(vfs.FS) vfs.FS) (problems []string,
 			if errors.Is(err, ErrDirty) {
 				refused++
 				if !strings.Contains(err.Error(), "accept the loss with Rebuild") {
-					t.Fatalf("no way out: %v", err)
+					t.Fatalf("cannot be repaired: %v", err)
 				}
 				if err := repair(m, memPath, true); err != nil {
 					t.Fatalf("Rebuild after a crash before operation %d: %v", n, err)
@@ -236,7 +236,7 @@ func TestFaults(t *testing.T) {
 		var s session
 		err := s.run(m)
 		if failed == "readlink" {
-			continue // taken for what is no link
+			continue // a failed readlink counts as a name that is not a link
 		}
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("operation %d, %s: %v", n, failed, err)
@@ -350,7 +350,7 @@ func TestRepairRefuses(t *testing.T) {
 		mode fs.FileMode
 		text string
 	}{
-		"counters":       {dirty(counters), 0o644, "counting filter marked as being changed in place, which it cannot be"},
+		"counters":       {dirty(counters), 0o644, "counting filter has the mark of a change in place, which is not possible for its type"},
 		"truncated":      {sound[:len(sound)-1], 0o644, "truncated"},
 		"journal":        {append(sound, 1, 1, 1, 1), 0o644, "oversized: 4 bytes follow"},
 		"header":         {headless, 0o644, "header, bytes 0 to 4095, does not match"},

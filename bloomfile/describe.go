@@ -15,14 +15,14 @@ type Info struct {
 	ErrorRate float64 // rate it was made for; 0 likewise
 	Added     uint64  // calls to Add that returned true, in all parts; sketches do not count them
 	Hash      bloom.Hash
-	KeyID     uint64 // which secret the keys are hashed with; 0 for XXH3
+	KeyID     uint64 // identifies the secret of the hash; 0 if it has none
 	Writable  bool
-	Sketch    bool // of package sketch: it counts keys, and is not a filter
+	Sketch    bool // the file has a sketch of package sketch, not a filter
 
 	Parts int           // number of arrays
 	Bytes uint64        // of all parts
 	Cells uint64        // bits, counters, slots or registers of all parts; Unit says which
-	Unit  string        // of Cells, such as "bits" or "registers"
+	Unit  string        // what Cells counts, such as "bits" or "registers"
 	Last  sizing.Params // layout of the last part, as far as its kind has one
 	Exact bool          // the hashes of all keys are there
 
@@ -31,7 +31,7 @@ type Info struct {
 	Window *bloom.WindowConfig // of a window
 }
 
-// units is what the cells of a part are.
+// units names the cells of a part.
 var units = map[frame.Kind]string{
 	frame.KindClassic: "bits", frame.KindBlocked: "bits", frame.KindPartitioned: "bits", frame.KindCounters: "counters",
 	frame.KindFuse: "slots", frame.KindFingerprints: "fingerprints of 64 bits", frame.KindRegisters: "registers",

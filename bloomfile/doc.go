@@ -1,22 +1,20 @@
-// Package bloomfile keeps filters in files: it replaces them atomically, locks
-// them against a second writer, and opens them as mapped memory, so that a filter
-// of 100 GB answers within milliseconds of opening and its pages are shared by
-// all processes that ask it.
+// Package bloomfile keeps filters in files. It replaces files atomically, locks them
+// against a second writer, and maps them into memory: a filter of 100 GB answers
+// milliseconds after it is opened, and all processes that use it share its pages.
 //
-// It is for programs whose filters outlive them. It is no database: a file is one
-// filter, and what a mapped filter was told since the last Sync may be lost with
-// the machine, though not with the process. The bytes are those of package bloom
-// (docs/FORMAT.md); what is written here may be read there and the other way round.
+// It is for programs that keep a filter between runs. It is not a database: a file is one
+// filter, and keys that were added in place since the last Sync may be lost if the machine
+// goes down, though not if the process ends. The format is that of package bloom
+// (docs/FORMAT.md): each package reads what the other writes.
 //
-// Each 64 KiB of a file has a checksum, which is verified when a question first
-// touches them. Damage is therefore found where it would make a wrong "no", at the
-// cost of the pages a program really uses, and is returned as a *[CorruptError]
-// that names the offset. A file that is truncated while it is mapped, or whose disk
-// fails, makes errors of the questions that meet it, where other programs die of
-// such a fault.
+// Each 64 KiB of a file has a checksum, which is verified when a call first reads them. So
+// a program verifies only the pages that it uses, and damage is found before it causes a
+// wrong "no": the call returns a *[CorruptError] with the offset. If a mapped file is
+// truncated or its disk fails, calls that read the lost part return an error; the program
+// does not crash.
 //
-// Any number of goroutines may ask a [File] at the same time, as long as none
-// adds, syncs or closes.
+// Any number of goroutines may ask a [File] at the same time, as long as none adds, syncs
+// or closes.
 package bloomfile
 
 import (
@@ -28,39 +26,38 @@ import (
 	"seen/internal/vfs"
 )
 
-// Errors to be tested with errors.Is. All errors of this package name the file.
+// Errors to test for with errors.Is. All errors of this package name the file.
 var (
 	// ErrLocked says that another process, or another part of this one, has the
 	// file's lock.
 	ErrLocked = vfs.ErrLocked
-	// ErrDirty says that the file was being changed in place when the machine
-	// went down, so that its checksums do not hold; see Rebuild. It is also what a
-	// reader gets while another process is changing the file; then ErrLocked holds
-	// besides, or a later attempt succeeds.
+	// ErrDirty says that the file was being changed in place when the machine went
+	// down, so its checksums are not valid; see Rebuild. A reader also gets it while
+	// another process is changing the file: then the error matches ErrLocked too, or a
+	// later attempt succeeds.
 	ErrDirty = frame.ErrDirty
 	// ErrTruncated says that the end of the file is missing.
 	ErrTruncated = frame.ErrTruncated
-	// ErrOversized says that something follows the end of the file.
+	// ErrOversized says that bytes follow the end of the filter.
 	ErrOversized = frame.ErrOversized
-	// ErrNotFrame says that the file is something else.
+	// ErrNotFrame says that the file is not in this format.
 	ErrNotFrame = frame.ErrNotFrame
-	// ErrVersion says that a newer program has written the file.
+	// ErrVersion says that the file is in a newer version of the format.
 	ErrVersion = frame.ErrVersion
 )
 
-// Detect reports whether a file that begins with start is one of this package, also one
-// that was cut short within its first bytes or damaged by a transfer as text. No bytes are
-// a file of nothing.
+// Detect reports whether a file that begins with start is in the format of this package,
+// even if the file is cut short within its first bytes or was damaged by a transfer as
+// text. An empty start is not.
 func Detect(start []byte) bool {
 	name := frame.Magic()[:len("\x89SEEN")]
 	return len(start) > 0 && bytes.HasPrefix(start, name[:min(len(start), len(name))])
 }
 
-// CorruptError reports damage and its offset in the file.
+// CorruptError reports damage, with its offset in the file.
 type CorruptError = bloom.CorruptError
 
-// IsDamage reports whether an error says that a file is one of this package, but is not
-// whole.
+// IsDamage reports whether an error says that a file in this format is damaged.
 func IsDamage(err error) bool {
 	var corrupt *CorruptError
 	return errors.As(err, &corrupt) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrOversized)

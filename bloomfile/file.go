@@ -17,10 +17,10 @@ import (
 // Options says how a file is opened. The zero value opens it for reading.
 type Options struct {
 	// Secret is the secret of a SipHash filter, which its file does not contain.
-	// Without it the file can be opened and looked at, and hashes can be asked
-	// for, but calls that take keys return an error.
+	// Without it the file can be opened and described, and calls that take hashes
+	// work, but calls that take keys return an error.
 	Secret [16]byte
-	// Writable opens the file for adding too, and takes its lock until Close.
+	// Writable opens the file for adding too, and holds its lock until Close.
 	// Only filters that are one array of bits can be changed in place: classic,
 	// blocked and partitioned ones.
 	Writable bool
@@ -36,7 +36,7 @@ type File struct {
 	bytes       []byte // of mapped: the whole frame; nil once closed
 	header      *frame.Header
 	layout      frame.Layout
-	view        bloom.View // nil if there is a reason not to ask
+	view        bloom.View // nil if whyNot says why it cannot be asked
 	loadOptions bloom.LoadOptions
 	whyNot      error
 	keyErr      error // what calls with keys return, such as a missing secret
@@ -50,16 +50,15 @@ type File struct {
 	*writer // nil for reading
 }
 
-// Open maps the filter file path. It reads the header only, however large the
-// file is; what is touched later is verified then.
+// Open maps the filter file path. It reads only the header, however large the file
+// is; the rest is verified when it is read.
 //
-// A file that a killed process left in the middle of changes is repaired first,
-// which reads all of it and needs the right to write; see Options.Writable. One
-// that a machine left so is refused with ErrDirty, see Rebuild. One that a process
-// is changing at this moment is refused with ErrDirty and ErrLocked.
+// Open repairs a file first if a killed process left it in the middle of changes,
+// which reads all of it and needs write permission; see Options.Writable. If the
+// machine went down in the middle of changes, Open returns ErrDirty, see Rebuild.
+// If a process is changing the file now, it returns ErrDirty and ErrLocked.
 //
-// What is no filter of package bloom, such as a sketch, can be opened, described
-// and checked; questions are answered with an error.
+// A sketch can be opened, described and checked, but not asked for keys.
 func Open(path string, o Options) (*File, error) { return open(vfs.OS, path, o) }
 
 func open(fsys vfs.FS, path string, o Options) (*File, error) {
@@ -81,7 +80,7 @@ func open(fsys vfs.FS, path string, o Options) (*File, error) {
 
 func isDirty(err error) bool { return errors.Is(err, frame.ErrDirty) }
 
-// named adds the file to an error, unless it says it already.
+// named adds the file to an error that does not name it.
 func named(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -102,15 +101,15 @@ func openMapped(fsys vfs.FS, path string, o Options) (*File, error) {
 	}
 	f := &File{path: path, file: file}
 	if err := f.load(o); err != nil {
-		f.release() // the file is not used; load says what is wrong
+		f.release() // load returns the error that matters
 		return nil, err
 	}
 	return f, nil
 }
 
-// load reads the header and maps the file. While a writer comes or goes the
-// journal behind the frame does too, so that the mark and the size may not be of
-// the same moment; an excess is therefore looked at again.
+// load reads the header and maps the file. When a writer begins or ends between the
+// reads of the mark and of the size, its journal makes the file too long for the mark,
+// so load reads both again.
 func (f *File) load(o Options) error {
 	for attempt := 1; ; attempt++ {
 		head, size, err := readHead(f.file)
@@ -160,7 +159,7 @@ func readHead(file vfs.File) (head []byte, size uint64, err error) {
 		return nil, 0, err
 	}
 	if uint64(n) > size {
-		return nil, 0, fmt.Errorf("%w: %d bytes of a header of %d are there; restore the file", frame.ErrTruncated, size, n)
+		return nil, 0, fmt.Errorf("%w: %d bytes of a header of %d; restore the file from a copy", frame.ErrTruncated, size, n)
 	}
 	if n > len(head) {
 		head = append(head, make([]byte, n-len(head))...)
@@ -209,8 +208,8 @@ func (f *File) parts() [][]byte {
 
 func (f *File) makeView(o Options) error {
 	touch := f.touch
-	// On big-endian machines a filter cannot live in the mapping: package bloom
-	// makes a copy, which must be verified before.
+	// On big-endian machines a filter cannot use the mapping: package bloom makes a
+	// copy, so all of it must be verified before.
 	if _, shared := frame.Words(f.bytes[:8]); !shared {
 		if o.Writable {
 			return fmt.Errorf("files cannot be changed in place on big-endian machines: %w", errors.ErrUnsupported)
@@ -242,8 +241,8 @@ func (f *File) makeView(o Options) error {
 	return err
 }
 
-// Close ends the use of f. Of a writable file it syncs the changes first, see
-// Sync, and releases the lock in any case. A second Close returns fs.ErrClosed.
+// Close ends the use of f. If the file is writable, it syncs the changes first, see
+// Sync, and always releases the lock. A second Close returns fs.ErrClosed.
 func (f *File) Close() error {
 	if f.bytes == nil {
 		return fmt.Errorf("%s: %w", f.path, fs.ErrClosed)
@@ -257,7 +256,7 @@ func (f *File) Close() error {
 	return errors.Join(err, f.release())
 }
 
-// release gives back what was taken, as far as it was.
+// release ends the mapping, the file and the lock, as far as f has them.
 func (f *File) release() error {
 	var errs []error
 	if f.mapped != nil {
@@ -271,7 +270,7 @@ func (f *File) release() error {
 	return errors.Join(errs...)
 }
 
-// bitmap is a set of chunk numbers that goroutines may grow together.
+// bitmap is a set of chunk numbers to which goroutines may add at the same time.
 type bitmap []atomic.Uint64
 
 func newBitmap(n uint64) bitmap { return make(bitmap, (n+63)/64) }
@@ -279,5 +278,5 @@ func newBitmap(n uint64) bitmap { return make(bitmap, (n+63)/64) }
 func (b bitmap) has(i uint64) bool { return b[i/64].Load()>>(i%64)&1 != 0 }
 func (b bitmap) unset(i uint64)    { b[i/64].And(^(uint64(1) << (i % 64))) }
 
-// set reports whether it was this call that put i in.
+// set adds i and reports whether i is new.
 func (b bitmap) set(i uint64) bool { return b[i/64].Or(1<<(i%64))>>(i%64)&1 == 0 }

@@ -9,8 +9,8 @@ import (
 	"seen/internal/vfs"
 )
 
-// Mapped is any file, mapped into memory for reading: one of another system, say, which
-// has no header of ours. Any number of goroutines may read it until Close.
+// Mapped is any file, mapped into memory for reading, for example one in the format of
+// another system. Any number of goroutines may read it until Close.
 type Mapped struct {
 	path   string
 	file   vfs.File
@@ -19,8 +19,7 @@ type Mapped struct {
 }
 
 // Map maps the file path, which must be a regular file. It takes no time however large
-// the file is, and memory only for what is read of it, which the system takes back when
-// it needs it.
+// the file is. Only what is read of it takes memory, which the system can reclaim.
 func Map(path string) (*Mapped, error) {
 	file, err := vfs.OS.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -53,14 +52,13 @@ func (m *Mapped) load() error {
 	return nil
 }
 
-// Bytes returns the contents, as long as the file was when it was mapped. They are
-// valid until Close and to be read only in a function that Guard calls: the file may
-// have become shorter since.
+// Bytes returns the contents of the file, with the length that it had when it was mapped.
+// They are valid until Close. Read them only in a function that Guard calls: the file may
+// be shorter by now.
 func (m *Mapped) Bytes() []byte { return m.bytes }
 
-// Guard calls read, which reads Bytes in the same goroutine. Where they cannot be read,
-// since the file was truncated or its disk fails, it ends read and returns an error
-// that says so.
+// Guard calls read, which reads Bytes in the same goroutine. If they cannot be read,
+// because the file was truncated or its disk fails, Guard ends read and returns an error.
 func (m *Mapped) Guard(read func() error) (err error) {
 	before := setPanicOnFault()
 	defer func() {

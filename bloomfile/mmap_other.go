@@ -10,8 +10,8 @@ import (
 	"seen/internal/vfs"
 )
 
-// mapFile reads the first size bytes of file into memory. Writing is refused:
-// what a killed process had added would be lost, against what Add promises.
+// mapFile reads the first size bytes of file into memory. It refuses to write: keys that a
+// killed process had added would be lost, and Add promises otherwise.
 func mapFile(file vfs.File, size int, writable bool) (vfs.Mapping, error) {
 	if m, ok := file.(vfs.Mapper); ok {
 		return m.Map(size, writable)

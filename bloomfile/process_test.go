@@ -88,7 +88,7 @@ func TestKilledProcess(t *testing.T) {
 			acked = n
 			if n == target {
 				if round%2 == 0 {
-					// It holds the lock, and nobody sees its file half done.
+					// The writer has the lock, and no other process sees a half-written file.
 					if _, err := Open(path, Options{}); !errors.Is(err, ErrLocked) && err != nil {
 						t.Errorf("beside the living process: %v", err)
 					}

@@ -15,8 +15,8 @@ import (
 	"seen/internal/frame"
 )
 
-// The readers in docs/readers are written from docs/FORMAT.md and share no code
-// with the packages. They must give the same answers, the wrong ones included.
+// The readers in docs/readers are written from docs/FORMAT.md and do not share any
+// code with the packages. They must give the same answers, the wrong ones included.
 
 const readersDir = "../docs/readers"
 

@@ -14,12 +14,12 @@ import (
 )
 
 // Rebuild accepts the contents of a file that was being changed in place when the
-// machine went down, for which Open returns ErrDirty: it computes the checksums
-// anew and removes the mark. Keys that were added after the last Sync may be
-// missing from it, so questions for them may be answered with a wrong no. Where
-// that is not acceptable the file must be restored from a copy.
+// machine went down, for which Open returns ErrDirty: it computes new checksums and
+// removes the mark. Keys that were added after the last Sync may be missing, so the
+// filter may wrongly say no to them. If that is not acceptable, restore the file from
+// a copy.
 //
-// A file without a mark is left alone: Rebuild does not hide damage.
+// Rebuild does not change a file without the mark, so it does not hide damage.
 func Rebuild(path string) error {
 	if err := rebuild(vfs.OS, path); err != nil {
 		return named(path, err)
@@ -27,7 +27,7 @@ func Rebuild(path string) error {
 	return nil
 }
 
-// rebuild locks only a file with a mark: others may be where nobody may write.
+// rebuild locks only a file with a mark: others may be in folders without write permission.
 func rebuild(fsys vfs.FS, path string) error {
 	file, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -44,8 +44,8 @@ func rebuild(fsys vfs.FS, path string) error {
 	return repair(fsys, path, true)
 }
 
-// repair makes a dirty file clean. Unless force is set it does so only if nothing
-// can have been lost.
+// repair removes the mark of a dirty file. Without force it does so only if nothing can
+// be lost.
 func repair(fsys vfs.FS, path string, force bool) error {
 	lock, err := vfs.Lock(fsys, path)
 	if errors.Is(err, vfs.ErrLocked) {
@@ -71,19 +71,19 @@ func repairLocked(fsys vfs.FS, path string, force bool) error {
 	}
 	state, err := frame.ParseState(head)
 	if err != nil || state.Mark != frame.MarkDirty {
-		return err // somebody else has repaired it
+		return err // another process has repaired it
 	}
 	if !force {
 		id, err := fsys.BootID()
 		if err != nil || id != state.BootID || id == [16]byte{} {
-			return fmt.Errorf("%w: it was being changed when the machine went down, and keys added since the last Sync may be lost; restore it from a copy, or accept the loss with Rebuild", frame.ErrDirty)
+			return fmt.Errorf("%w: the machine went down while it was being changed, and keys added since the last Sync may be lost; restore it from a copy, or accept the loss with Rebuild", frame.ErrDirty)
 		}
 	}
 	if err := f.parse(head); err != nil {
 		return err
 	}
 	if !slices.Contains(inPlace, f.header.Type) {
-		return &CorruptError{Offset: frame.StateOffset, Reason: fmt.Sprintf("a %v filter marked as being changed in place, which it cannot be", f.header.Type)}
+		return &CorruptError{Offset: frame.StateOffset, Reason: fmt.Sprintf("a %v filter has the mark of a change in place, which is not possible for its type", f.header.Type)}
 	}
 	if size < f.layout.Total || size > f.layout.Total+f.layout.Chunks {
 		return f.layout.CheckSize(size)
@@ -100,7 +100,7 @@ func repairLocked(fsys vfs.FS, path string, force bool) error {
 	return f.restore(journal, force)
 }
 
-// restore gives the chunks of the journal, or all, new checksums and commits.
+// restore computes new checksums of the chunks in the journal, or of all, and commits.
 func (f *File) restore(journal []byte, all bool) (err error) {
 	defer f.guard(setPanicOnFault(), &err)
 	table := slices.Clone(f.bytes[f.layout.BodyEnd:f.layout.Total])
@@ -116,8 +116,8 @@ func (f *File) restore(journal []byte, all bool) (err error) {
 	return commit(f.file, f.layout, table, added)
 }
 
-// estimate returns the number of keys that the bits look like; the exact count
-// has died with its process.
+// estimate returns the number of keys by the number of bits; the exact count was lost with
+// its process.
 func (f *File) estimate() (uint64, error) {
 	v, err := fromFrame(f.header, f.parts(), bloom.LoadOptions{Inspect: true}, func(int, uint64, uint64) {})
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *File) estimate() (uint64, error) {
 	}
 	s := v.Stats()
 	if !s.Cardinality.Known() {
-		return s.Bits, nil // full: as many as bits, as after a union
+		return s.Bits, nil // full: the number of bits, as after a union
 	}
 	return uint64(math.Round(s.Cardinality.Value)), nil
 }

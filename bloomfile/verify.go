@@ -14,28 +14,27 @@ import (
 	"seen/internal/frame"
 )
 
-// The filters ask questions of memory, which cannot fail, so the layer between
-// has no way to return an error. What goes wrong in the mapping is thrown as a
-// panic and caught by the method of File that asked: a failure of ours by touch,
-// and a fault of the system, as when the file was truncated after it was mapped,
-// by the runtime, which makes panics of such faults where a goroutine wants that.
+// Filters read memory, which cannot fail, so package bloom has no way to return an error
+// of a mapped file. Such an error is a panic that the method of File recovers: touch
+// throws it for damage, and the runtime for a fault of the system, for example if the file
+// was truncated after it was mapped.
 
 // failure carries an error from touch to guard.
 type failure struct{ err error }
 
-// setPanicOnFault makes faults of this goroutine panics and returns what it was
-// before. It costs a few nanoseconds.
+// setPanicOnFault turns memory faults of this goroutine into panics and returns the
+// former setting. It costs a few nanoseconds.
 func setPanicOnFault() bool { return debug.SetPanicOnFault(true) }
 
-// guard is to be deferred around all that touches the mapping. It ends the effect
-// of setPanicOnFault and turns failures and faults into an error.
+// guard must be deferred by every method that reads the mapping. It ends the effect of
+// setPanicOnFault and turns failures and faults into an error.
 func (f *File) guard(before bool, err *error) {
 	debug.SetPanicOnFault(before)
 	caught(recover(), f.path, f.bytes, err)
 }
 
-// caught turns what was recovered into an error, if it is a failure or a fault of the
-// bytes that are mapped.
+// caught turns a recovered value into an error if it is a failure or a fault in the mapped
+// bytes.
 func caught(r any, path string, mapped []byte, err *error) {
 	switch r := r.(type) {
 	case nil:
@@ -73,7 +72,7 @@ func (f *File) touch(part int, off, n uint64) {
 	}
 }
 
-// verify compares a chunk with its checksum, unless it is known to be damaged.
+// verify compares a chunk with its checksum, unless it is already known to be damaged.
 func (f *File) verify(i uint64) error {
 	f.mu.Lock()
 	err := f.damaged[i]
@@ -86,8 +85,8 @@ func (f *File) verify(i uint64) error {
 	return err
 }
 
-// note remembers what compare has found. Damage is remembered for good: were the
-// chunk fine when asked again, an earlier answer would have been wrong to fail.
+// note remembers the result of compare. Damage is remembered until Close, so that all
+// calls that need the chunk get the same answer.
 func (f *File) note(i uint64, err error) {
 	var damage *CorruptError
 	switch {
@@ -102,22 +101,22 @@ func (f *File) note(i uint64, err error) {
 			f.damaged = map[uint64]error{}
 		}
 		f.damaged[i] = err
-		// It may have been verified before the disk lost it.
+		// The chunk may have been right before, and lost by the disk since.
 		f.verified.unset(i)
 		f.plain.Store(nil)
 	}
 }
 
-// stopTouching makes questions faster when nothing is left to verify: calling
-// touch takes several times as long as testing bits in a cache.
+// stopTouching makes calls faster when all chunks are verified: a call of touch takes
+// several times as long as testing bits in a cache.
 func (f *File) stopTouching() {
-	// Filters that are not one array are copied or searched otherwise without it.
+	// Without touch, bloom would copy filters that are not one array.
 	if f.header.Type > frame.TypeCounting {
 		return
 	}
 	v, err := fromFrame(f.header, f.parts(), f.loadOptions, nil)
 	if err != nil {
-		return // no harm done: f.view goes on working
+		return // f.view still works
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +125,7 @@ func (f *File) stopTouching() {
 	}
 }
 
-// asked returns the view to ask.
+// asked returns the fastest view that verifies what must be verified.
 func (f *File) asked() bloom.View {
 	if v := f.plain.Load(); v != nil {
 		return *v
@@ -134,26 +133,27 @@ func (f *File) asked() bloom.View {
 	return f.view
 }
 
-// attempts bounds how often a chunk is compared while writers come and go.
+// attempts bounds how often a chunk is compared while writers begin and end.
 const attempts = 3
 
-// compare returns nil, a *CorruptError, or an error that may pass.
+// compare returns nil, a *CorruptError, or an error that may be gone later.
 func (f *File) compare(i uint64) error {
 	for range attempts {
 		if f.checksum(i) == f.tableEntry(i) {
 			return nil
 		}
 		if f.writer != nil {
-			break // nobody else changes it
+			break // f has the lock, so no other process changes it
 		}
-		// A writer that began after we opened the file changes bits now and
-		// checksums later. Bits are only ever set, so what was verified before
-		// stays as good as it was, but this chunk cannot be judged.
+		// A writer that began after f was opened changes bits now and checksums
+		// later. Bits are only set, so chunks that were verified before remain
+		// valid, but this one cannot be verified now.
 		if state, err := frame.ParseState(f.bytes); err != nil || state.Mark == frame.MarkDirty {
-			return fmt.Errorf("%s: %w: another process is changing it, and this part was not verified before; try again later", f.path, frame.ErrDirty)
+			return fmt.Errorf("%s: %w: another process is changing the file, and this part could not be verified; try again later", f.path, frame.ErrDirty)
 		}
-		// Clean, but a writer may have ended between the comparison and the look
-		// at the state. It would have to begin and end again to fool us twice.
+		// The file is clean, but a writer may have ended between the comparison
+		// and the read of the state. A second attempt fails only if another writer
+		// began and ended meanwhile.
 	}
 	if err := f.layout.CheckTable(f.bytes[f.layout.BodyEnd:]); err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
@@ -170,11 +170,11 @@ func (f *File) tableEntry(i uint64) uint32 {
 	return binary.LittleEndian.Uint32(f.bytes[f.layout.BodyEnd+4*i:])
 }
 
-// Check verifies the whole file, whatever was verified before, and yields each
-// damage it finds; none means that the file is sound. Questions that touch damage
-// found here are errors from then on. It reads at the speed of
-// the disk and may be stopped early. Parts that were changed since the last Sync
-// have no checksum to compare with and are passed over.
+// Check verifies the whole file, also what was verified before, and yields each damage
+// it finds. A file without damage yields nothing. Later calls that need a damaged part
+// return an error. Check reads at the speed of the disk, and the caller may stop it
+// early. It skips parts that were changed since the last Sync, whose checksums are not
+// written yet.
 func (f *File) Check() iter.Seq[error] {
 	return func(yield func(error) bool) {
 		if f.bytes == nil {
@@ -216,7 +216,7 @@ func (f *File) checkChunk(i uint64) (err error) {
 	return err
 }
 
-// checkPadding looks for what no writer leaves between the parts.
+// checkPadding looks for bytes between the parts that no writer leaves there.
 func (f *File) checkPadding(part int, end uint64) (err error) {
 	defer f.guard(setPanicOnFault(), &err)
 	next := f.layout.BodyEnd

@@ -16,12 +16,12 @@ import (
 
 // Write makes s, a filter of package bloom or a sketch of package sketch, the
 // contents of the file path, atomically and durably: after a crash at any time
-// the file holds what it held before, or s. It takes the file's lock for that
-// time; ErrLocked says that another writer has it.
+// the file has its former contents, or s. Write holds the file's lock meanwhile;
+// ErrLocked says that another writer has it.
 //
-// A file that is replaced gives its permissions to the new one; without write
-// permission it is not replaced. If path is a symbolic link the file it leads to
-// is replaced. Those who have the former file open keep it.
+// The new file has the permissions of the former one; a file without write
+// permission is not replaced. If path is a symbolic link, its target is replaced.
+// Processes that have the former file open keep using it.
 func Write(path string, s io.WriterTo) error {
 	l, err := Lock(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func Write(path string, s io.WriterTo) error {
 }
 
 // FileLock is the lock of a filter file, for programs that read a file, change
-// the filter in memory and write it back. It ends with the process at the latest.
+// the filter in memory and write it back. The end of the process releases it.
 type FileLock struct {
 	path string
 	fsys vfs.FS
@@ -41,9 +41,9 @@ type FileLock struct {
 	private bool
 }
 
-// Lock takes the lock of the file path, which need not exist, without waiting;
-// ErrLocked says that another process, or another part of this one, has it. The
-// lock is the file path + ".lock", which is removed by Close.
+// Lock takes the lock of the file path, which does not have to exist. It does not
+// wait: ErrLocked says that another process, or another part of this one, has the
+// lock. The lock is the file path + ".lock", which Close removes.
 func Lock(path string) (*FileLock, error) { return lock(vfs.OS, path) }
 
 func lock(fsys vfs.FS, path string) (*FileLock, error) {
@@ -54,7 +54,7 @@ func lock(fsys vfs.FS, path string) (*FileLock, error) {
 	return &FileLock{path: path, fsys: fsys, lock: l}, nil
 }
 
-// Write is the function Write, under the lock that l already is.
+// Write is the function Write for a file that is already locked.
 func (l *FileLock) Write(s io.WriterTo) error {
 	r, err := vfs.Replace(l.fsys, l.path, l.perm())
 	if err != nil {
@@ -70,8 +70,8 @@ func (l *FileLock) Write(s io.WriterTo) error {
 	return nil
 }
 
-// MakePrivate makes a file that a write of l creates readable for its owner alone. A file
-// that exists keeps its permissions.
+// MakePrivate says that a file that l creates can be read by its owner alone. A file that
+// exists keeps its permissions.
 func (l *FileLock) MakePrivate() { l.private = true }
 
 func (l *FileLock) perm() fs.FileMode {
@@ -87,10 +87,11 @@ var (
 	writeSnapshot = bridge.WriteSnapshot.(func(context.Context, bloom.Set, bridge.SnapshotFile, sync.Locker) error)
 )
 
-// WriteSnapshot is Write while another goroutine goes on adding to s under lock,
-// which that goroutine never misses for long; see package internal/bridge. When all
-// that will be in the file is fixed, settle is called, without the lock; its error,
-// or the end of ctx until then, leaves the former file as it is.
+// WriteSnapshot is Write for a filter to which another goroutine goes on adding. That
+// goroutine must hold lock whenever it uses s; WriteSnapshot takes lock many times, each
+// time briefly. The file has every key that was added before the call. When its contents
+// are complete, settle is called, without the lock. If settle fails, or ctx ends before,
+// the former file stays.
 func (l *FileLock) WriteSnapshot(ctx context.Context, s bloom.Set, lock sync.Locker, settle func() error) error {
 	err := l.writeSnapshot(ctx, s, lock, settle)
 	if errors.Is(err, bridge.ErrSwitched) {
@@ -117,7 +118,7 @@ func (l *FileLock) writeSnapshot(ctx context.Context, s bloom.Set, lock sync.Loc
 	return nil
 }
 
-// Read is the function Read, under the lock that l already is.
+// Read is the function Read for a file that is already locked.
 func (l *FileLock) Read(o bloom.LoadOptions) (bloom.View, error) {
 	v, err := read(l.fsys, l.path, o, repairLocked)
 	if err != nil {
@@ -129,9 +130,8 @@ func (l *FileLock) Read(o bloom.LoadOptions) (bloom.View, error) {
 // Close releases the lock.
 func (l *FileLock) Close() error { return l.lock.Close() }
 
-// Read reads the filter file path into memory, of whatever type it is, and
-// verifies all of it. The result does not depend on the file any more. Where Open
-// would repair the file, Read does too.
+// Read reads the filter file path, of any type, into memory and verifies all of it.
+// The result does not depend on the file. Read repairs a file as Open does.
 func Read(path string, o bloom.LoadOptions) (bloom.View, error) {
 	v, err := read(vfs.OS, path, o, repair)
 	if err != nil {
@@ -142,7 +142,7 @@ func Read(path string, o bloom.LoadOptions) (bloom.View, error) {
 
 func read(fsys vfs.FS, path string, o bloom.LoadOptions, repair func(fsys vfs.FS, path string, force bool) error) (bloom.View, error) {
 	h, parts, err := readParts(fsys, path)
-	// As in File.load, a writer's journal may have come or gone.
+	// A writer may have begun or ended between two reads, as in File.load.
 	for attempt := 1; errors.Is(err, ErrOversized) && attempt < attempts; attempt++ {
 		h, parts, err = readParts(fsys, path)
 	}

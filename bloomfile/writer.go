@@ -12,26 +12,27 @@ import (
 	"seen/internal/vfs"
 )
 
-// How a file is changed in place, so that a crash at any time is noticed and that
-// of the process alone loses nothing:
+// How a file is changed in place. A crash of the machine at any time is noticed; a crash
+// of the process alone loses nothing.
 //
 //  1. The lock is taken.
 //  2. Before the first change the state area gets the dirty mark with the boot
 //     id, and the file is synced.
 //  3. Before the first change of a chunk the chunk is verified, and its byte in
 //     the journal is set to 1. The journal is one byte for each chunk after the
-//     end of the frame. It is not synced: it is read only if the machine went on.
-//  4. Bits are set in the mapping, and only set.
+//     end of the frame. It is not synced: it is read only if the machine did not
+//     go down.
+//  4. Bits are set in the mapping, and never cleared.
 //  5. Sync flushes the changed chunks, writes their checksums, cuts off the
 //     journal and syncs the file; then it replaces the mark by the new count and
 //     syncs the file again.
 //
-// Found dirty in the same life of the machine with nobody holding the lock, the
-// process has died, and the page cache has all it did. The chunks of the journal
-// get new checksums. The others must match theirs: damage that was there before
-// is not made valid.
+// If a file is dirty, the machine has not gone down since, and no process has the lock,
+// then the writer was killed, and the page cache has all its changes. The chunks in the
+// journal get new checksums. The others must match theirs, so that earlier damage does
+// not become valid.
 //
-// Found dirty in another life, any pages may be missing. Only the user can say
+// If the machine has gone down since, any page may be missing. Only the user can say
 // whether that is acceptable: Rebuild.
 
 // writer is the part of a File that only a writable one has.
@@ -41,8 +42,8 @@ type writer struct {
 	set     bloom.Set
 	changed bitmap // chunks that differ from their checksum
 	dirty   bool   // the mark is set
-	adding  bool   // touches are followed by changes
-	broken  error  // an earlier sync failed: nothing is certain any more
+	adding  bool   // what touch announces is a change
+	broken  error  // an earlier sync failed: the state of the disk is unknown
 }
 
 func openWritable(fsys vfs.FS, path string, o Options) (*File, error) {
@@ -74,16 +75,16 @@ var inPlace = []frame.Type{frame.TypeFilter, frame.TypeBlocked, frame.TypePartit
 func (f *File) makeWritable(fsys vfs.FS, lock io.Closer) error {
 	set, ok := f.view.(bloom.Set)
 	if !ok || !slices.Contains(inPlace, f.header.Type) {
-		return fmt.Errorf("a file with a %v filter cannot be changed in place, only classic, blocked and partitioned ones can; read it, change it and write it back", f.header.Type)
+		return fmt.Errorf("a file with a %v filter cannot be changed in place, only one with a classic, blocked or partitioned filter; read it, change it and write it back", f.header.Type)
 	}
 	f.writer = &writer{fsys: fsys, lock: lock, set: set, changed: newBitmap(f.layout.Chunks)}
 	return nil
 }
 
 // Add adds key and reports whether it was certainly not there before. The key
-// survives a crash of the process at once, and one of the machine after Sync. An
-// error says that the key may be missing: see Has, or the file is not writable,
-// or an earlier Sync has failed.
+// survives a crash of the process at once, and a crash of the machine after Sync.
+// An error says that the key may be missing: for the reasons of Has, because the
+// file is not writable, or because an earlier Sync failed.
 func (f *File) Add(key []byte) (bool, error) {
 	if err := f.checkKeys(); err != nil {
 		return false, err
@@ -108,7 +109,7 @@ func (f *File) AddHash(h uint64) (added bool, err error) {
 	}
 	defer f.guard(setPanicOnFault(), &err)
 	if !f.dirty {
-		// Keys that are there already change nothing and need no mark.
+		// Keys that are already there change nothing and need no mark.
 		if f.set.HasHash(h) {
 			return false, nil
 		}
@@ -178,8 +179,7 @@ func (f *File) checkWritable() error {
 
 // begin sets the dirty mark.
 func (f *File) begin() error {
-	// A system that does not tell its boot id makes the mark one that is refused
-	// after any crash.
+	// Without a boot id the mark is refused after any crash.
 	id, err := f.fsys.BootID()
 	if err != nil {
 		return named(f.path, err)
@@ -207,20 +207,20 @@ func (f *File) willChange(i uint64) error {
 	return nil
 }
 
-// fail makes f refuse changes from now on: after a failed write or sync the
-// system may have dropped pages and yet count them as written. The mark is made
-// one that is refused, because the page cache cannot be relied on either.
+// fail makes f refuse further changes: after a failed write or sync the system may have
+// dropped pages and count them as written. The mark loses its boot id, so that it is
+// always refused, because the page cache cannot be trusted either.
 func (f *File) fail(err error) error {
 	f.broken = fmt.Errorf("%s: syncing the changes failed: %w; keys added since the last Sync may be lost", f.path, err)
-	// If this fails too there is nothing left to do.
+	// If this fails too, nothing else can be done.
 	markState(f.file, frame.State{Mark: frame.MarkDirty})
 	return f.broken
 }
 
-// Sync makes all changes durable: a crash of the machine after it loses nothing
-// that was added before. It costs a few disk writes and reads the parts of the
-// file that were changed. After an error the file refuses further changes, and
-// opening it again returns ErrDirty.
+// Sync makes all changes durable: a crash of the machine after it loses no key that
+// was added before. It costs a few disk writes and reads the changed parts of the
+// file. After an error the file refuses further changes, and opening it again
+// returns ErrDirty.
 func (f *File) Sync() (err error) {
 	if err := f.checkWritable(); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (f *File) flush(i uint64) error {
 	return f.mapped.Sync(int(start), int(end-start))
 }
 
-// commit ends the changes of a file whose body is on the disk: step 5.
+// commit ends the changes of a file whose body is on the disk, as in step 5.
 func commit(file vfs.File, l frame.Layout, table []byte, added uint64) error {
 	frame.SealTable(table)
 	if _, err := file.WriteAt(table, int64(l.BodyEnd)); err != nil {

@@ -2,8 +2,8 @@ package frame
 
 import "seen/sizing"
 
-// arrayForms says how an array of each shape is stored, and which type of frame holds it
-// alone.
+// arrayForms lists for each shape the kind of its parts, and the type of a frame that is
+// only such an array.
 var arrayForms = []struct {
 	shape sizing.Shape
 	kind  Kind
@@ -15,7 +15,7 @@ var arrayForms = []struct {
 	{sizing.Counting, KindCounters, TypeCounting},
 }
 
-// onlyKind returns the kind of the one array of a type, 0 for types of other forms.
+// onlyKind returns the kind of the part if frames of type t are one array, else 0.
 func (t Type) onlyKind() Kind {
 	for _, f := range arrayForms {
 		if f.only == t {
@@ -25,7 +25,7 @@ func (t Type) onlyKind() Kind {
 	return 0
 }
 
-// ArrayPart describes an array of bits or counters that has no keys yet.
+// ArrayPart describes an empty array of bits or counters.
 func ArrayPart(p sizing.Params, capacity uint64, rate float64) Part {
 	part := Part{
 		Lines: uint8(p.Lines), Lanes: uint8(p.Lanes), CounterBits: uint8(p.CounterBits), K: uint32(p.K), M: p.M,
@@ -40,7 +40,7 @@ func ArrayPart(p sizing.Params, capacity uint64, rate float64) Part {
 	return part
 }
 
-// ArrayHeader is the header of a filter that is one array, but for its hash.
+// ArrayHeader returns the header of a filter that is one array, without its hash.
 func ArrayHeader(p sizing.Params, capacity uint64, rate float64) *Header {
 	h := &Header{Capacity: capacity, ErrorRate: rate, Parts: []Part{ArrayPart(p, capacity, rate)}}
 	for _, f := range arrayForms {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Errors that callers tell apart with errors.Is. The errors returned wrap them
-// and carry the sizes.
+// Errors to test for with errors.Is. The errors that are returned wrap them and say
+// the sizes.
 var (
-	// ErrNotFrame says that the bytes are no frame at all: something foreign.
+	// ErrNotFrame says that the bytes are not a frame.
 	ErrNotFrame = errors.New("not a seen file")
 	// ErrTruncated says that the frame ends before the length in its header.
 	ErrTruncated = errors.New("truncated")
@@ -16,12 +16,12 @@ var (
 	ErrOversized = errors.New("oversized")
 	// ErrVersion says that the frame was written in a newer format version.
 	ErrVersion = errors.New("newer format version")
-	// ErrDirty says that the frame is being changed in place, or was when its
-	// writer died, so that its checksums do not hold.
+	// ErrDirty says that the frame is being changed in place, or that its writer was
+	// killed while it did, so its checksums are not valid.
 	ErrDirty = errors.New("marked dirty")
 )
 
-// CorruptError reports bytes that cannot be what a writer wrote.
+// CorruptError reports bytes that no writer writes.
 type CorruptError struct {
 	Offset int64 // of the damaged field, chunk or byte in the frame
 	Reason string
@@ -43,5 +43,5 @@ func corrupt(offset uint64, format string, args ...any) *CorruptError {
 }
 
 func truncated(have, want uint64) error {
-	return fmt.Errorf("%w: %d bytes of %d are there; the rest was lost, restore the file", ErrTruncated, have, want)
+	return fmt.Errorf("%w: %d bytes of %d; restore the file from a copy", ErrTruncated, have, want)
 }

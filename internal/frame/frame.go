@@ -3,14 +3,14 @@
 // checksum for each 64 KiB of them. docs/FORMAT.md describes the same bytes for
 // writers of other readers.
 //
-// It is for the packages that own a type (bloom, sketch), which turn their
+// It is for the packages that define a type (bloom, sketch), which turn their
 // arrays into parts and back, and for bloomfile, which maps frames. It opens no
-// files, and it does not know what the bits mean: it checks that an array has
-// the length its parameters ask for, not that its contents make sense.
+// files and does not interpret the bits: it checks that an array has the length
+// that its parameters ask for, not that its contents make sense.
 //
-// Decoding treats its input as hostile: a call returns a value or an error,
-// never panics, and never allocates more than a small multiple of the bytes that
-// are really there. All functions are safe for concurrent use on distinct values.
+// Decoding expects hostile input: a call returns a value or an error, never
+// panics, and allocates at most a small multiple of the bytes that are present.
+// All functions are safe for concurrent use on distinct values.
 //
 // # Layout
 //
@@ -75,9 +75,8 @@ const (
 	ChunkSize = 64 << 10
 	// MaxParts is the largest number of parts of one frame.
 	MaxParts = 4096
-	// MaxProbes is the largest k of a part. Nothing that a 64-bit hash can
-	// deliver needs more than 64; the limit keeps a hostile header from turning
-	// one question into hours of probing.
+	// MaxProbes is the largest k of a part. With a 64-bit hash, more than 64 are
+	// useless; without a limit, a hostile header could make one look-up take hours.
 	MaxProbes = 1024
 
 	magic       = "\x89SEEN\r\n\x1a"
@@ -90,8 +89,8 @@ const (
 	maxTotal = 1 << 62
 )
 
-// Magic returns the eight bytes every frame starts with. As in PNG, the first is
-// not ASCII and the line ends after the name show damage by text-mode transfers.
+// Magic returns the eight bytes that every frame begins with. As in PNG, the first is
+// not ASCII, and the line ends after the name show damage by a transfer as text.
 func Magic() []byte { return []byte(magic) }
 
 // Type says what a frame holds. Its numbers are part of the format.
@@ -142,8 +141,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("type %d", uint16(t))
 }
 
-// Sketch reports whether t is a type of package sketch, which counts, and not a
-// filter.
+// Sketch reports whether t is a type of package sketch, not a filter.
 func (t Type) Sketch() bool {
 	return t >= TypeCountMin && t <= TypeFlajoletMartin || t == TypeCountMin32 || t == TypeTopK
 }
@@ -162,7 +160,7 @@ const (
 	KindFuse         Kind = 5 // a binary fuse filter
 	KindFingerprints Kind = 6 // 64-bit hashes
 	KindRegisters    Kind = 7 // registers of a cardinality sketch
-	KindBytes        Kind = 8 // bytes whose form belongs to a library
+	KindBytes        Kind = 8 // bytes whose format a library defines
 	KindBuckets      Kind = 9 // M fingerprints of one byte, in buckets
 )
 
@@ -205,12 +203,12 @@ type Part struct {
 	Length uint64
 }
 
-// Header is everything a frame says before its arrays.
+// Header is what a frame has before its arrays.
 type Header struct {
 	Type          Type
 	HashAlgorithm uint8                    // a keyhash.Algorithm
 	HashSeed      uint64                   // 0 for SipHash and NH
-	HashKeyID     uint64                   // which secret is needed; 0 for XXH3
+	HashKeyID     uint64                   // identifies the secret; 0 if the hash has none
 	HashSecret    [keyhash.SecretSize]byte // that of NH, else zero
 	Capacity      uint64
 	ErrorRate     float64 // 0 to 1; 0 where none was asked for

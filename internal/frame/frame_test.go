@@ -281,7 +281,7 @@ func TestForeignBytes(t *testing.T) {
 		{"text", []byte("hello world, a text file\n"), ErrNotFrame, "not a seen file: it does not begin with the magic bytes 895345454e0d0a1a"},
 		{"one letter", []byte("h"), ErrNotFrame, ""},
 		{"gzip", append([]byte{0x1f, 0x8b}, b...), ErrNotFrame, ""},
-		{"empty", nil, ErrTruncated, "truncated: 0 bytes of 4096 are there; the rest was lost, restore the file"},
+		{"empty", nil, ErrTruncated, "truncated: 0 bytes of 4096; restore the file from a copy"},
 		{"line ends translated", bytes.Replace(b, []byte("\r\n"), []byte("\n"), 1), nil, "damaged at byte 5: line ends were translated; transfer the file in binary mode"},
 		{"newer version", reseal(b, func(b []byte) { b[8] = 9 }), ErrVersion, "newer format version 9; this program reads up to version 1, use a newer one"},
 		{"dirty", markDirty(b), ErrDirty, ""},

@@ -40,7 +40,7 @@ const (
 )
 
 // AppendHeader appends the header of h, with a clean state area, to dst. It
-// returns an error where a field is out of its range.
+// returns an error if a field is out of its range.
 func AppendHeader(dst []byte, h *Header) ([]byte, error) {
 	b, _, err := encodeHeader(h)
 	if err != nil {
@@ -97,8 +97,8 @@ func encodeHeader(h *Header) ([]byte, Layout, error) {
 	return b, l, nil
 }
 
-// headerChecksum is the CRC-32 of a whole header but its last four bytes, with
-// the state area, which changes on its own, taken as zeros.
+// headerChecksum is the CRC-32 of a header without its last four bytes. The state
+// area counts as zeros, because it changes without the rest.
 func headerChecksum(b []byte) uint32 {
 	var zero [StateSize]byte
 	crc := crc32.ChecksumIEEE(b[:StateOffset])
@@ -122,7 +122,7 @@ func HeaderLength(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// notMagic tells what b is that does not start with the magic.
+// notMagic returns what is wrong with b, which does not start with the magic.
 func notMagic(b []byte) error {
 	name := magic[:5]
 	switch {
@@ -134,9 +134,8 @@ func notMagic(b []byte) error {
 	return fmt.Errorf("%w: it does not begin with the magic bytes %x", ErrNotFrame, magic)
 }
 
-// ParseHeader decodes and validates the header that b starts with; b must hold
-// all of it and may hold more, which is not looked at. The state area is left to
-// ParseState.
+// ParseHeader decodes and validates the header that b starts with. It ignores what
+// follows the header. The state area is for ParseState.
 func ParseHeader(b []byte) (*Header, error) {
 	n, err := HeaderLength(b)
 	if err != nil {
@@ -150,7 +149,7 @@ func ParseHeader(b []byte) (*Header, error) {
 	if le.Uint32(b[n-crcSize:]) != headerChecksum(b) {
 		return nil, corrupt(0, "the header, bytes 0 to %d, does not match its checksum", n-1)
 	}
-	// After the checksum, so that a flipped bit is not taken for a newer version.
+	// After the checksum, so that a flipped bit does not look like a newer version.
 	if v := le.Uint32(b[atVersion:]); v != Version {
 		if v > Version {
 			return nil, fmt.Errorf("%w %d; this program reads up to version %d, use a newer one", ErrVersion, v, Version)
@@ -206,9 +205,9 @@ func parsePart(r []byte) Part {
 	return p
 }
 
-// checkLayout compares what the encoded header says about sizes with what
-// follows from its parts, and everything else that has only one right value
-// (reserved bytes, chunk size) with that.
+// checkLayout compares the sizes in the encoded header with those that follow from its
+// parts, and all other bytes that have one right value (reserved bytes, chunk size)
+// with that.
 func (h *Header) checkLayout(b []byte) error {
 	want, l, err := encodeHeader(h)
 	if err != nil {
@@ -281,14 +280,13 @@ func (h *Header) validateHash() *CorruptError {
 	return nil
 }
 
-// Hash returns the key hash that h names. That of SipHash is without its secret,
-// which no file has.
+// Hash returns the key hash of h. A SipHash has no secret there: files do not contain it.
 func (h *Header) Hash() keyhash.Hash {
 	return keyhash.Hash{Algorithm: keyhash.Algorithm(h.HashAlgorithm), Seed: h.HashSeed, Secret: h.HashSecret}
 }
 
-// SetHash makes hash the key hash of h. keyID is that of hash, also where its secret
-// is not known.
+// SetHash makes hash the key hash of h. keyID is that of hash, even if its secret is
+// unknown.
 func (h *Header) SetHash(hash keyhash.Hash, keyID uint64) {
 	h.HashAlgorithm, h.HashSeed, h.HashKeyID = uint8(hash.Algorithm), hash.Seed, keyID
 	h.HashSecret = [keyhash.SecretSize]byte{}

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Layout says where everything lies in a frame.
+// Layout says where everything is in a frame.
 type Layout struct {
 	Header  uint64   // length of the header, where the body begins
 	Offsets []uint64 // of each part
@@ -14,8 +14,8 @@ type Layout struct {
 	Total   uint64   // length of the whole frame
 }
 
-// Layout computes where everything lies. It returns an error if there are too
-// many parts or if the sizes overflow what a file can hold.
+// Layout computes where everything is. It returns an error if there are too many
+// parts or if the frame would be too long for a file.
 func (h *Header) Layout() (Layout, error) {
 	if len(h.Parts) > MaxParts {
 		return Layout{}, fmt.Errorf("%d parts are more than the %d a frame can hold", len(h.Parts), MaxParts)

@@ -23,7 +23,7 @@ func Parse(b []byte) (*Header, [][]byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Before the size: behind a dirty frame stands its writer's journal.
+	// Before the size: a dirty frame is followed by its writer's journal.
 	if err := h.applyState(b); err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +46,7 @@ func Parse(b []byte) (*Header, [][]byte, error) {
 	return h, parts, nil
 }
 
-// CheckSize compares the number of bytes present with the length of the frame.
+// CheckSize compares the size of a file with the length of the frame.
 func (l *Layout) CheckSize(size uint64) error {
 	switch {
 	case size < l.Total:
@@ -101,9 +101,9 @@ func nonZero(b []byte) int {
 }
 
 // Read reads one frame from r and verifies all of it, as Parse does, with the
-// same errors. It reads exactly the frame, not what may follow it. Memory is
-// allocated as the bytes arrive, so that a short stream with a large header costs
-// little. The parts are aligned to eight bytes.
+// same errors. It reads the frame and nothing after it. It allocates memory as the
+// bytes arrive, so that a short stream with a large header costs little. The parts
+// are aligned to eight bytes.
 func Read(r io.Reader) (*Header, [][]byte, error) { return read(r, 1<<20) }
 
 // ReadSized is Read for a source known to hold size bytes, such as a file. It
@@ -189,8 +189,8 @@ func readHeader(r io.Reader) (head []byte, h *Header, l Layout, err error) {
 	return head, h, l, err
 }
 
-// readPart reads length bytes that begin at offset. It starts with step bytes of
-// memory and doubles them as they fill.
+// readPart reads length bytes that begin at offset. It begins with step bytes of
+// memory and doubles them when they are full.
 func readPart(r io.Reader, offset, length uint64, step int, total uint64) ([]byte, error) {
 	if length > math.MaxInt-8 {
 		return nil, fmt.Errorf("a part of %d bytes does not fit in this machine's memory", length)
@@ -220,7 +220,7 @@ func isEOF(err error) bool {
 	return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// readError turns the end of the stream into ErrTruncated and leaves others.
+// readError turns the end of the stream into ErrTruncated.
 func readError(err error, have, want uint64) error {
 	if isEOF(err) {
 		return truncated(have, want)

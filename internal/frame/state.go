@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// Where the state area lies. It fits in one disk sector, so that a power loss
-// leaves the former state or the new one.
+// Where the state area is. It fits in one disk sector, so that a power loss leaves the
+// former state or the new one.
 const (
 	StateOffset = 256
 	StateSize   = 64
@@ -19,14 +19,14 @@ type Mark uint32
 // The marks. Their numbers are part of the format.
 const (
 	MarkPristine Mark = 0 // nothing
-	MarkDirty    Mark = 1 // a writer is changing it in place, or died doing so
-	MarkChanged  Mark = 2 // it was changed in place, and checksums hold again
+	MarkDirty    Mark = 1 // a writer is changing it in place, or was killed while it did
+	MarkChanged  Mark = 2 // it was changed in place, and its checksums are valid again
 )
 
-// State is what the state area says. It changes while the header stays, so that a
-// power loss in the middle of a change cannot leave half a header. The zero State
-// is all zero bytes, so that the same contents always make the same frame. Others
-// have this form:
+// State is what the state area says. It changes without the rest of the header, so
+// that a power loss in the middle of a change cannot leave half a header. The zero
+// State is all zero bytes, so that equal contents make equal frames. Others have
+// this form:
 //
 //	0    4   mark
 //	4    4   zero
@@ -55,8 +55,7 @@ func AppendState(dst []byte, s State) []byte {
 	return append(dst, b[:]...)
 }
 
-// ParseState reads the state area out of a header, or out of anything longer
-// that starts with one.
+// ParseState reads the state area of a header, or of anything that starts with one.
 func ParseState(header []byte) (State, error) {
 	if len(header) < StateOffset+StateSize {
 		return State{}, truncated(uint64(len(header)), PageSize)
@@ -73,15 +72,15 @@ func ParseState(header []byte) (State, error) {
 	return s, nil
 }
 
-// Apply makes h say what the state adds to it. A dirty frame is an error: its
-// contents and its checksums are not of the same time.
+// Apply adds to h what the state says. A dirty frame is an error: its checksums do not
+// match its contents.
 func (h *Header) Apply(s State) error {
 	switch s.Mark {
 	case MarkDirty:
-		return fmt.Errorf("%w: it is being changed, or its writer died", ErrDirty)
+		return fmt.Errorf("%w: it is being changed, or its writer was killed", ErrDirty)
 	case MarkChanged:
 		if len(h.Parts) != 1 {
-			return corrupt(StateOffset, "marked as changed in place, which a frame of %d parts cannot be", len(h.Parts))
+			return corrupt(StateOffset, "it has the mark of a change in place, which is not possible with %d parts", len(h.Parts))
 		}
 		h.Parts[0].Added = s.Added
 	}

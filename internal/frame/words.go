@@ -77,7 +77,7 @@ func AppendStored(dst []byte, words []uint64, at, n uint64) []byte {
 
 // Store replaces the little-endian bytes of words from offset at on by b. Words are
 // stored atomically, so that other goroutines may load them; only one may store. Words
-// that stay as they are are not written to.
+// that do not change are not stored.
 func Store(words []uint64, at uint64, b []byte) {
 	for len(b) > 0 {
 		w := &words[at/8]

@@ -19,7 +19,7 @@ func Append(dst []byte, h *Header, parts [][]byte) ([]byte, error) {
 	return AppendPieces(dst, h, pieceOf(parts))
 }
 
-// AppendPieces is Append for parts that are not there as a whole; see [WritePieces].
+// AppendPieces is Append for parts that are not in memory as a whole; see [WritePieces].
 func AppendPieces(dst []byte, h *Header, piece func(part int, off, n uint64) []byte) ([]byte, error) {
 	l, err := h.Layout()
 	if err != nil {
@@ -35,7 +35,7 @@ func AppendPieces(dst []byte, h *Header, piece func(part int, off, n uint64) []b
 	return a.b, nil
 }
 
-// pieceOf returns pieces of parts that are there.
+// pieceOf returns pieces of parts that are in memory.
 func pieceOf(parts [][]byte) func(part int, off, n uint64) []byte {
 	return func(part int, off, n uint64) []byte { return parts[part][off : off+n] }
 }
@@ -49,7 +49,7 @@ func (a *appender) Write(p []byte) (int, error) {
 
 // Write writes the frame of h and its parts to w and returns the number of bytes
 // written. The parts must have the lengths that h gives them; they are not
-// copied. Beside them it needs four bytes for each 64 KiB.
+// copied. It needs four more bytes for each 64 KiB.
 func Write(w io.Writer, h *Header, parts [][]byte) (int64, error) {
 	if err := checkParts(h, parts); err != nil {
 		return 0, err
@@ -57,11 +57,10 @@ func Write(w io.Writer, h *Header, parts [][]byte) (int64, error) {
 	return WritePieces(w, h, pieceOf(parts))
 }
 
-// WritePieces is Write for parts that are not there as a whole, or change while
-// they are written: piece returns bytes [off, off+n) of a part, of which it is
-// asked for all in order, at most ChunkSize at a time. It may change what it
-// returned when it is called again. The checksums are those of the bytes that are
-// written.
+// WritePieces is Write for parts that are not in memory as a whole, or that change
+// while they are written. It calls piece for bytes [off, off+n) of a part, in order
+// and at most ChunkSize at a time. What piece returns has to stay until its next
+// call. The checksums are those of the bytes that are written.
 func WritePieces(w io.Writer, h *Header, piece func(part int, off, n uint64) []byte) (int64, error) {
 	head, l, err := encodeHeader(h)
 	if err != nil {
@@ -89,9 +88,9 @@ func WritePieces(w io.Writer, h *Header, piece func(part int, off, n uint64) []b
 	return out.written, err
 }
 
-// WriteOpen writes a frame of one part whose length is not known before its last
-// piece has come, but for the header: zeros stand in its place, and the caller
-// writes it there. It returns the length of the part.
+// WriteOpen writes a frame of one part whose length is known only after its last
+// piece. It writes zeros where the header belongs, which the caller replaces. It
+// returns the length of the part.
 func WriteOpen(w io.Writer, pieces iter.Seq2[[]byte, error]) (length uint64, err error) {
 	out := writer{w: w}
 	if err := out.write(make([]byte, headerLength(1))); err != nil {
@@ -114,8 +113,7 @@ func WriteOpen(w io.Writer, pieces iter.Seq2[[]byte, error]) (length uint64, err
 	return length, out.table()
 }
 
-// writer counts what it writes to w, and keeps the checksums of what belongs to
-// the body.
+// writer counts the bytes that it writes to w, and computes the checksums of the body.
 type writer struct {
 	w       io.Writer
 	written int64
@@ -131,14 +129,14 @@ func (o *writer) write(b []byte) error {
 	return err
 }
 
-// body writes a piece of a part that is so short that what the checksum reads is
-// still in the cache when it is written.
+// body writes a piece of a part. Pieces are short enough to be in the cache both for the
+// checksum and for the write.
 func (o *writer) body(b []byte) error {
 	o.sums.add(b)
 	return o.write(b)
 }
 
-// pad writes what is between the end of a part and the next page.
+// pad writes the zeros between the end of a part and the next page.
 func (o *writer) pad(length uint64) error {
 	var zero [PageSize]byte
 	return o.body(zero[:roundUp(length)-length])
@@ -178,7 +176,7 @@ func SealTable(table []byte) {
 	binary.LittleEndian.PutUint32(table[n:], crc32.ChecksumIEEE(table[:n]))
 }
 
-// chunkSums computes the checksum of each ChunkSize bytes of what is added.
+// chunkSums computes the checksum of each ChunkSize bytes that are added.
 type chunkSums struct {
 	sums []uint32
 	crc  uint32

@@ -31,8 +31,8 @@ func Compare(nameA, nameB string, open Opener) (*Comparison, error) {
 	return compareFiles(nameA, nameB)
 }
 
-// compareForeign compares a filter of another system with the set name, by their bits and
-// those of the OR.
+// compareForeign compares a filter of another system with the set name, by the numbers of
+// bits in both and in their OR.
 func compareForeign(f *Foreign, name string, open Opener) (*Comparison, error) {
 	c := &Comparison{Names: [2]string{f.Name, name}}
 	both, err := f.Merger()
@@ -101,7 +101,7 @@ func compareFiles(nameA, nameB string) (*Comparison, error) {
 	return c, c.estimate(oneA, oneB)
 }
 
-// exactSet returns v if it holds the hashes of all its keys, and nil otherwise.
+// exactSet returns v if it has the hashes of all its keys, and nil otherwise.
 func exactSet(v bloom.View) *bloom.Adaptive {
 	if a, ok := v.(*bloom.Adaptive); ok && !a.Switched() {
 		return a
@@ -109,8 +109,8 @@ func exactSet(v bloom.View) *bloom.Adaptive {
 	return nil
 }
 
-// ask compares the exact set a with b by asking b for every key of a: of those
-// that b does not have it claims a share that is its error rate.
+// ask compares the exact set a with b by asking b for every key of a. It corrects for b's
+// error rate, which is the share of the keys not in b that b says yes to.
 func (c *Comparison) ask(a *bloom.Adaptive, b bloom.View) error {
 	if _, ok := b.(*bloom.Window); ok {
 		return &UnlikeError{A: c.Names[0], B: c.Names[1], Differences: "a window may have a key several times, so its keys cannot be counted"}
@@ -155,7 +155,7 @@ func (c *Comparison) estimate(a, b bloom.View) error {
 	return nil
 }
 
-// fromOnes fills in what the numbers of ones tell.
+// fromOnes computes the estimates from the numbers of ones.
 func (c *Comparison) fromOnes(p sizing.Params, onesA, onesB, onesUnion uint64) {
 	c.A, c.B, c.Union = p.Cardinality(onesA), p.Cardinality(onesB), p.Union(onesUnion)
 	c.Common = p.Intersection(onesA, onesB, onesUnion)

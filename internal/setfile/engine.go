@@ -13,7 +13,7 @@ import (
 	"seen/interop"
 )
 
-// liveTimeout is how long an engine may take for a string, of 512 MiB at most.
+// liveTimeout is the time that an engine has to send a string of up to 512 MiB.
 const liveTimeout = 2 * time.Minute
 
 // ReadEngine reads a filter of another system that is in strings of a running engine,
@@ -49,8 +49,8 @@ func (l liveStrings) read(key string) ([]byte, error) {
 	return remote.AppendString(ctx, l.client, nil, key)
 }
 
-// complete adds to a format what the engine knows of it: Redisson keeps the size and
-// the number of probes beside the string.
+// complete adds to a format the parameters that the engine has: Redisson keeps the size
+// and the number of probes in a key of their own.
 func (l liveStrings) complete(spec interop.Spec, name string) (interop.Spec, error) {
 	if spec.Name != "redisson" || spec.Params["m"] != "" && spec.Params["k"] != "" {
 		return spec, nil

@@ -12,8 +12,8 @@ import (
 	"seen/interop"
 )
 
-// Foreign is an open filter of another system. Its content may lie in a file that
-// is mapped into memory, so that all calls go through a guard.
+// Foreign is an open filter of another system. Its content may be a mapped file, which can
+// become shorter, so all calls that read it must go through Read.
 type Foreign struct {
 	Name   string
 	Size   int64
@@ -22,7 +22,7 @@ type Foreign struct {
 	mapped *bloomfile.Mapped // nil: the bytes are in memory
 }
 
-// Read calls work, which may read the filter.
+// Read calls work, which may read Filter and Bytes.
 func (f *Foreign) Read(work func() error) error {
 	if f.mapped == nil {
 		return work()
@@ -64,8 +64,8 @@ func openForeign(name string, spec interop.Spec, inspect bool) (*Foreign, error)
 	return f, nil
 }
 
-// mayBeFilter keeps texts out that fit a format by chance: content that is not sure to
-// be of a format is a filter only if it is named.
+// mayBeFilter reports whether content is probably a filter. A text that matches a format by
+// chance is not: content of an uncertain format is a filter only if the format is given.
 func mayBeFilter(b []byte) bool {
 	all := interop.Detect(b)
 	return len(all) > 0 && all[0].Confidence > interop.Possible
@@ -119,13 +119,12 @@ func appendFile(to *bytes.Buffer, name string) error {
 	return err
 }
 
-// escapeGlob takes their meaning away from the letters of a name that Glob would
-// interpret.
+// escapeGlob escapes the characters of a name that have a meaning to Glob.
 func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// Merger returns a copy of the filter that can take up others.
+// Merger returns a copy of the filter to which others can be added.
 func (f *Foreign) Merger() (m interop.Merger, err error) {
 	err = f.Read(func() error {
 		c, err := interop.Clone(f.Filter)
@@ -134,7 +133,7 @@ func (f *Foreign) Merger() (m interop.Merger, err error) {
 		}
 		var ok bool
 		if m, ok = c.(interop.Merger); !ok {
-			return fmt.Errorf("%s cannot be merged: the OR of such filters is not the filter of all their keys; build one from the keys of all", f.Name)
+			return fmt.Errorf("%s cannot be merged: the OR of two such filters is not the filter of all their keys; build one filter from all keys", f.Name)
 		}
 		return nil
 	})

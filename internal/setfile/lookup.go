@@ -14,8 +14,7 @@ import (
 	"seen/interop"
 )
 
-// CheapStats is up to how many bytes of a filter are read to learn its error rate where
-// nothing else tells.
+// CheapStats is the size of the largest filter that is read only to learn its error rate.
 const CheapStats = 64 << 20
 
 // A Lookup is a set to ask: a filter file, mapped, a filter in memory, one of another
@@ -28,8 +27,8 @@ type Lookup struct {
 	Unpacked uint64 // bytes of memory that the set takes since it is not mapped
 
 	ask func(found []bool, hs []uint64) error
-	// askKeys, unless it is nil, is for filters with a hash of their own: it asks for
-	// the keys of a block from number from on, instead of ask.
+	// askKeys replaces ask for filters with a hash of their own: it asks for the keys
+	// of a block, beginning with number from.
 	askKeys func(found []bool, b *stream.Block, from int) error
 	close   func() error
 	stats   func() (st bloom.Stats, known bool, err error) // nil for texts
@@ -41,8 +40,9 @@ func (s *Lookup) Close() error { return s.close() }
 // Label is the name of the set's file without its folder.
 func (s *Lookup) Label() string { return filepath.Base(s.Name) }
 
-// Stats describes the filter, if it can be past its error rate and no more than
-// [CheapStats] has to be read to learn it. A text has no statistics.
+// Stats describes the filter. It is not known if the header says that the filter is not
+// past its error rate, or if more than [CheapStats] would have to be read. A text has no
+// statistics.
 func (s *Lookup) Stats() (st bloom.Stats, known bool, err error) {
 	if s.stats == nil {
 		return st, false, nil
@@ -112,8 +112,8 @@ func OpenLookup(name string, o bloom.LoadOptions) (*Lookup, error) {
 	}, nil
 }
 
-// cheapStats describes a filter file, of which all is read only if its header says that
-// it has more keys than it is made for, or does not say how many.
+// cheapStats describes a filter file. It reads the file only if the header says that it has
+// more keys than it was made for, or does not say how many.
 func cheapStats(f *bloomfile.File) (st bloom.Stats, known bool, err error) {
 	i := f.Info()
 	if i.ErrorRate == 0 || i.Added > 0 && i.Added <= i.Capacity || i.Added == 0 && i.Size > CheapStats {
@@ -163,7 +163,7 @@ func (f *Foreign) Lookup() *Lookup {
 	}
 }
 
-// cheapStats describes the filter unless that means to read very much.
+// cheapStats describes the filter unless it is too large to read.
 func (f *Foreign) cheapStats() (st bloom.Stats, known bool, err error) {
 	if f.Size > CheapStats {
 		return st, false, nil

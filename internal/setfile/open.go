@@ -42,26 +42,27 @@ type Config struct {
 type Set struct {
 	Kind    Kind
 	Foreign *Foreign // of KindForeign
-	// For content that is compressed or not a regular file, which cannot be opened by
-	// its name again: the lines of a KindText, or the bytes of a KindOwn.
+	// For content that is compressed or not a regular file, which cannot be opened again by
+	// its name: the lines of a KindText, or the bytes of a KindOwn.
 	Text     io.Reader
 	Own      []byte
 	Unpacked uint64 // bytes of memory of a filter that is not mapped
 }
 
 const (
-	// unpackedHead is how much of a stream is looked at to tell what it is.
+	// unpackedHead is how much of a stream is read to tell what it is.
 	unpackedHead = 16 << 20
-	// unpackedMost is the largest filter that is held in memory since it cannot be mapped.
+	// unpackedMost is the size of the largest filter that is read into memory because it
+	// cannot be mapped.
 	unpackedMost = 1 << 30
-	// layersMost is how often a set may be compressed.
+	// layersMost is how many times a set may be compressed.
 	layersMost = 3
-	// textHead is how much of a text is searched for bytes that no text has.
+	// textHead is how much of a text is searched for control characters.
 	textHead = 4096
 )
 
-// CheckFile refuses a filter of ours that is compressed or came through a pipe, for callers
-// that need its file.
+// CheckFile returns an error for a filter of seen that is compressed or came through a pipe,
+// for callers that need its file.
 func (s *Set) CheckFile(name string) error {
 	if s.Own == nil {
 		return nil
@@ -69,10 +70,10 @@ func (s *Set) CheckFile(name string) error {
 	return fmt.Errorf("%s is a filter file of seen that is compressed or comes through a pipe; write it to a file first, unpacked, as with gzip -d", name)
 }
 
-// Open tells what the set name is: a filter file of ours, one of another system, which
-// then is open, or a text. What is compressed is told by what is in it. Content that is a
-// filter, or looks like one, is never taken for a text unless the caller says so: its
-// lines would say no to every key.
+// Open tells what the set name is: a filter file of seen, a filter of another system, which
+// it opens, or a text. It unpacks compressed content to tell. Content that is a filter, or
+// looks like one, is never read as a text unless the caller says so: its lines would say no
+// to every key.
 func Open(ctx context.Context, name string, c Config) (*Set, error) {
 	if name != "-" {
 		switch info, err := os.Stat(name); {
@@ -123,8 +124,8 @@ func openFile(ctx context.Context, name string, c *Config) (*Set, error) {
 	return &Set{Kind: KindText}, nil
 }
 
-// openStream is Open for what is compressed or can be read only once. A text goes on
-// being read as it is asked for; a filter is read into memory.
+// openStream is Open for content that is compressed or can be read only once. It reads a
+// filter into memory, and of a text only the start; the rest is read on demand.
 func openStream(ctx context.Context, name string, c *Config) (*Set, error) {
 	content, err := Unpack(ctx, name, *c)
 	if err != nil {
@@ -167,8 +168,8 @@ func openStream(ctx context.Context, name string, c *Config) (*Set, error) {
 	return text(), nil
 }
 
-// readRest returns head and all that follows it. It keeps the pieces until it knows their
-// length: a buffer that doubles takes four times the memory of what is in it.
+// readRest returns head and all that follows it. It collects pieces until it knows their
+// length: a buffer that doubles would take up to four times the memory of its content.
 func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 	pieces, length := [][]byte{head}, len(head)
 	for n := unpackedHead; n == unpackedHead && length <= unpackedMost; length += n {
@@ -190,8 +191,8 @@ func readRest(name string, head []byte, content io.Reader) ([]byte, error) {
 	return all, nil
 }
 
-// Unpack returns what is in a file or stream that is compressed up to layersMost times, or
-// not at all.
+// Unpack returns the content of a file or stream, which may be compressed up to layersMost
+// times.
 func Unpack(ctx context.Context, name string, c Config) (io.Reader, error) {
 	names, from, as := []string{name}, c.Stdin, c.StdinName
 	for range layersMost {
@@ -260,8 +261,8 @@ func UnpackedStart(ctx context.Context, name string) ([]byte, error) {
 	return start[:n], err
 }
 
-// fill reads into b until it is full or r ends, which is no error. An end that comes too
-// early for the format of r is one, and wraps the same errors as io.ReadFull returns.
+// fill reads into b until it is full or r ends. It differs from io.ReadFull in that the end
+// of r is not an error, but an end in the middle of a compressed block is.
 func fill(b []byte, r io.Reader) (n int, err error) {
 	for n < len(b) && err == nil {
 		var m int
@@ -274,15 +275,15 @@ func fill(b []byte, r io.Reader) (n int, err error) {
 	return n, err
 }
 
-// CompressedError says that a set is compressed although the caller wants content as it is.
+// CompressedError says that a set is compressed and [Config.Plain] forbids to unpack it.
 type CompressedError struct{ Name string }
 
 func (e *CompressedError) Error() string {
 	return e.Name + " is compressed, and is to be read as it is; unpack it first"
 }
 
-// ExplainCompressed adds to the error of a file that is not a filter of ours that it is
-// compressed, if it is.
+// ExplainCompressed adds to the error of a file that cannot be opened as a filter of seen
+// that it is compressed, if it is.
 func ExplainCompressed(name string, err error) error {
 	if start, readErr := ReadStart(name); readErr == nil && input.Compressed(start) {
 		return fmt.Errorf("%w: the file is compressed; unpack it first, as with gzip -d", err)

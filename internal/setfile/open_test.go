@@ -280,7 +280,7 @@ func TestWrappedFilters(t *testing.T) {
 					default:
 						opened++ // its checksums tell more
 						if name != "seen" {
-							t.Errorf("%s, %s: taken for a filter of ours", name, w.name)
+							t.Errorf("%s, %s: opened as a filter of seen", name, w.name)
 						}
 					}
 				}

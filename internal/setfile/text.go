@@ -8,18 +8,17 @@ import (
 	"seen/interop"
 )
 
-// controlByte returns where b has a byte that no text has, in whatever encoding of one
-// byte a letter or more; -1: nowhere.
+// controlByte returns the offset of the first byte of b that no text has, in any encoding
+// that extends ASCII; -1 if there is none.
 func controlByte(b []byte) int {
 	control := func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b' }
 	return slices.IndexFunc(b[:min(len(b), textHead)], control)
 }
 
-// TextError says that content which is not a known filter cannot be read as a text of keys
-// either.
+// TextError says that content is neither a known filter nor a text of keys.
 type TextError struct {
 	Name   string
-	Err    error // what it looks like; nil if there is a byte that no text has
+	Err    error // what it looks like; nil if Byte at Offset is the reason
 	Offset int   // of Byte
 	Byte   byte
 }
@@ -34,8 +33,8 @@ func (e *TextError) Error() string {
 // Unwrap returns what the content looks like.
 func (e *TextError) Unwrap() error { return e.Err }
 
-// checkText refuses to read a set as a text that begins as none does: a filter that is
-// damaged, or of a format that content does not tell, would say no to every key.
+// checkText refuses content that does not begin as a text. It is probably a filter that is
+// damaged, or in a format that cannot be detected, and its lines would say no to every key.
 func checkText(name string, start []byte, c *Config) error {
 	if c.Records {
 		return nil
@@ -46,15 +45,14 @@ func checkText(name string, start []byte, c *Config) error {
 	return nil
 }
 
-// wideMarks are the byte order marks of encodings with several bytes a letter. The longer
-// come before those that they begin with.
+// wideMarks are the byte order marks of encodings with several bytes per character. A mark
+// comes before the marks that are its beginning.
 var wideMarks = []struct{ mark, name, order string }{
 	{"\xff\xfe\x00\x00", "UTF-32", "little-endian"}, {"\x00\x00\xfe\xff", "UTF-32", "big-endian"},
 	{"\xff\xfe", "UTF-16", "little-endian"}, {"\xfe\xff", "UTF-16", "big-endian"},
 }
 
-// CheckEncoding refuses a text in UTF-16 or UTF-32, of which the lines are not between
-// newline bytes.
+// CheckEncoding refuses a text in UTF-16 or UTF-32, which cannot be split at newline bytes.
 func CheckEncoding(name string, start []byte) error {
 	for _, m := range wideMarks {
 		if bytes.HasPrefix(start, []byte(m.mark)) {
@@ -64,8 +62,8 @@ func CheckEncoding(name string, start []byte) error {
 	return nil
 }
 
-// checkResembles refuses to read a set as a text that interop.Resembles refuses, or that
-// is in UTF-16.
+// checkResembles refuses a text that interop.Resembles refuses, or that is in UTF-16 or
+// UTF-32.
 func checkResembles(name string, b []byte) error {
 	err := CheckEncoding(name, b)
 	if err == nil {
