@@ -83,7 +83,7 @@ var ruleTests = []struct {
 	{rules: "!ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb", problem: "The password you are trying to remove from the user does not exist"},
 }
 
-// What is said about patterns after one that matches everything.
+// Errors for patterns after one that matches everything.
 const (
 	uselessPattern = "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. " +
 		"Try 'resetkeys' to start with an empty list of patterns"
@@ -130,8 +130,8 @@ func rightsOf(t *table, rules []string) (*acl.Rights, string) {
 	return users.Get("u").Rights(), ""
 }
 
-// sameRights reports whether two rights allow the same, as far as commands and
-// the keys of the tests go.
+// sameRights reports whether two rights allow the same commands with the keys of the
+// tests.
 func sameRights(t *table, a, b *acl.Rights) error {
 	for _, cmd := range t.commands {
 		args := make([][]byte, max(cmd.arity, -cmd.arity, 3))
@@ -152,8 +152,8 @@ func sameRights(t *table, a, b *acl.Rights) error {
 	return nil
 }
 
-// FuzzACL reads files of users. What is read can be written, and means the same
-// then; what is not leaves nothing behind.
+// FuzzACL reads files of users. Users that were read can be written and read again with
+// the same rights. An error returns no users.
 func FuzzACL(f *testing.F) {
 	for _, test := range ruleTests {
 		f.Add("user u " + test.rules + "\n")
@@ -241,9 +241,9 @@ func TestACLFile(t *testing.T) {
 		t.Errorf("saved:\n%s", text)
 	}
 	if _, err := CheckACL(filepath.Join(t.TempDir(), "missing"), ""); err == nil {
-		t.Error("a missing file is no error")
+		t.Error("no error for a missing file")
 	}
-	// Its own user is gone: the reply comes, and then the end.
+	// The user of the connection is gone: it ends after the reply.
 	write("user default on nopass allkeys allcommands\n")
 	c.want("+OK", "ACL", "LOAD")
 	c.wantClosed()
@@ -275,7 +275,7 @@ func TestACLFileAtStart(t *testing.T) {
 	}
 }
 
-// The file counts when it names the user default; else the password does.
+// If the file has the default user, the file decides; otherwise the password does.
 func TestOpenByFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.acl")
 	for text, want := range map[string][2]bool{ // without and with a password
@@ -325,7 +325,7 @@ func TestPassword(t *testing.T) {
 	c.want("+OK", "AUTH", "sesame")
 	c.want("+PONG", "PING")
 
-	// A new password is asked of new clients.
+	// New clients need the new password.
 	c.want("+OK", "CONFIG", "SET", "requirepass", "other")
 	d := s.dial(t)
 	d.want("-"+wrongPassword, "AUTH", "sesame")
@@ -334,8 +334,8 @@ func TestPassword(t *testing.T) {
 	s.dial(t).want("+PONG", "PING")
 }
 
-// A pipeline of a stranger is parsed command by command: what AUTH changes counts
-// for the next.
+// Before the log-in, a pipeline is parsed command by command: AUTH changes the limits for
+// the next command.
 func TestPipelineWithAuth(t *testing.T) {
 	s := start(t, func(c *Config) { c.Password = "sesame" })
 	long := strings.Repeat("x", 20_000)

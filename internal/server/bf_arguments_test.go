@@ -8,7 +8,7 @@ import (
 	"seen/internal/store"
 )
 
-// words splits a command at blanks; ” stands for the empty word.
+// words splits a command at blanks; two single quotes are the empty word.
 func words(line string) [][]byte {
 	var args [][]byte
 	for _, word := range strings.Fields(line) {

@@ -15,9 +15,8 @@ import (
 	"seen/internal/store"
 )
 
-// Small commands of one pipeline whose replies are large are not all answered before
-// the first replies are on their way: a client that does not read costs what it may
-// leave waiting, and no more.
+// Commands with large replies in one pipeline do not all run before the first replies are
+// sent: a client that does not read cannot use more than its output limit.
 func TestLargeRepliesOfAPipeline(t *testing.T) {
 	const output = 8 << 20
 	s := start(t, func(c *Config) { c.Limits.Output = output })
@@ -35,8 +34,8 @@ func TestLargeRepliesOfAPipeline(t *testing.T) {
 	}
 }
 
-// The replies of a transaction come together, but those that nobody will take are not
-// kept; what it changes is changed all the same.
+// The replies of a transaction are sent together. If they are too large they are not kept,
+// but all its changes are made.
 func TestLargeRepliesOfATransaction(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Output = 4 << 20 })
 	if _, _, err := s.store.CreateBloom([]byte("large"), store.BloomConfig{ErrorRate: 0.01, Capacity: 1 << 20}); err != nil {
@@ -75,7 +74,7 @@ func TestSlowLogHasNoPasswords(t *testing.T) {
 	}
 }
 
-// The log of refusals does not keep keys of any length.
+// Entries of the ACL log keep only the beginning of long keys.
 func TestRefusalsAreShort(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -93,7 +92,7 @@ func TestRefusalsAreShort(t *testing.T) {
 	}
 }
 
-// What a command of many words has needed is not kept.
+// The memory that a command with many words needed is not kept.
 func TestManyWordsAreForgotten(t *testing.T) {
 	s := start(t)
 	near, far := net.Pipe()
@@ -121,7 +120,7 @@ func TestManyWordsAreForgotten(t *testing.T) {
 	}
 }
 
-// A value that could not be sent back is not made one string.
+// DUMP refuses values that are too large to send back.
 func TestDumpOfALargeValue(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Command.Bulk = 1 << 20 })
 	c := s.dial(t)
@@ -135,7 +134,7 @@ func TestDumpOfALargeValue(t *testing.T) {
 	}
 }
 
-// Changes of one user at the same time are all made.
+// Concurrent changes of one user are all made.
 func TestChangesOfUsersAreNotLost(t *testing.T) {
 	s := start(t)
 	const each = 1000
@@ -155,7 +154,7 @@ func TestChangesOfUsersAreNotLost(t *testing.T) {
 	}
 }
 
-// A user who is deleted while its password is tried does not stay.
+// A user that is deleted during its log-in does not stay logged in.
 func TestDeletedWhileLoggingIn(t *testing.T) {
 	s := start(t)
 	admin := s.dial(t)

@@ -7,8 +7,8 @@ import (
 
 func TestCuckooTranscript(t *testing.T) { transcript(t, "cf") }
 
-// While a cuckoo filter is made, also one whose keys may take very long, transactions of
-// others come and go.
+// While a cuckoo filter is created, even one whose first keys take very long, transactions
+// of other clients run.
 func TestCuckooFiltersBesideTransactions(t *testing.T) {
 	s := start(t)
 	c, other := s.dial(t), s.dial(t)

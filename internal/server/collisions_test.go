@@ -8,7 +8,7 @@ import (
 // collidingKeys returns 2^pairs keys of 16*pairs bytes that have one MurmurHash64A,
 // whatever its seed.
 //
-// The function takes the key in words of 8 bytes, stirs each by itself, and does
+// The function reads the key in words of 8 bytes, mixes each on its own, and computes
 //
 //	h = (h xor stirred) * m
 //

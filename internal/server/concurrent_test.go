@@ -9,9 +9,9 @@ import (
 	"seen/internal/resp"
 )
 
-// Many clients change the same few values while these are deleted and made again.
-// A command that has looked up a value which is then gone repeats itself: nobody
-// sees an error that a command after another could not give.
+// Many clients change the same few values while these are deleted and created again. A
+// command whose value was deleted after the lookup runs again: no client sees an error
+// that the commands one after another could not give.
 func TestCommandsWhileValuesAreDeleted(t *testing.T) {
 	s := start(t)
 	commands := [][]string{

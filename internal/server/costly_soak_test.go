@@ -13,7 +13,7 @@ import (
 // most one question in a thousand may take 20 ms, or, on a machine that has much else to
 // do, ten times what it takes there with nothing beside it.
 func TestSoakQuestionsBesideCostlyCommands(t *testing.T) {
-	// What the machine takes for the same with nothing beside it.
+	// The machine's own value, with no costly command.
 	alone := 2 * time.Millisecond
 	s := start(t)
 	c := s.dial(t)

@@ -15,8 +15,8 @@ import (
 	"seen/internal/resp"
 )
 
-// costly are the most expensive single commands of each family. docs/OPERATIONS.md
-// has a table of them, with what bounds each.
+// costly are the most expensive commands of each family. docs/OPERATIONS.md has a table of
+// them and their limits.
 var costly = []struct {
 	family, command, bound string
 	words                  func(keys int) []string
@@ -63,7 +63,7 @@ func pairs(n int, by string, words ...string) []string {
 	return words
 }
 
-// prepareCostly makes what the costly commands are about: filters for so many keys.
+// prepareCostly creates the filters for the costly commands, each with so many keys.
 func prepareCostly(c *client, capacity int) {
 	size := strconv.Itoa(capacity)
 	for i := range 6 {
@@ -72,7 +72,7 @@ func prepareCostly(c *client, capacity int) {
 	}
 	c.do("BF.RESERVE", "asked", "0.001", "10000")
 	c.do("BF.ADD", "asked", "key")
-	// Each key of the next makes a layer.
+	// Each key of the next filter adds a layer.
 	c.do("BF.RESERVE", "layered", "0.01", "1", "EXPANSION", "1")
 	c.do(numbered(1500, "BF.MADD", "layered")...)
 	c.do("BF.RESERVE", "grown", "0.01", "1", "EXPANSION", "1")
@@ -98,8 +98,8 @@ func runCostly(c *client, words func(int) []string, keys int) {
 	c.do("EXEC")
 }
 
-// besideCostly asks for a key, again and again while each costly command runs on other
-// filters, and passes to each how long the slowest in a thousand of the questions took.
+// besideCostly asks for a key repeatedly while each costly command runs on other filters,
+// and passes each command's 99.9th percentile of the times to each.
 func besideCostly(t *testing.T, capacity, keys, least int, each func(family, command string, took, slowest time.Duration)) {
 	s := start(t)
 	prepareCostly(s.dial(t), capacity)
@@ -131,9 +131,9 @@ func besideCostly(t *testing.T, capacity, keys, least int, each func(family, com
 	}
 }
 
-// TestQuestionsBesideCostlyCommands holds that no question waits for a costly command on
-// other filters. The limit leaves room for machines that do much else; what holds on one
-// that does not is in TestSoakQuestionsBesideCostlyCommands.
+// TestQuestionsBesideCostlyCommands checks that no read command waits for a costly command
+// on other filters. The limit allows for a busy machine;
+// TestSoakQuestionsBesideCostlyCommands has the limit for an idle one.
 func TestQuestionsBesideCostlyCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -146,7 +146,7 @@ func TestQuestionsBesideCostlyCommands(t *testing.T) {
 	})
 }
 
-// TestCostlyCommandsAreDocumented holds the table in the handbook against the list.
+// TestCostlyCommandsAreDocumented compares the table in the handbook with the list.
 func TestCostlyCommandsAreDocumented(t *testing.T) {
 	b, err := os.ReadFile("../../docs/OPERATIONS.md")
 	if err != nil {
@@ -168,7 +168,7 @@ func TestCostlyCommandsAreDocumented(t *testing.T) {
 	}
 }
 
-// endless is a question that takes minutes if nobody stops it, about the filter layered.
+// endless is a read command on the filter layered that takes minutes unless it is stopped.
 func endless() []byte {
 	words := numbered(300_000, "BF.MEXISTS", "layered")
 	return resp.AppendCommand(nil, words...)
@@ -177,7 +177,7 @@ func endless() []byte {
 // checks returns how many keys the filter layered was asked for.
 func (s *testServer) checks() uint64 { return s.store.Get([]byte("layered")).Traffic().Checks }
 
-// begun waits until a command is at work on the filter layered.
+// begun waits until a command works on the filter layered.
 func (s *testServer) begun(t *testing.T) {
 	t.Helper()
 	for limit := time.Now().Add(patience); s.checks() == 0; time.Sleep(time.Millisecond) {
@@ -187,8 +187,8 @@ func (s *testServer) begun(t *testing.T) {
 	}
 }
 
-// A client that closes only its sending side may wait for replies: its commands are
-// given time. One that has reset the connection does not.
+// A client that closes only its sending side may still read: its commands get more time. A
+// client that has reset the connection does not.
 func TestGoneClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -222,8 +222,8 @@ func TestGoneClients(t *testing.T) {
 	}
 }
 
-// A command stops when its client is killed, has gone, or the server ends, long before
-// all of it is done; also one of a transaction, and one behind it in a pipeline.
+// A command stops early when its client is killed or gone, or the server shuts down; so do
+// commands in a transaction and later ones in a pipeline.
 func TestCostlyCommandsStop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -236,7 +236,7 @@ func TestCostlyCommandsStop(t *testing.T) {
 		},
 		"the client has gone": func(t *testing.T, s *testServer, c *client) {
 			served := s.clients.list()[0]
-			_ = c.Close() // nobody reads the reply
+			_ = c.Close() // the reply is not read
 			eventually(t, "the closed connection", func() bool { return served.outlet.gone(halfGoneAfter + 1) })
 			s.clock.advance(halfGoneAfter + time.Second)
 			s.sweep(s.config.Now())
@@ -274,7 +274,7 @@ func TestCostlyCommandsStop(t *testing.T) {
 					t.Errorf("%d keys of 300000 were asked for", n)
 				}
 				if s.store.Get([]byte("next")) != nil {
-					t.Error("the next command of the pipeline ran for nobody")
+					t.Error("the next command of the pipeline ran without a client")
 				}
 			})
 		}

@@ -9,8 +9,8 @@ import (
 	"seen/internal/store"
 )
 
-// While the disk is full all writes are refused with the word that clients of Redis
-// know, over HTTP with 503, and questions are answered.
+// While the disk is full, writes are refused with MISCONF, or 503 over HTTP, and reads are
+// answered.
 func TestFullDisk(t *testing.T) {
 	full, err := store.Open(t.TempDir(), store.Options{Fsync: store.Never, Reserve: 1 << 62})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"seen/internal/server/args"
 )
 
-// Every command stands in docs/COMMANDS.md, in a section or in a row, with its words
-// as the table has them; and nothing stands there that is no command.
+// Every command is in docs/COMMANDS.md, in a section or a row, with the arguments of the
+// table. The document has no other commands.
 func TestCommandsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "COMMANDS.md"))
 	if err != nil {
@@ -55,17 +55,16 @@ func TestCommandsAreDocumented(t *testing.T) {
 		}
 	}
 	for name := range sections {
-		t.Errorf("docs/COMMANDS.md has a section %s, which is no command", name)
+		t.Errorf("docs/COMMANDS.md has a section %s, which is not a command", name)
 	}
 	for words := range rows {
-		t.Errorf("docs/COMMANDS.md has a row for %q, which is no command", words)
+		t.Errorf("docs/COMMANDS.md has a row for %q, which is not a command", words)
 	}
 }
 
 func TestOtherTranscripts(t *testing.T) { transcript(t, "others") }
 
-// Every command stands in a transcript: one of ours, or one that is compared with
-// Redis.
+// Every command is in a transcript, ours or one that is compared with Redis.
 func TestCommandsAreInTranscripts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	if err != nil {

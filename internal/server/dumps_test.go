@@ -10,7 +10,7 @@ import (
 	"seen/internal/resp"
 )
 
-// chunk is what one SCANDUMP gives and one LOADCHUNK takes.
+// chunk is a chunk of SCANDUMP and LOADCHUNK.
 type chunk struct {
 	iterator int64
 	data     string
@@ -38,7 +38,7 @@ func (c *client) load(family, name string, chunks []chunk) {
 	}
 }
 
-// fillWith adds keys to filters of both families that have to grow for them.
+// fillWith adds keys to filters of both families, which must grow.
 func (c *client) fillWith(family, name, layout string, keys []string) {
 	c.t.Helper()
 	switch family {
@@ -52,8 +52,8 @@ func (c *client) fillWith(family, name, layout string, keys []string) {
 	}
 }
 
-// A filter of either layout that is dumped and loaded, also on another server if
-// its layout has no secret, answers as before, and its dump has the same bytes.
+// A filter of either layout that is dumped and loaded gives the same answers and the same
+// dump, also on another server if its layout has no secret.
 func TestDumpsComeBack(t *testing.T) {
 	s := start(t)
 	c, elsewhere := s.dial(t), start(t).dial(t)
@@ -99,7 +99,7 @@ func TestDumpsComeBack(t *testing.T) {
 	}
 }
 
-// A server with another secret cannot tell what the bits of the layout seen mean.
+// A server with another secret cannot read the bits of the layout seen.
 func TestDumpsOfAnotherSecretAreRefused(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -116,8 +116,8 @@ func TestDumpsOfAnotherSecretAreRefused(t *testing.T) {
 	}
 }
 
-// There, a chunk behind the end of a cuckoo filter may be written where it does not
-// belong, and answered with OK.
+// RedisBloom may write a chunk after the end of a cuckoo filter where it does not belong,
+// and reply OK.
 func TestChunksOutsideAreRefused(t *testing.T) {
 	c := start(t).dial(t)
 	for _, family := range []string{"BF", "CF"} {
@@ -149,7 +149,7 @@ func TestChunksOutsideAreRefused(t *testing.T) {
 	}
 }
 
-// A value that is too large to be sent is answered with an error, and the client stays.
+// Chunks that are too large to send are refused, and the client stays connected.
 func TestDumpBeyondTheLimitOfOutput(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Output = 1 << 20 })
 	c := s.dial(t)

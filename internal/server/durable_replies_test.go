@@ -14,15 +14,14 @@ import (
 	"seen/internal/store"
 )
 
-// failing is a disk of which logs of a database cannot be written any more, from some
-// moment on; what is there can be read.
+// failing is a disk on which writing the log fails from some moment on. Reading works.
 type failing struct {
 	vfs.FS
 	now  atomic.Bool
 	hold sync.RWMutex // while a test has it, writes and syncs wait
 }
 
-// fails waits until the test lets it go on, and returns the error of the disk.
+// fails waits until the test lets it continue, and returns the error of the disk.
 func (f *failing) fails() error {
 	f.hold.RLock()
 	defer f.hold.RUnlock()
@@ -61,9 +60,9 @@ func (f *failingFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// After a failed write of the log questions go on, also those about filters of which the
-// last change was not written, also in the pipeline that has that change: they show what
-// is durable. With everysec they show what they have shown before.
+// After a failed write of the log, read commands still work, also about filters whose last
+// change was not written, and in the pipeline with that change: they show what is durable.
+// With everysec they show what they showed before.
 func TestQuestionsAfterFailedLog(t *testing.T) {
 	for _, fsync := range []store.Fsync{store.Always, store.EverySecond} {
 		t.Run(fsync.String(), func(t *testing.T) {
@@ -125,8 +124,7 @@ func TestQuestionsAfterFailedLog(t *testing.T) {
 	}
 }
 
-// A question of very many words is asked again too when the log fails while its reply
-// waits.
+// A read command with very many words is run again if the log fails while its reply waits.
 func TestLongQuestionAfterFailedLog(t *testing.T) {
 	disk := &failing{FS: vfs.NewMem()}
 	data, err := store.Open("/data", store.Options{FS: disk, Fsync: store.Always})

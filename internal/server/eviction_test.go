@@ -19,8 +19,8 @@ import (
 	"seen/internal/server/rest"
 )
 
-// serveHTTP serves HTTP on a free port, to clients that seem to come from another
-// machine if far is true, and returns its address.
+// serveHTTP serves HTTP on a free port, with clients that seem to be on another machine if
+// far is true, and returns its address.
 func (s *testServer) serveHTTP(t *testing.T, far bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,7 +47,7 @@ func (s *testServer) serveHTTP(t *testing.T, far bool) string {
 	return l.Addr().String()
 }
 
-// ask sends a request over a connection of its own and returns the answer.
+// ask sends a request over its own connection and returns the response.
 func ask(t *testing.T, address, path string) (status int, body string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
@@ -78,8 +78,7 @@ func connect(t *testing.T, address, text string) net.Conn {
 	return c
 }
 
-// Connections that do nothing, however many and in whatever state, keep nobody from
-// asking.
+// Idle connections, in any number and state, do not keep other clients out.
 func TestIdleConnectionsOfHTTP(t *testing.T) {
 	for what, text := range map[string]string{
 		"idle":        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -102,7 +101,7 @@ func TestIdleConnectionsOfHTTP(t *testing.T) {
 		if what != "idle" { // those make room at once
 			eventually(t, "the arrival of the connections", func() bool { status, _ := ask(t, address, "/v1/filters"); return status == 503 })
 		}
-		// At once health and metrics are answered, ...
+		// Health and metrics are answered at once, ...
 		for range 3 {
 			for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 				if status, body := ask(t, address, path); status != 200 {
@@ -110,7 +109,7 @@ func TestIdleConnectionsOfHTTP(t *testing.T) {
 				}
 			}
 		}
-		// ... and everything else when the others have had their time.
+		// ... and everything else after the patience for the others.
 		s.clock.advance(fair.Patience)
 		for range 10 {
 			if status, body := ask(t, address, "/v1/filters"); status != 200 {
@@ -123,7 +122,7 @@ func TestIdleConnectionsOfHTTP(t *testing.T) {
 	}
 }
 
-// All requests under way being slow does not keep others from being answered.
+// Slow requests do not keep other requests from being answered.
 func TestSlowBodiesDoNotTakeAllRequests(t *testing.T) {
 	s := start(t)
 	address := s.serveHTTP(t, false)
@@ -142,7 +141,7 @@ func TestSlowBodiesDoNotTakeAllRequests(t *testing.T) {
 	}
 }
 
-// One address cannot have all connections: others find a place at once.
+// One address cannot have all connections: others get a place at once.
 func TestOneAddressCannotTakeAll(t *testing.T) {
 	s := start(t, func(c *Config) { c.Password, c.Limits.Clients = "sesame", 20 })
 	address := s.serveFar(t, s.Serve)
@@ -179,8 +178,8 @@ func TestOneAddressCannotTakeAll(t *testing.T) {
 	}
 }
 
-// At the limit, clients that do nothing make room: idle ones, those with half a
-// command, those that do not read; who is being served stays.
+// At the limit, inactive clients make room: idle ones, those with half a command, and
+// those that do not read. A client that is being served stays.
 func TestIdleClientsMakeRoom(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Clients = 4 })
 	idle, half, deaf, busy := s.dial(t), s.dial(t), s.dial(t), s.dial(t)
@@ -198,7 +197,7 @@ func TestIdleClientsMakeRoom(t *testing.T) {
 	for waiting() < 1<<20 {
 		deaf.write(one)
 	}
-	// What the socket still takes is taken before the clock moves.
+	// Let the socket accept what it can before the clock moves.
 	for before := -1; before != waiting(); time.Sleep(200 * time.Millisecond) {
 		before = waiting()
 	}
@@ -223,7 +222,7 @@ func TestIdleClientsMakeRoom(t *testing.T) {
 	eventually(t, "the return of all memory", func() bool { return s.buffers.Used() == 0 })
 }
 
-// Two clients with unfinished commands that take all memory cannot keep it from others.
+// Two clients with incomplete commands that use all memory cannot keep others out.
 func TestUnfinishedCommandsShareMemory(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Buffers = 4 << 20 })
 	var large []*client
@@ -258,8 +257,8 @@ func TestUnfinishedCommandsShareMemory(t *testing.T) {
 	}
 }
 
-// A body of HTTP counts as what other clients hold: a string that does not end is not
-// collected without limit.
+// The budget also pays for HTTP bodies: a string without an end is not collected without
+// limit.
 func TestBodiesArePaidFor(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Buffers = 1 << 20 })
 	address := s.serveHTTP(t, false)
@@ -288,7 +287,7 @@ func TestBodiesArePaidFor(t *testing.T) {
 	if status, body := post(strings.NewReader(`["` + strings.Repeat("x", 3<<20) + `"]`)); status != http.StatusServiceUnavailable {
 		t.Errorf("%d %.200s", status, body)
 	}
-	// Many keys are no large string.
+	// Many keys are not one large string.
 	var keys strings.Builder
 	for i := range 50_000 {
 		fmt.Fprintf(&keys, ",%q", fmt.Sprint("a key of some length ", i))
@@ -299,7 +298,7 @@ func TestBodiesArePaidFor(t *testing.T) {
 	}
 	eventually(t, "the return of all memory", func() bool { return s.buffers.Used() == 0 })
 
-	// Compressed it is the same.
+	// The same, compressed.
 	compress := func(text string) []byte {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -338,8 +337,7 @@ func TestBodiesArePaidFor(t *testing.T) {
 	}
 }
 
-// A client whose command takes long is not idle meanwhile, and keeps its place when it is
-// answered.
+// A client with a long command is not idle meanwhile, and keeps its place after the reply.
 func TestLongCommandsAreNotIdle(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Clients, c.Limits.Idle = 1, time.Minute })
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
@@ -363,7 +361,7 @@ func TestLongCommandsAreNotIdle(t *testing.T) {
 	c.want("+PONG", "PING")
 }
 
-// A client that ends without taking its last replies makes room too.
+// A client that closes without reading its last replies makes room too.
 func TestEndingClientsMakeRoom(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Clients = 1 })
 	deaf := s.dial(t)

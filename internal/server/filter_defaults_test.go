@@ -43,7 +43,7 @@ func TestFilterSettings(t *testing.T) {
 	}
 }
 
-// The two sizes of cuckoo filters bound each other.
+// The two sizes of cuckoo filters limit each other.
 func TestFilterSettingsOfCuckoosGoTogether(t *testing.T) {
 	s, problem := initialFilterDefaults().set("cf-bucket-size", "100")
 	if problem != "" {

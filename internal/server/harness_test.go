@@ -21,18 +21,18 @@ import (
 	"seen/internal/store"
 )
 
-// This file is what the tests of all commands stand on: servers on a free port of
-// the loopback with a store of their own, clients, and transcripts.
+// The tools of the command tests: servers on a free loopback port with their own store,
+// clients, and transcripts.
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// What a database that has given up leaves: it must not go on.
+		// Goroutines of a database after a failure, which must not continue.
 		goleak.IgnoreAnyFunction("seen/internal/store.(*database).Fatalf"))
 }
 
 var rewriteTranscripts = flag.Bool("rewrite", false, "write the transcripts anew, with the replies as they are")
 
-// patience is how long a test waits for what must come; it decides nothing.
+// patience is how long a test waits; it does not affect results.
 const patience = time.Minute
 
 // testServer is a running server.
@@ -42,7 +42,7 @@ type testServer struct {
 	clock   *testClock
 }
 
-// testClock stands still unless a test moves it.
+// testClock moves only when a test moves it.
 type testClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -60,13 +60,12 @@ func (c *testClock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// start starts a server with a store of its own; change may alter its
-// configuration before.
+// start starts a server with its own store; change may alter its configuration first.
 func start(t testing.TB, change ...func(*Config)) *testServer {
 	t.Helper()
 	clock := &testClock{now: time.Date(2024, 5, 17, 12, 0, 0, 0, time.UTC)}
 	dir := t.TempDir()
-	// With the same secret in every run, all filters have the same errors.
+	// With the same secret in every run, filters have the same false positives.
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("a secret of 16 B"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +156,7 @@ func (c *client) read() resp.Value {
 	return v
 }
 
-// next returns the next reply, or why there is none.
+// next returns the next reply or an error.
 func (c *client) next() (resp.Value, error) {
 	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return resp.Value{}, err
@@ -262,7 +261,7 @@ func commandLine(line string) (who, command string, ok bool) {
 	return who, command, ok && len(who) <= 1
 }
 
-// ports are what differs from run to run.
+// ports differ from run to run.
 var ports = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 // playTranscript returns the replies to the commands of a transcript.

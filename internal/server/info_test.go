@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Values that expire are counted where those who watch a Redis server look. The
-// store's own search may come first, so the sum is what counts.
+// Expired values are counted in INFO. The store's own search may find them first, so the
+// test checks the sum.
 func TestInfoCountsExpired(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)

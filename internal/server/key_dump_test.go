@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The payload of every kind of value makes that value again, and no other bytes do.
+// The payload of every kind of value restores that value; other bytes are refused.
 func TestDumpAndRestore(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -43,7 +43,7 @@ func TestDumpAndRestore(t *testing.T) {
 	}
 }
 
-// Payloads of the other server's filters are restored, and answer as there.
+// Payloads of RedisBloom's filters are restored and give the same answers.
 func TestPayloadsOfTheOtherServer(t *testing.T) {
 	c := start(t).dial(t)
 	for _, name := range []string{"redisbloom-scaling", "redisbloom-nonscaling"} {

@@ -14,7 +14,7 @@ import (
 	"seen/internal/store"
 )
 
-// eventually waits until what is bound to happen has happened.
+// eventually waits until something happens that must happen.
 func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !happened(); time.Sleep(time.Millisecond) {
@@ -81,8 +81,8 @@ func TestLongPipelineBeforeReading(t *testing.T) {
 	}
 }
 
-// A client that never reads is dropped when what waits for it reaches the limit,
-// and nothing of it stays.
+// A client that never reads is disconnected when the waiting replies reach the limit, and
+// its memory is freed.
 func TestSlowReaderIsDropped(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Output = 1 << 20 })
 	slow, other := s.dial(t), s.dial(t)
@@ -94,7 +94,7 @@ func TestSlowReaderIsDropped(t *testing.T) {
 		}
 	}
 	if err == nil || !closedByPeer(err) {
-		t.Errorf("after a gigabyte that nobody read: %v", err)
+		t.Errorf("after a gigabyte of unread replies: %v", err)
 	}
 	eventually(t, "the end of the connection", func() bool { return s.clients.count() == 1 || s.clients.count() == 0 })
 	if n := s.clients.slow.Load(); n != 1 {
@@ -104,7 +104,7 @@ func TestSlowReaderIsDropped(t *testing.T) {
 	eventually(t, "the return of all memory", func() bool { return s.buffers.Used() == 0 })
 }
 
-// A client that takes nothing for a long time is dropped, however little waits.
+// A client that reads nothing for a long time is disconnected, even if little waits.
 func TestStalledReaderIsDropped(t *testing.T) {
 	s := start(t)
 	stalled, other := s.dial(t), s.dial(t)
@@ -135,12 +135,12 @@ func TestStalledReaderIsDropped(t *testing.T) {
 	other.want("+PONG", "PING")
 }
 
-// What clients send is paid from one budget; who asks for too much gets an error.
+// One budget pays for all input; a client that sends too much gets an error.
 func TestBuffersAreBounded(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Buffers = 100_000 })
 	c := s.dial(t)
 	c.write([]byte("*2\r\n$4\r\nECHO\r\n$500000\r\n"))
-	// The server may close before it has taken everything.
+	// The server may close before it has read everything.
 	_, _ = c.Write(make([]byte, 500_000))
 	if v, err := c.next(); err == nil && !strings.HasPrefix(v.String(), "-ERR the buffers of all clients") {
 		t.Error(v)
@@ -149,7 +149,7 @@ func TestBuffersAreBounded(t *testing.T) {
 	s.dial(t).want("+PONG", "PING")
 }
 
-// A buffer grows with what comes, not with what is announced, and shrinks again.
+// A buffer grows with received bytes, not with announced lengths, and shrinks again.
 func TestInputBuffer(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -190,7 +190,7 @@ func TestLimitsAreChecked(t *testing.T) {
 			_ = s.Shutdown(context.Background())
 		}
 	}
-	// The order of settings does not matter, where one allows another.
+	// The order of settings does not matter if one depends on another.
 	s, err := New(Config{Store: st, Settings: map[string]string{"cf-initial-size": "4", "cf-bucket-size": "1", "bf-initial-size": "", "maxmemory": "1gb"}})
 	if err != nil {
 		t.Fatal(err)
@@ -203,8 +203,8 @@ func TestLimitsAreChecked(t *testing.T) {
 	}
 }
 
-// Where the log cannot be written, each command gets an error, and the replies that
-// would promise something are never sent.
+// If the log cannot be written, each command gets an error, and replies that depend on it
+// are not sent.
 func TestRepliesThatCannotBeDurable(t *testing.T) {
 	s := start(t)
 	s.store.SetFsync(store.Always)

@@ -54,7 +54,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-// A server that everybody can reach and use does not start by accident.
+// A server that other machines can use without a password does not start by accident.
 func TestOpenToTheWorld(t *testing.T) {
 	listen := func() net.Listener {
 		l, err := net.Listen("tcp", "0.0.0.0:0")
@@ -70,7 +70,7 @@ func TestOpenToTheWorld(t *testing.T) {
 	serving(t, listen(), start(t, func(c *Config) { c.Insecure = true }).Serve)
 }
 
-// certificate makes a certificate for 127.0.0.1, signed by parent, or by itself.
+// certificate creates a certificate for 127.0.0.1, signed by parent or self-signed.
 func certificate(t *testing.T, name string, parent *tls.Certificate) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -116,7 +116,7 @@ func TestTLS(t *testing.T) {
 		})
 	}
 	use("first")
-	// TLS may be open to the world: who may connect is decided by certificates.
+	// TLS may be open to other machines: certificates decide who may connect.
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("the server is %s", got)
 	}
 
-	// More than sockets hold, before the first reply is read.
+	// More than the sockets buffer, before the first reply is read.
 	const commands, size = 3000, 5000
 	one := resp.AppendCommand(nil, "ECHO", strings.Repeat("x", size))
 	for range commands {
@@ -154,7 +154,7 @@ func TestTLS(t *testing.T) {
 			t.Fatalf("reply %d has %d bytes", i, len(v.Text))
 		}
 	}
-	// The last reply comes before the end, and the end is told.
+	// The last reply arrives before the end, with a closing message.
 	c.send("ECHO", strings.Repeat("x", 1_000_000))
 	c.send("QUIT")
 	if v := c.read(); len(v.Text) != 1_000_000 {
@@ -173,7 +173,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("the server is %s", got)
 	}
 
-	// Strangers are turned away, and so is who does not speak TLS.
+	// Clients without a certificate are refused, and so are clients without TLS.
 	for what, config := range map[string]*tls.Config{
 		"no certificate":      {RootCAs: pool(authority)},
 		"another's authority": {RootCAs: pool(authority), Certificates: []tls.Certificate{*certificate(t, "client", certificate(t, "other", nil))}},
@@ -192,7 +192,7 @@ func TestTLS(t *testing.T) {
 	c.want("+PONG", "PING")
 }
 
-// Shutdown lets what runs end, answers it, and takes nothing more.
+// Shutdown lets running commands finish, sends their replies, and accepts no more.
 func TestShutdown(t *testing.T) {
 	s := start(t)
 	idle, sleeping := s.dial(t), s.dial(t)
@@ -220,7 +220,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// When nobody waits any longer, connections are cut.
+// When the context of Shutdown ends, connections are closed.
 func TestShutdownAtOnce(t *testing.T) {
 	s := start(t)
 	stalled := s.dial(t)
@@ -250,8 +250,7 @@ func TestShutdownCommand(t *testing.T) {
 	start(t).dial(t).want("-ERR Errors trying to SHUTDOWN. Check logs.", "SHUTDOWN")
 }
 
-// A web page can have a browser send a request here; what stands in its body must
-// not be run.
+// A web page can make a browser send a request here; commands in its body must not run.
 func TestRequestsOfBrowsers(t *testing.T) {
 	s := start(t)
 	for _, first := range []string{"POST / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"} {
@@ -269,8 +268,8 @@ func TestRequestsOfBrowsers(t *testing.T) {
 	s.dial(t).want(":0", "EXISTS", "k")
 }
 
-// A listener that fails for a while goes on; one that was closed by somebody else
-// ends with an error.
+// A listener that fails for a while continues; one that was closed from outside ends with
+// an error.
 func TestAcceptErrors(t *testing.T) {
 	var said atomic.Int64
 	s := start(t, func(c *Config) { c.Events = func(Level, string, ...any) { said.Add(1) } })

@@ -13,7 +13,7 @@ import (
 	"seen/internal/resp"
 )
 
-// Ten thousand hostile inputs leave the server up, and its memory as it was.
+// After ten thousand hostile inputs the server still runs and uses no more memory.
 func TestHostileInputs(t *testing.T) {
 	s := start(t, func(c *Config) { c.Limits.Buffers = 64 << 20 })
 	good := s.dial(t)
@@ -52,14 +52,14 @@ func TestHostileInputs(t *testing.T) {
 	if used := s.buffers.Used(); used != 0 {
 		t.Errorf("%d bytes of buffers are accounted for", used)
 	}
-	// Filters made by chance do not count here: they are in the budget of the store.
+	// Filters created by chance do not count: the budget of the store has them.
 	if after := memory(); after > before+32<<20 {
 		t.Errorf("the heap has grown from %d to %d bytes", before, after)
 	}
 }
 
-// hostile makes up an input: bytes that look like commands, commands with absurd
-// words, and pieces of both.
+// hostile creates an input: bytes that look like commands, commands with absurd words, or
+// parts of both.
 func hostile(rng *rand.Rand) []byte {
 	numbers := []string{"0", "-1", "1", "2", "3", "9223372036854775807", "-9223372036854775808", "536870912", "1048576", "00", "1e9", "x", ""}
 	number := func() string { return numbers[rng.IntN(len(numbers))] }
@@ -99,8 +99,8 @@ func hostile(rng *rand.Rand) []byte {
 	return b.Bytes()
 }
 
-// Many connections at once, with everything that connections share. It is for the
-// race detector, and for what each client must see of its own.
+// Many connections use everything that connections share, for the race detector, and each
+// client must see its own changes.
 func TestManyConnections(t *testing.T) {
 	s := start(t)
 	const connections, rounds = 32, 60
@@ -145,7 +145,7 @@ func TestManyConnections(t *testing.T) {
 	all.Wait()
 }
 
-// The commands that there are the most of cost no memory.
+// The most common commands allocate no memory.
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	s := start(t)
 	s.dial(t).want("+OK", "BF.RESERVE", "k", "0.001", "100000")

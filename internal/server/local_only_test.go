@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// farListener is a listener whose clients seem to come from another machine.
+// farListener is a listener whose clients seem to be on another machine.
 type farListener struct{ net.Listener }
 
 type farConn struct{ net.Conn }
@@ -31,7 +31,7 @@ func (farConn) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(203, 0, 113, 7), Port: 4711}
 }
 
-// serveFar has the server serve clients of another machine too, and returns where.
+// serveFar lets the server serve clients on another machine too, and returns its address.
 func (s *testServer) serveFar(t *testing.T, serve func(net.Listener) error) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -42,7 +42,7 @@ func (s *testServer) serveFar(t *testing.T, serve func(net.Listener) error) stri
 	return l.Addr().String()
 }
 
-// httpAs asks for the list of filters with a name and a password, "" for none.
+// httpAs requests the list of filters with a name and a password, "" for none.
 func httpAs(s *testServer, name, password string) *httptest.ResponseRecorder {
 	r := localRequest("GET", "http://127.0.0.1/v1/filters", nil)
 	if name != "" {
@@ -53,8 +53,8 @@ func httpAs(s *testServer, name, password string) *httptest.ResponseRecorder {
 	return out
 }
 
-// However a server comes to need no password, clients of other machines are turned
-// away from then on; those that have logged in, and those of this machine, go on.
+// Whenever a server stops to need a password, clients on other machines are refused from
+// then on. Clients that have logged in and local clients continue.
 func TestOpenedLater(t *testing.T) {
 	for _, words := range [][]string{
 		{"CONFIG", "SET", "requirepass", ""},
@@ -102,8 +102,8 @@ func TestOpenedLater(t *testing.T) {
 	}
 }
 
-// A named user without a password cannot be used from other machines either, and an
-// insecure server serves everybody.
+// A named user without a password does not work from other machines either. An insecure
+// server serves all clients.
 func TestUsersWithoutPassword(t *testing.T) {
 	s := start(t, func(c *Config) { c.Password = "sesame" })
 	s.run(t, "ACL", "SETUSER", "guest", "on", "nopass", "+@all", "~*")
@@ -117,7 +117,7 @@ func TestUsersWithoutPassword(t *testing.T) {
 	dial(t, "tcp", s.serveFar(t, s.Serve)).want(":0", "DBSIZE")
 }
 
-// TLS hides what is said and says nothing about who says it; a certificate does.
+// TLS alone does not identify a client; a certificate does.
 func TestTLSIsNoPassword(t *testing.T) {
 	s := start(t)
 	authority := certificate(t, "authority", nil)
@@ -144,7 +144,7 @@ func TestTLSIsNoPassword(t *testing.T) {
 	}
 }
 
-// Over HTTP, API and pages, it is the same; health is for everybody.
+// The same over HTTP, for the API and the pages. Health is for all clients.
 func TestHTTPOpenedLater(t *testing.T) {
 	s := start(t, func(c *Config) { c.Password = "sesame" })
 	site := s.HTTP(HTTPConfig{})
@@ -179,7 +179,7 @@ func TestHTTPOpenedLater(t *testing.T) {
 		}
 	}
 	if code, _ := ask("/v1/filters", far, "Bearer sesame"); code != http.StatusForbidden {
-		t.Errorf("with a password that nobody looks at: %d", code)
+		t.Errorf("with a password that is not checked: %d", code)
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if code, _ := ask(path, far); code != 200 {
@@ -187,11 +187,11 @@ func TestHTTPOpenedLater(t *testing.T) {
 		}
 	}
 	if code, _ := ask("/v1/filters", "nonsense"); code != http.StatusForbidden {
-		t.Errorf("an address that is none: %d", code)
+		t.Errorf("with an invalid address: %d", code)
 	}
 }
 
-// A client that is turned away holds nothing.
+// A refused client holds nothing.
 func TestDeniedClientsLeaveNothing(t *testing.T) {
 	s := start(t, func(c *Config) { c.Password = "sesame" })
 	address := s.serveFar(t, s.Serve)

@@ -44,8 +44,8 @@ func (s *testServer) as(from, name, password string) error {
 	return err
 }
 
-// The number of wrong passwords from an address is limited, over every way to log in;
-// other addresses, and credentials that the address has used, go on.
+// The number of wrong passwords from an address is limited, over all ways to log in. Other
+// addresses, and credentials that the address has used before, still work.
 func TestFailuresAreLimitedByAddress(t *testing.T) {
 	for _, kind := range []string{"plain", "bcrypt"} {
 		s := start(t)
@@ -86,7 +86,7 @@ func TestFailuresAreLimitedByAddress(t *testing.T) {
 	}
 }
 
-// The log-in of a client that is cut off does not wait for its turn.
+// The log-in of a closed connection does not wait for its turn.
 func TestLogInsEndWithTheirConnections(t *testing.T) {
 	s := start(t)
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)

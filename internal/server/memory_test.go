@@ -9,8 +9,8 @@ import (
 	"seen/internal/resp"
 )
 
-// A limit of memory refuses what would pass it, and nothing of it is done; what is
-// there goes on being answered, and additions that need no memory are taken.
+// Commands that would exceed the memory limit are refused and change nothing. Values can
+// still be read, and additions that need no memory succeed.
 func TestMemoryLimit(t *testing.T) {
 	const limit = 256 << 10
 	s := start(t)
@@ -79,8 +79,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// The headers of dumps are held against the limit before anything is made of them: 38
-// bytes ask for 8 GiB.
+// The headers of dumps are checked against the limit first: 38 bytes ask for 8 GiB.
 func TestMemoryLimitOfHeaders(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -107,7 +106,7 @@ func TestMemoryLimitOfHeaders(t *testing.T) {
 	c.want("-"+outOfMemory, "CMS.INITBYPROB", "k", "0.0000001", "0.01")
 }
 
-// A window takes its memory when keys come.
+// A window uses memory when keys arrive.
 func TestMemoryLimitOfWindows(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -118,8 +117,7 @@ func TestMemoryLimitOfWindows(t *testing.T) {
 	c.want(":1", "BF.ADD", "k", "a")
 }
 
-// Without a limit, what the machine does not have is refused in the words of the
-// other server.
+// Without a limit, more memory than the machine has is refused in the words of RedisBloom.
 func TestMemoryOfTheMachine(t *testing.T) {
 	c := start(t).dial(t)
 	v := c.do("BF.RESERVE", "k", "1e-300", "1073741824", "LAYOUT", "redisbloom", "NONSCALING") // 193 GB

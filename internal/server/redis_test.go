@@ -95,14 +95,13 @@ func likeRedis(t *testing.T, address, proto, paragraph string) {
 	}
 }
 
-// unordered shows an array whose order means nothing.
+// unordered formats an array whose order has no meaning.
 func unordered(v resp.Value) string {
 	slices.SortFunc(v.Elems, func(a, b resp.Value) int { return strings.Compare(a.Text, b.Text) })
 	return v.String()
 }
 
-// withoutHints shows descriptions of commands without the hints for proxies, which
-// ours do not have.
+// withoutHints formats descriptions of commands without tips, which ours do not have.
 func withoutHints(v resp.Value) string {
 	for i := range v.Elems {
 		if len(v.Elems[i].Elems) == 10 {
@@ -112,8 +111,8 @@ func withoutHints(v resp.Value) string {
 	return v.String()
 }
 
-// helloShape is the shape of the answer of HELLO but for the modules: the Redis
-// server of the tests has none.
+// helloShape is the shape of the reply of HELLO without the modules: the Redis server of
+// the tests has none.
 func helloShape(v resp.Value) string {
 	if n := len(v.Elems); n > 0 {
 		v.Elems[n-1].Elems = nil
@@ -121,8 +120,7 @@ func helloShape(v resp.Value) string {
 	return shape(v)
 }
 
-// shape returns the form of a reply: kinds, the names in maps, and one of each form
-// of members.
+// shape returns the form of a reply: kinds, names in maps, and one member of each form.
 func shape(v resp.Value) string {
 	if v.Elems == nil {
 		return string(v.Kind)
@@ -145,8 +143,7 @@ func shape(v resp.Value) string {
 	return string(v.Kind) + "[" + strings.Join(parts, " ") + "]"
 }
 
-// TestProtocolErrorsLikeRedis sends bytes that are no commands, or strange ones, to
-// both servers.
+// TestProtocolErrorsLikeRedis sends invalid and unusual bytes to both servers.
 func TestProtocolErrorsLikeRedis(t *testing.T) {
 	address := startRedis(t)
 	s := start(t)

@@ -9,9 +9,8 @@ import (
 	"seen/internal/resp"
 )
 
-// What stands together in a pipeline is answered together, and must mean the same
-// as one command after another: also where filters are full, missing, or no
-// filters, and where commands are wrong.
+// Neighbours in a pipeline run together, with the same results as one after another, also
+// if filters are full, missing or of another type, and if commands are wrong.
 func TestPipelinesMeanWhatTheirCommandsMean(t *testing.T) {
 	s := start(t)
 	together, alone := s.dial(t), s.dial(t)
@@ -57,8 +56,8 @@ func TestPipelinesMeanWhatTheirCommandsMean(t *testing.T) {
 	}
 }
 
-// A pipeline is answered by few calls of the store: what it writes to the log is
-// one operation for a run, not one for each command.
+// A pipeline needs few calls of the store: a run writes one operation to the log, not one
+// for each command.
 func TestPipelinesAreAnsweredTogether(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -75,8 +74,7 @@ func TestPipelinesAreAnsweredTogether(t *testing.T) {
 			t.Fatal(v)
 		}
 	}
-	// How the bytes are cut into packets is not ours to decide: they may come in
-	// a few pieces.
+	// The bytes may arrive in a few packets.
 	if logged := s.store.Last() - before; logged == 0 || logged > commands/4 {
 		t.Errorf("%d commands of one pipeline wrote %d operations to the log", commands, logged)
 	}

@@ -7,7 +7,7 @@ import (
 
 func TestTransactionTranscript(t *testing.T) { transcript(t, "transactions") }
 
-// What EXEC runs is one thing to others: they never see a part of it.
+// EXEC is atomic for other clients: they never see a part of it.
 func TestTransactionsAreWhole(t *testing.T) {
 	s := start(t)
 	writer, reader := s.dial(t), s.dial(t)

@@ -13,9 +13,8 @@ import (
 	"seen/internal/resp"
 )
 
-// Filters that the other server has dumped load here, answer every key as there,
-// wrong answers included, take more keys as there, and are dumped as the same
-// bytes.
+// Filters that RedisBloom has dumped load here, give the same answers, including false
+// positives, accept more keys in the same way, and are dumped as the same bytes.
 func TestDumpsOfTheOtherServer(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join("..", "..", "interop", "testdata", "redisbloom-*"))
 	if err != nil || len(dirs) < 6 {
@@ -40,7 +39,7 @@ func TestDumpsOfTheOtherServer(t *testing.T) {
 	}
 }
 
-// recorded is a folder that the other server has written.
+// recorded is a folder that RedisBloom has written.
 type recorded struct {
 	Chunks []struct {
 		File     string
@@ -138,7 +137,7 @@ func (v *recorded) checkChunks(t *testing.T, c *client, name string) {
 	c.want(`[:0, ""]`, "BF.SCANDUMP", name, strconv.FormatInt(iterator, 10))
 }
 
-// rebuild makes the filter as it was made there.
+// rebuild creates the filter with the same commands.
 func (v *recorded) rebuild(t *testing.T, c *client, name string) {
 	t.Helper()
 	if len(v.Reserve) > 0 {

@@ -8,11 +8,11 @@ import (
 	"seen/internal/resp"
 )
 
-// The tests of this file are about what goes wrong with the server that people
-// come from, and must not here. Where the compatible layout cannot do better, a
-// test shows that it does not, or the measure would prove nothing.
+// These tests are about weaknesses of RedisBloom that must not be here. Where the
+// compatible layout cannot do better, a test shows that it does not; otherwise the measure
+// would prove nothing.
 
-// must sends a command that has to be answered with OK.
+// must sends a command that must reply OK.
 func (c *client) must(args ...string) {
 	c.t.Helper()
 	if v := c.do(args...); v.Text != "OK" {
@@ -20,7 +20,7 @@ func (c *client) must(args ...string) {
 	}
 }
 
-// addMany adds the keys number from to before to to a filter.
+// addMany adds the keys with numbers in [from, to) to a filter.
 func (c *client) addMany(name string, from, to int) {
 	c.t.Helper()
 	const batch = 1000
@@ -35,8 +35,7 @@ func (c *client) addMany(name string, from, to int) {
 	}
 }
 
-// errorsAmong counts, of as many keys that were never added, those that are said to
-// have been.
+// errorsAmong counts the false positives among as many keys that were never added.
 func (c *client) errorsAmong(name string, trials int) (wrong int) {
 	c.t.Helper()
 	const batch = 10_000
@@ -50,7 +49,7 @@ func (c *client) errorsAmong(name string, trials int) (wrong int) {
 	return wrong
 }
 
-// ones counts the members of an array of integers or booleans that say yes.
+// ones counts the true members of an array of integers or booleans.
 func ones(v resp.Value) (n int) {
 	for _, e := range v.Elems {
 		n += int(e.Int)
@@ -58,8 +57,8 @@ func ones(v resp.Value) (n int) {
 	return n
 }
 
-// A public hash lets anybody compute keys that one added key makes present. They
-// are no nearer to each other than others under a hash with a secret.
+// With a public hash, anybody can compute keys that one added key makes present. With a
+// secret, these keys behave like all others.
 func TestCollidingKeysDoNotRaiseTheErrorRate(t *testing.T) {
 	keys := collidingKeys(12)
 	s := start(t)
@@ -82,7 +81,7 @@ func TestCollidingKeysDoNotRaiseTheErrorRate(t *testing.T) {
 	}
 }
 
-// Keys that share their buckets and fingerprint fill a cuckoo filter of any size.
+// Keys with the same buckets and fingerprint fill a cuckoo filter of any size.
 func TestCollidingKeysDoNotFillACuckooFilter(t *testing.T) {
 	keys := collidingKeys(12)
 	s := start(t)
@@ -98,7 +97,7 @@ func TestCollidingKeysDoNotFillACuckooFilter(t *testing.T) {
 	}
 }
 
-// Keys that share all their cells make a sketch count one for the other.
+// Keys with the same cells in a sketch are counted together.
 func TestCollidingKeysAreNotCountedForEachOther(t *testing.T) {
 	keys := collidingKeys(4)
 	s := start(t)
@@ -112,8 +111,8 @@ func TestCollidingKeysAreNotCountedForEachOther(t *testing.T) {
 	}
 }
 
-// Double hashing on a few hundred bits, and rates that do not fall fast enough,
-// give small and grown filters many times the error rate that they were asked for.
+// Double hashing on a few hundred bits, and rates that do not fall fast enough, give small
+// and grown filters many times the requested error rate.
 func TestSmallAndGrownFiltersKeepTheirErrorRate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("statistics")
@@ -149,8 +148,8 @@ func TestSmallAndGrownFiltersKeepTheirErrorRate(t *testing.T) {
 	}
 }
 
-// There, the default filter takes 46 bits for a key when a million are in it, and
-// one that grows by steps of one size stops for good after 1,061 of them.
+// In RedisBloom, the default filter needs 46 bits for a key when it has a million, and one
+// that grows in equal steps stops for good after 1,061 steps.
 func TestGrowth(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -167,8 +166,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// There, a cuckoo filter refuses every key from the moment that it has as many
-// parts as it may have, even if they are empty.
+// In RedisBloom, a cuckoo filter with the largest number of parts refuses every key, even
+// if the parts are empty.
 func TestCuckooFilterUsesAllItsRoom(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -195,7 +194,7 @@ func TestCuckooFilterUsesAllItsRoom(t *testing.T) {
 	}
 }
 
-// What changes nothing is not logged.
+// Commands that change nothing are not logged.
 func TestAdditionsThatChangeNothingAreNotLogged(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)
@@ -212,7 +211,7 @@ func TestAdditionsThatChangeNothingAreNotLogged(t *testing.T) {
 	}
 }
 
-// What no filter can be, or no machine can hold, is refused at once.
+// Impossible filters, and filters that no machine can hold, are refused at once.
 func TestAbsurdSizes(t *testing.T) {
 	s := start(t)
 	c := s.dial(t)

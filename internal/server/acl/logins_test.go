@@ -53,12 +53,12 @@ func (a *Users) as(from, name, password string) error {
 	return err
 }
 
-// eventually waits until something is so.
+// eventually waits until something is true.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("in vain: %s", what)
+			t.Fatalf("it did not happen: %s", what)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (l *logins) queued() int {
 	return len(l.waiting)
 }
 
-// A right password does not wait behind wrong ones of other addresses, however many
+// A correct password does not wait behind wrong ones of other addresses, however many
 // there are.
 func TestRightPasswordsBeforeWrongOnes(t *testing.T) {
 	s := newTestUsers(t, bcrypt.MinCost)
@@ -109,7 +109,7 @@ func TestRightPasswordsBeforeWrongOnes(t *testing.T) {
 	}
 }
 
-// A password that nobody waits for any more is not tried, unless that has begun.
+// A waiting password without callers is not tried.
 func TestAbandonedTrialsKeepNoPlace(t *testing.T) {
 	s := newTestUsers(t, bcrypt.MinCost)
 	l := s.logins
@@ -132,10 +132,10 @@ func TestAbandonedTrialsKeepNoPlace(t *testing.T) {
 		return len(l.waiting) == 21 && t != nil && t.callers == 2
 	})
 	leave()
-	eventually(t, "the end of the trials for which nobody waits", func() bool { return l.queued() == 1 })
+	eventually(t, "the end of the trials without callers", func() bool { return l.queued() == 1 })
 	s.TryAtOnce(cores)
 	if err := <-stays; err != nil {
-		t.Errorf("the log-in of who stayed: %v", err)
+		t.Errorf("the log-in of the client that stayed: %v", err)
 	}
 	wg.Wait()
 	if err := s.as("client", "app", "guess0"); !errors.Is(err, ErrWrong) {
@@ -143,8 +143,7 @@ func TestAbandonedTrialsKeepNoPlace(t *testing.T) {
 	}
 }
 
-// Passwords are tried on several cores, those that are the same only once, and again
-// only when users have changed.
+// A password is tried once, and again only after users have changed.
 func TestVerifiedPasswordsAreRemembered(t *testing.T) {
 	s := newTestUsers(t, bcrypt.MinCost)
 	l := s.logins
@@ -181,8 +180,8 @@ func TestVerifiedPasswordsAreRemembered(t *testing.T) {
 	}
 }
 
-// A client that goes on with one wrong password is told to stop, and does not shut out
-// others of its address.
+// A client that repeats one wrong password is stopped and does not lock out others of its
+// address.
 func TestSameWrongPassword(t *testing.T) {
 	s := newTestUsers(t, 0)
 	var err error
@@ -198,8 +197,8 @@ func TestSameWrongPassword(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded, and an address cannot be made to be forgotten by
-// others that have failed less.
+// Memory for log-ins is limited, and addresses with few failures cannot displace one with
+// many.
 func TestLoginsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -241,7 +240,7 @@ func TestLoginsAreBounded(t *testing.T) {
 	}
 }
 
-// Finding out that a password is wrong takes the same work for every name.
+// A wrong password takes the same work for every name.
 func TestWorkTellsNoNames(t *testing.T) {
 	s := newTestUsers(t, 0)
 	setUser(t, s, "four", "on", password(t, "right", 4))
