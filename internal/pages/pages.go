@@ -55,12 +55,12 @@ func New(n uint64) (*Array, error) {
 		return &Array{words: make([]uint64, n)}, nil
 	}
 	if have := Machine(); have != 0 && uint64(size) > have {
-		return nil, fmt.Errorf("%d bytes of memory cannot be had: this process may have %d", size, have)
+		return nil, fmt.Errorf("%d bytes of memory are not available: this process may use %d", size, have)
 	}
 	collect(size)
 	words, mapped, err := mapWords(size)
 	if err != nil {
-		return nil, fmt.Errorf("%d bytes of memory cannot be had: %w", size, err)
+		return nil, fmt.Errorf("%d bytes of memory are not available: %w", size, err)
 	}
 	a := &Array{words: words, mapped: mapped}
 	a.cleanup = runtime.AddCleanup(a, unmap, mapped)

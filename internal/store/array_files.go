@@ -27,8 +27,8 @@ const (
 
 const writeCategory vfs.DiskWriteCategory = "seen"
 
-// files are the arrays that stand in files of their own. A file is written once,
-// under a number that no other has had, and removed when nothing refers to it.
+// files are the arrays that have files of their own. A file is written once, under a
+// number that was never used before, and removed when nothing refers to it.
 type files struct {
 	fs    vfs.FS
 	dir   string
@@ -47,8 +47,8 @@ func (f *files) path(n uint64) string {
 	return f.fs.PathJoin(f.dir, fmt.Sprintf("%016x%s", n, fileSuffix))
 }
 
-// write makes a file of what write writes. It is durable when its folder has been
-// synced too. It stops with the error of going, which is asked at every piece.
+// write makes a file of what write writes. The file is durable when its folder has been
+// synced, too. If going, which is called for every piece, returns an error, it stops.
 func (f *files) write(n uint64, write func(io.Writer) error, going func() error) (ref fileRef, size uint64, err error) {
 	name := f.path(n)
 	file, err := f.fs.Create(name, writeCategory)
@@ -64,7 +64,7 @@ func (f *files) write(n uint64, write func(io.Writer) error, going func() error)
 	}
 	err = errors.Join(err, file.Close())
 	if err != nil {
-		// The attempt is all that can be done; Open removes what is left.
+		// If this fails, Open removes the file.
 		_ = f.fs.Remove(name)
 		return ref, 0, fmt.Errorf("writing %s: %w", name, err)
 	}
@@ -87,8 +87,8 @@ func syncFolder(fsys vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// remove removes files that nothing refers to. What cannot be removed now is when
-// the store is opened next.
+// remove removes files that nothing refers to. Those that cannot be removed now are removed
+// when the store is opened next.
 func (f *files) remove(numbers []uint64) {
 	for _, n := range numbers {
 		_ = f.fs.Remove(f.path(n)) // Open removes what is left
@@ -168,7 +168,7 @@ func (r fileRef) compare(end []byte) error {
 	return nil
 }
 
-// makeFolder makes a folder, and those that it stands in, durably.
+// makeFolder makes a folder, and those above it, durably.
 func makeFolder(fsys vfs.FS, dir string) error {
 	var made []string
 	for at := dir; ; at = fsys.PathDir(at) {

@@ -15,15 +15,15 @@ import (
 
 // Backup writes a copy of all values, as they are at one moment during the call, to
 // the folder dir, which must not exist or be empty. Everything goes on meanwhile.
-// What it has written is a data directory with one more file, COMPLETE; without that
-// it is good for nothing. It contains the secret: guard it like the original.
+// What it has written is a data directory with one more file, COMPLETE; without that file
+// it is not a backup. It contains the secret: guard it like the original.
 //
 // All of the copy is read and verified before COMPLETE is written. The file of an array
-// that is missing or damaged is written again from memory. If the copy still is not
-// whole, there is none, and the error says what of it is missing or damaged.
+// that is missing or damaged is written again from memory. If the copy is still
+// incomplete, it is removed, and the error names what is missing or damaged.
 func (s *Store) Backup(ctx context.Context, dir string) error {
-	// One at a time: of two to one folder, each would take the files of the other for what
-	// it has written itself.
+	// One at a time: two backups to one folder would each verify the files of the other as
+	// their own.
 	s.backingUp.Lock()
 	defer s.backingUp.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
@@ -177,7 +177,7 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 		err = list.checkSizes(fsys, backup)
 	}
 	if err != nil {
-		return fmt.Errorf("%s is no complete backup: %w", backup, err)
+		return fmt.Errorf("%s is not a complete backup: %w", backup, err)
 	}
 	if err := checkEmpty(fsys, dir); err != nil {
 		return err
@@ -192,7 +192,7 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 	if err := list.copy(fsys, backup, temp); err != nil {
 		return errors.Join(fmt.Errorf("restore: %w", err), fsys.RemoveAll(temp))
 	}
-	// An empty folder may stand in the way of the new name.
+	// An empty folder may have the new name already.
 	if err := fsys.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("restore: %w", err)
 	}
@@ -285,8 +285,8 @@ func (r unreadReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// linkOrCopy gives a file that nobody changes a second name, or copies it where that
-// is impossible.
+// linkOrCopy gives a file that never changes a second name, or copies it where that is
+// impossible.
 func linkOrCopy(fsys vfs.FS, source, target string, going func() error) error {
 	info, err := fsys.Stat(source)
 	if err != nil || info.IsDir() {

@@ -104,8 +104,8 @@ func (b *Bloom) record(hs []uint64) {
 	b.applied.Store(uint64(at))
 }
 
-// room returns the number of keys that the newest layer takes, of which it makes
-// another one if there is none.
+// room returns the number of keys that the newest layer takes. If that is 0, it makes
+// another layer.
 func (b *Bloom) room(gen int64) (int, error) {
 	v := b.view.Load()
 	var top *layer
@@ -173,12 +173,12 @@ func (b *Bloom) add(l *layer, at LSN) {
 	b.view.Store(after)
 }
 
-// valueOverhead is about what a value takes besides its arrays: its place in the
-// tables, what describes it.
+// valueOverhead is about what a value takes in addition to its arrays: its place in the
+// tables and its description.
 const valueOverhead = 384
 
-// resize changes the account of the memory of a value whose arrays will take the
-// given bytes. release undoes it.
+// resize accounts for the memory of a value whose arrays will take the given bytes.
+// release undoes it.
 func (b *base) resize(arrays uint64) (release func(), err error) {
 	was, is := b.memory.Load(), arrays+valueOverhead
 	if err := b.store.memory.change(was, is); err != nil {
@@ -191,7 +191,7 @@ func (b *base) resize(arrays uint64) (release func(), err error) {
 	}, nil
 }
 
-// Clear implements [Filter]. Who asks meanwhile is answered from before or after.
+// Clear implements [Filter]. A concurrent question is answered from before or after it.
 func (b *Bloom) Clear() (LSN, error) {
 	if err := b.lock(); err != nil {
 		return 0, err
@@ -207,8 +207,8 @@ func (b *Bloom) Clear() (LSN, error) {
 	return at, nil
 }
 
-// empty returns the view of the filter without keys: its first layer again, which
-// only a window does without.
+// empty returns the view of the filter without keys: its first layer again, or, of a
+// window, no layer.
 func (b *Bloom) empty() (*view, error) {
 	v := &view{current: noTime}
 	if b.step != 0 {
@@ -217,8 +217,7 @@ func (b *Bloom) empty() (*view, error) {
 	var c layerConfig
 	var err error
 	if layers := b.view.Load().layers; len(layers) > 0 {
-		// As it is, and not planned anew: a dump may have one that its error rate does
-		// not give.
+		// Not planned anew: a dump may have another layer than its error rate would give.
 		c = layers[len(layers)-1].layerConfig
 		c.serial = b.next
 	} else if c, err = b.config.nextLayer(b.next, 0, nil); err != nil {

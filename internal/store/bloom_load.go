@@ -11,10 +11,10 @@ import (
 	"seen/internal/redisbloom"
 )
 
-// LoadBloom takes a pair that Dump has given, of this server or of the other one, as
-// the protocol's LOADCHUNK does. Iterator 1 under a name without a value makes the
-// filter that the header describes; with other iterators data is what precedes the
-// iterator in the body. The pieces may come in any order.
+// LoadBloom takes a pair that Dump has returned, here or in Redis, as the protocol's
+// LOADCHUNK does. Iterator 1 under a name without a value makes the filter that the header
+// describes; with another iterator, data is what comes before it in the body. The pieces
+// may come in any order.
 func (s *Store) LoadBloom(name []byte, iterator int64, data []byte) (LSN, error) {
 	v := s.lookup(name)
 	if v == nil {
@@ -72,8 +72,8 @@ func (s *Store) parseDumpHeader(header []byte) (*bloomMeta, error) {
 	return meta, nil
 }
 
-// newLoaded makes the filter that meta describes, with empty layers of which the
-// number of keys is known.
+// newLoaded makes the filter that meta describes, with empty layers whose numbers of keys
+// are known.
 func (s *Store) newLoaded(meta *bloomMeta) (*Bloom, error) {
 	b := newBloom(meta.config)
 	b.store, b.next = s, meta.next
@@ -104,7 +104,7 @@ func (s *Store) newLoaded(meta *bloomMeta) (*Bloom, error) {
 func (b *Bloom) loadChunk(iterator int64, data []byte) (LSN, error) {
 	n := int64(len(data))
 	if iterator <= 0 || iterator < n+1 {
-		return 0, fmt.Errorf("%w: iterator %d with a chunk of %d bytes", ErrData, iterator, n)
+		return 0, fmt.Errorf("%w: a chunk of %d bytes cannot end before iterator %d", ErrData, n, iterator)
 	}
 	if err := b.lock(); err != nil {
 		return 0, err
@@ -135,7 +135,7 @@ func (v *view) place(offset, n uint64) (*layer, uint64, error) {
 	return nil, 0, fmt.Errorf("%w: offset %d is beyond the last layer", ErrOffset, offset)
 }
 
-// put sets the bits of a piece of the body of a dump. None is cleared.
+// put sets the bits of a piece of the body of a dump. It clears none.
 func (b *Bloom) put(offset uint64, data []byte, at LSN) error {
 	l, offset, err := b.view.Load().place(offset, uint64(len(data)))
 	if err != nil {

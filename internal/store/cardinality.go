@@ -10,11 +10,10 @@ import (
 	"seen/sizing"
 )
 
-// UnionCardinality estimates how many different keys the filters have together.
-// They must be of LayoutSeen, of equal parameters, and not have grown, or it is
-// ErrUnlike: a key may lie in another layer of the other filter, so that what two
-// have in common cannot be told. It reads all bits, those of a filter that is given
-// twice once.
+// UnionCardinality estimates how many different keys the filters have together. They must
+// be of LayoutSeen, have equal parameters and not have grown. Otherwise the error is
+// ErrUnlike: in grown filters a key may be in different layers, so that their common keys
+// are unknown. It reads all bits, those of a filter that is given twice once.
 func (s *Store) UnionCardinality(w *Work, filters ...Filter) (sizing.Estimate, LSN, error) {
 	layers, at, err := oneLayerEach(filters)
 	if err != nil {
@@ -53,8 +52,8 @@ func (s *Store) IntersectionCardinality(w *Work, filters ...Filter) (sizing.Esti
 	case 2:
 		return p.Intersection(ones[1], ones[2], ones[3]), at, nil
 	}
-	// Inclusion and exclusion: the sum over all subsets of the cardinality of their
-	// unions, those of even size taken off.
+	// Inclusion and exclusion: the sum of the cardinalities of the unions of all subsets,
+	// those of even size subtracted.
 	sum, least := 0.0, math.Inf(1)
 	for set := 1; set < len(ones); set++ {
 		n, of := p.Cardinality(ones[set]).Value, bits.OnesCount(uint(set))
@@ -93,8 +92,8 @@ func (s *Store) Overlap(w *Work, a, b Filter) (o Overlap, err error) {
 	}, nil
 }
 
-// oneLayerEach returns the only layer of each filter, of those that are given several
-// times once, and the position that answers about them depend on.
+// oneLayerEach returns the only layer of each different filter, and the position that
+// answers about them depend on.
 func oneLayerEach(filters []Filter) (layers []*layer, at LSN, err error) {
 	known := map[*layer]bool{}
 	for i, f := range filters {

@@ -13,10 +13,9 @@ type state struct {
 	lastFile uint64
 }
 
-// dirVersion is the version of the format of the data directory: of the operations,
-// the images and the state. Whoever changes one of them raises it, and goes on
-// reading all that came before.
-// Version 2 has references to files with checksums.
+// dirVersion is the version of the format of the data directory: of the operations, the
+// images and the state. If you change one of them, raise it, and keep reading all earlier
+// versions. Version 2 has references to files with checksums.
 const dirVersion = 2
 
 func (st state) encode() []byte {

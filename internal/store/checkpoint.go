@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// A checkpoint writes the values that have changed since the last one to new files
-// and images, names these in the catalogue, and drops the part of the log that they
-// make superfluous, in one synced batch. While it runs everything goes on.
+// A checkpoint writes the values that have changed since the last one to new files and
+// images (captureByID, writeParts; of a Bloom filter: bloom_checkpoint.go), puts the images
+// into the catalogue and drops the part of the log that is no longer needed, in synced
+// batches (checkpoint_catalogue.go). Commands go on while it runs.
 
-// stored is what the catalogue and the log have of a value.
+// stored is what the catalogue and the log have for a value.
 type stored struct {
 	at    LSN // position of the image in the catalogue, 0 if there is none; for the checkpoint
 	mu    sync.Mutex
 	files *[]storedFile // that an image refers to; nil: none
 }
 
-// list returns the files; mu is held, or nobody else knows the value yet.
+// list returns the files; mu is held, or the value is not shared yet.
 func (s *stored) list() []storedFile {
 	if s.files == nil {
 		return nil
@@ -28,7 +29,7 @@ func (s *stored) list() []storedFile {
 	return *s.files
 }
 
-// set replaces the files; mu is held, or nobody else knows the value yet.
+// set replaces the files; mu is held, or the value is not shared yet.
 func (s *stored) set(files []storedFile) {
 	s.files = nil
 	if len(files) > 0 {
@@ -79,8 +80,8 @@ func (s *stored) numbers() (numbers []uint64) {
 	return numbers
 }
 
-// dead is a value that was deleted. Its files stay until its deletion has left the
-// log: before, the log may have its creation.
+// dead is a value that was deleted. Its files stay until its deletion has left the log,
+// since the log may also have its creation.
 type dead struct {
 	id uint64
 	at LSN // of the deletion
@@ -114,9 +115,9 @@ func (s *Store) Checkpointing() bool { return s.inCheckpoint.Load() }
 // database, and that the rest must be there before the images are.
 func (s *Store) upToWritten() (upTo LSN, flush bool) { return LSN(s.written.Load()), true }
 
-// checkpoint makes a checkpoint. position returns up to where the log is to be
-// dropped, the end of one of its records, and whether what comes after must be in
-// the log before the images, which may show it, are in the catalogue.
+// checkpoint makes a checkpoint. position returns the end of the record up to which the
+// log is to be dropped, and whether what comes after must be in the log before the images,
+// which may show it, are in the catalogue.
 func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 	s.checkpointing.Lock()
 	defer s.checkpointing.Unlock()
@@ -176,8 +177,8 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 	return nil
 }
 
-// captureByID describes a value as it is now. There is no description if it has not
-// changed, and nothing at all if it is gone.
+// captureByID describes a value as it is now. It returns no capture if the value has not
+// changed, and no value if it was deleted.
 func (s *Store) captureByID(id uint64) (im catalogued, err error) {
 	v := s.lockByID(id)
 	if v == nil {
@@ -196,8 +197,8 @@ func (s *Store) captureByID(id uint64) (im catalogued, err error) {
 	return im, err
 }
 
-// lockByID returns the value with an id and locks its mutex; nil if it is gone. It waits
-// without space, which others need: a long change may have the mutex.
+// lockByID returns the value with an id and locks its mutex; nil if it was deleted. It does
+// not hold space while it waits, since a long change may have the mutex.
 func (s *Store) lockByID(id uint64) value {
 	for {
 		s.space.Lock()
@@ -215,8 +216,8 @@ func (s *Store) lockByID(id uint64) value {
 	}
 }
 
-// writeParts puts the arrays of a value that need it into files. It stops with the
-// error of going, which is asked now and then.
+// writeParts writes the arrays of a value that need files. If going, which is called now
+// and then, returns an error, it stops.
 func (s *Store) writeParts(c *capture, going func() error) (files []uint64, size uint64, err error) {
 	defer c.drop() // and with it what was written
 	for i, write := range c.write {
@@ -252,9 +253,9 @@ func (s *Store) putParts(w *Work, c *capture) (files []uint64, err error) {
 // maxLog is the length of the log that replays in a few seconds.
 const maxLog = 512 << 20
 
-// considerCheckpoint starts a checkpoint if the log has become long: longer than
-// was asked for, and, so that large filters are not written all the time, than an
-// eighth of what there may be to write.
+// considerCheckpoint starts a checkpoint if the log is longer than the options say and
+// than an eighth of what there may be to write, so that large filters are not written all
+// the time.
 func (s *Store) considerCheckpoint() {
 	if s.log.bytes.Load() < max(s.opts.CheckpointBytes, min(s.Memory()/8, maxLog)) {
 		return

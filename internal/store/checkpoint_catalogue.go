@@ -7,13 +7,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// roundBytes is about the length of the images that go into the catalogue together.
+// roundBytes is about the length of the images of one batch.
 const roundBytes = 4 << 20
 
-// round is the way of new images into the catalogue during a checkpoint. They go there
-// some at a time, so that a million of them need not be in memory at once: an image may
-// be there before the log is cut, since what the log has of it is then not repeated.
-// The last ones go with the end of the log, in one batch.
+// round puts new images into the catalogue during a checkpoint, some at a time, so that a
+// million of them do not have to be in memory at once. An image may be in the catalogue
+// before the log is cut: operations that it shows are not repeated. The last images and
+// the cut of the log are one batch.
 type round struct {
 	store       *Store
 	flush       bool // what an image shows must be in the log before it is in the catalogue
@@ -39,7 +39,7 @@ func (r *round) add(im catalogued) error {
 	for _, p := range im.parts {
 		r.bytes += len(p.inline)
 	}
-	// Without the log, all is one batch or nothing.
+	// If the log is lost, all images must be one batch.
 	if r.bytes < cmp.Or(r.store.opts.hooks.roundBytes, roundBytes) || !r.flush {
 		return nil
 	}
@@ -95,8 +95,8 @@ func (r *round) end(gone []uint64, upTo LSN) error {
 	s := r.store
 	doubtful := s.doubtful
 	err := r.put(upTo, func(b *pebble.Batch) error {
-		// Also of those whose deletion stays in the log: of what was done to them
-		// before, a part may have been dropped.
+		// Also of values whose deletion stays in the log: a part of their earlier changes
+		// may have been dropped.
 		for _, id := range gone {
 			if err := b.Delete(catalogueKey(id), nil); err != nil {
 				return err
@@ -108,7 +108,7 @@ func (r *round) end(gone []uint64, upTo LSN) error {
 		return err
 	}
 	s.trimmed = upTo
-	r.superfluous = append(r.superfluous, doubtful...) // this catalogue names none of them
+	r.superfluous = append(r.superfluous, doubtful...) // this catalogue does not name them
 	s.doubtful = nil
 	s.space.Lock()
 	kept := s.dead[:0]

@@ -10,23 +10,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fence is a file system that can be closed: from then on nothing is changed
-// through it any more, whatever goroutines of a failed database still try. Its locks
-// are released then.
+// fence is a file system that can be closed. After that it changes nothing, whatever the
+// goroutines of a failed database still try, and its locks are free.
 type fence struct {
 	vfs.FS
 	mu     sync.RWMutex // held for reading during changes
 	closed bool
 	locks  []io.Closer
-	// before, unless it is nil, is called before each change and may refuse it; so a
-	// test makes a disk fail.
+	// before, unless it is nil, is called before each change and may refuse it: tests
+	// make a disk fail with it.
 	before func() error
-	// watch is the folder of which the files are watched by ground; "": none.
+	// watch is the folder whose files ground watches; "": no folder.
 	watch  string
 	ground ground
 }
 
-var errFenced = errors.New("the database was given up")
+var errFenced = errors.New("the database has failed and is closed")
 
 func newFence(fsys vfs.FS) *fence { return &fence{FS: fsys} }
 
@@ -36,7 +35,7 @@ func (f *fence) close() {
 	defer f.mu.Unlock()
 	f.closed = true
 	for _, l := range f.locks {
-		// Nobody is left to be told; if it fails, locking anew does too.
+		// No caller is left to get the error; if this fails, locking anew fails, too.
 		_ = l.Close()
 	}
 	f.locks = nil

@@ -24,8 +24,8 @@ type CountMinConfig struct {
 	Depth int    // rows
 }
 
-// CreateCountMin makes a count-min sketch under a name that has no value: otherwise
-// it is ErrExists. What cannot be had is ErrMemory.
+// CreateCountMin makes a count-min sketch under a name that has no value. The error is
+// ErrExists if it has one, and ErrMemory if there is too little memory.
 func (s *Store) CreateCountMin(name []byte, c CountMinConfig) (*CountMin, LSN, error) {
 	if s.lookup(name) != nil {
 		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
@@ -98,10 +98,10 @@ func (c *CountMin) Count(counts []uint32, keys [][]byte) LSN {
 	return c.LSN()
 }
 
-// MergeCountMin makes dest the sum of sources, each times its weight; nil weights are
-// all 1. dest may be among the sources. Sketches of unequal sizes are ErrUnlike, a
-// sum that a counter cannot hold is ErrOverflow; nothing has changed then. After a
-// crash all of it is there, or nothing.
+// MergeCountMin makes dest the sum of sources, each times its weight; nil weights are all
+// 1. dest may be among the sources. The error is ErrUnlike if the sizes differ, and
+// ErrOverflow if a counter cannot hold a sum; nothing has changed then. After a crash dest
+// is the whole sum or unchanged.
 func (s *Store) MergeCountMin(w *Work, dest *CountMin, sources []*CountMin, weights []int64) (LSN, error) {
 	// All at one moment; always in the same order, so that two merges cannot wait
 	// for each other.

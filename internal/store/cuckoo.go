@@ -27,8 +27,8 @@ type Cuckoo struct {
 	maxFilters int
 }
 
-// CuckooConfig says how a cuckoo filter is made. Zeros stand for the defaults of
-// bloom.Cuckoo, but for Expansion.
+// CuckooConfig says how a cuckoo filter is made. Zeros, except in Expansion, stand for the
+// defaults of bloom.Cuckoo.
 type CuckooConfig struct {
 	Capacity      uint64
 	BucketSize    int
@@ -46,15 +46,14 @@ type CuckooInfo struct {
 	Bytes  uint64 // memory, all included
 }
 
-// CreateCuckoo makes a cuckoo filter under a name that has no value: otherwise it is
-// ErrExists. What cannot be had is ErrMemory.
+// CreateCuckoo makes a cuckoo filter under a name that has no value. The error is ErrExists
+// if it has one, and ErrMemory if there is too little memory.
 func (s *Store) CreateCuckoo(name []byte, c CuckooConfig) (*Cuckoo, LSN, error) {
 	return s.CreateCuckooWith(name, c, func(*Cuckoo) {})
 }
 
-// CreateCuckooWith is CreateCuckoo of a filter that begins with some keys: first
-// adds them, before anybody else can see, or delete, the filter. After a crash both
-// are there or nothing. An error of first's own does not undo the creation.
+// CreateCuckooWith is CreateCuckoo of a filter that begins with some keys, as
+// CreateBloomWith is CreateBloom.
 func (s *Store) CreateCuckooWith(name []byte, c CuckooConfig, first func(*Cuckoo)) (*Cuckoo, LSN, error) {
 	if s.lookup(name) != nil {
 		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
@@ -157,16 +156,16 @@ func (c *Cuckoo) change(code byte, h uint64) LSN {
 	return at
 }
 
-// Add adds a copy of each key, whether it is there or not, and passes to each nil or
-// why it could not be added: an error that is ErrFull, ErrExpansions or ErrMemory.
-// The error returned concerns the whole call: nothing was changed.
+// Add adds a copy of each key, whether it is there or not, and passes each nil, or why the
+// key could not be added: ErrFull, ErrExpansions or ErrMemory. If Add returns an error,
+// nothing has changed.
 func (c *Cuckoo) Add(keys [][]byte, each func(i int, err error)) (LSN, error) {
 	c.traffic.adds.Add(uint64(len(keys)))
 	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) { each(i, c.add(f, h)) })
 }
 
-// AddNew adds those of the keys that are not there, and passes to each whether the
-// key was added, or why it could not be, as Add does.
+// AddNew adds the keys that are not there, and passes each whether the key was added, or
+// why it could not be, as Add does.
 func (c *Cuckoo) AddNew(keys [][]byte, each func(i int, added bool, err error)) (LSN, error) {
 	c.traffic.adds.Add(uint64(len(keys)))
 	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) {
@@ -276,8 +275,8 @@ func (c *Cuckoo) Dump(iterator int64) (next int64, data []byte, at LSN, err erro
 	return next, data, c.LSN(), nil
 }
 
-// LoadCuckoo takes a pair that Dump has given, of this server or of the other one.
-// Iterator 1 is for a name without a value. maxFilters is that of the new filter.
+// LoadCuckoo takes a pair that Dump has returned, here or in Redis. Iterator 1 is for a
+// name without a value. maxFilters is that of the new filter.
 func (s *Store) LoadCuckoo(name []byte, iterator int64, data []byte, maxFilters int) (LSN, error) {
 	v := s.lookup(name)
 	if iterator == 1 {
@@ -382,7 +381,7 @@ func (c *Cuckoo) renamed() value {
 // replay implements value.
 func (c *Cuckoo) replay(op operation, at LSN) error {
 	f := c.f.Load()
-	// What was decided is not refused again.
+	// The change was decided when it was logged: it is not refused now.
 	served(f).SetReserve(nil)
 	served(f).SetMaxFilters(0)
 	defer func() {

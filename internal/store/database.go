@@ -10,10 +10,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// database is the Pebble database of the log and the catalogue. Pebble ends the
-// process, through its Logger, where it cannot go on, and panics on some failed
-// writes; here either closes the fence instead, after which that database does not
-// touch the directory any more, and another may be opened in its place.
+// database is the Pebble database of the log and the catalogue. If Pebble cannot go on,
+// it ends the process through its Logger, and it panics on some failed writes. Here both
+// close the fence instead: that database no longer touches the directory, and another one
+// may be opened in its place.
 type database struct {
 	db     *pebble.DB
 	fence  *fence
@@ -35,9 +35,8 @@ const (
 	cacheSize     = 8 << 20 // the log is read once, the catalogue at the start
 )
 
-// openDatabase opens the database in a directory, which it makes if need be. failed
-// is called when it has come to a sudden end. On a file system that is readOnly it is
-// only read.
+// openDatabase opens the database in a directory, which it creates if necessary. failed is
+// called if the database ends by an error. On a readOnly file system it is only read.
 func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database, error)) (*database, error) {
 	_, only := fsys.(readOnly)
 	d := &database{fence: newFence(fsys), cache: pebble.NewCache(cacheSize), failed: failed, events: events}
@@ -50,7 +49,7 @@ func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database
 		FormatMajorVersion: formatVersion, ReadOnly: only,
 		EventListener: &pebble.EventListener{
 			BackgroundError: events.Error,
-			// Who reads it gets the error too; the log goes on.
+			// The reader gets the error, too; the log goes on.
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
 				events.Error(fmt.Errorf("the database is damaged; restore it from a backup: %s", i))
 			},
@@ -94,8 +93,8 @@ func (d *database) apply(fill func(*pebble.Batch) error, sync bool) error {
 	})
 }
 
-// guarded calls do in a goroutine of its own, which may hang for ever, panic or be
-// ended where Pebble fails, and returns how that went.
+// guarded calls do in a goroutine of its own and returns how that went: if Pebble fails,
+// do may hang forever, panic or end the goroutine.
 func (d *database) guarded(do func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -114,8 +113,7 @@ func (d *database) guarded(do func() error) error {
 	}
 }
 
-// die ends the use of the database. Its goroutines cannot touch the directory any
-// more.
+// die ends the use of the database. Its goroutines can no longer touch the directory.
 func (d *database) die(cause error) {
 	d.once.Do(func() {
 		d.fence.close()
@@ -125,15 +123,15 @@ func (d *database) die(cause error) {
 	})
 }
 
-// Infof drops what is of no use to an operator.
+// Infof drops what does not help an operator.
 func (d *database) Infof(string, ...any) {}
 
 // Errorf passes on what may explain later trouble.
 func (d *database) Errorf(format string, args ...any) { d.events.Log(fmt.Sprintf(format, args...)) }
 
-// Fatalf is called where Pebble cannot go on, and must not return. It stops the
-// goroutine for good, with what that holds; to end it would run deferred calls, which
-// panic where they do not expect it.
+// Fatalf is called where Pebble cannot go on, and must not return. It blocks the goroutine
+// forever, with the locks that it holds; ending it would run deferred calls, which panic
+// because they do not expect that.
 func (d *database) Fatalf(format string, args ...any) {
 	d.die(fatalError(format, args))
 	select {}

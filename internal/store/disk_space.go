@@ -20,7 +20,7 @@ type disk struct {
 const (
 	// lookEvery is the time between two looks at the free space.
 	lookEvery = time.Second
-	// looksPerReserve is how often it is looked at while as much as the reserve is
+	// looksPerReserve is how many looks there are while as many bytes as the reserve are
 	// written.
 	looksPerReserve = 16
 )
@@ -55,8 +55,8 @@ func (s *Store) free() (uint64, bool) {
 	return u.AvailBytes, err == nil
 }
 
-// considerSpace looks at the free space and refuses changes if it is too little, or
-// takes them again.
+// considerSpace looks at the free space, and refuses changes if it is too little or accepts
+// them again.
 func (s *Store) considerSpace() {
 	free, known := s.free()
 	s.disk.mu.Lock()
@@ -83,8 +83,8 @@ func (s *Store) watchSpace(bytes uint64) {
 	}
 }
 
-// fail notes that a database has failed: what is not durable will not be, unless
-// that was for want of space, which there may be again.
+// fail notes that a database has failed. What is not durable is lost, unless the disk was
+// full: then there may be space again.
 func (s *Store) fail(db *database, err error) {
 	if db != s.db.Load() {
 		return
@@ -145,7 +145,7 @@ func (s *Store) watch() {
 	}
 }
 
-// considerHealing begins to write again after the disk was full, if it has room.
+// considerHealing begins to write again after the disk was full, if it has room now.
 func (s *Store) considerHealing() {
 	s.retreat.Lock()
 	defer s.retreat.Unlock()
@@ -160,10 +160,10 @@ func (s *Store) considerHealing() {
 	}
 }
 
-// heal opens the database anew after it has failed for want of space. The values in
-// memory are the truth, also those parts of which the log was lost: a checkpoint of
-// them takes the place of the log. Nobody was told of changes that were not durable,
-// so that they may be so now.
+// heal opens the database anew after it has failed because the disk was full. The values
+// in memory are complete, including changes whose log was lost: a checkpoint of them
+// replaces the log. No client has been told of changes that were not durable, so they may
+// become durable now.
 func (s *Store) heal() error {
 	s.writing.Lock() // the committer
 	defer s.writing.Unlock()
@@ -176,7 +176,7 @@ func (s *Store) heal() error {
 	last := s.log.forget()
 	s.failedOps, s.failedCount = nil, 0
 	if err := s.checkpoint(func() (LSN, bool) { return last, false }); err != nil {
-		// It is tried again every second: nothing of this attempt may stay.
+		// There is another attempt every second: this one must leave nothing.
 		_ = db.close() // what is wrong with it does not matter any more
 		db.die(err)
 		return err

@@ -27,28 +27,28 @@ var (
 	// ErrMemory says that the limit of memory, or the memory of the machine, does
 	// not allow a creation or growth. Nothing was changed.
 	ErrMemory = errors.New("not enough memory")
-	// ErrDiskFull says that the disk has too little room for another change.
-	// Questions go on being answered, and changes are taken again when there is room.
+	// ErrDiskFull says that the disk has too little room for another change. Questions
+	// are still answered, and changes are accepted again when there is room.
 	ErrDiskFull = errors.New("the disk is full")
-	// ErrFailed says that the disk could not be written, so that nothing that is
-	// not durable yet will be. What was durable goes on being answered.
+	// ErrFailed says that the disk could not be written, so that what is not durable yet
+	// will not become so. Questions about what was durable are still answered.
 	ErrFailed = errors.New("the log cannot be written")
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("closed")
 	// ErrLocked says that another process uses the data directory.
 	ErrLocked = errors.New("the data directory is in use")
-	// ErrData says that what was given to be loaded is not what a dump gives, or
-	// does not fit the value it is loaded into.
+	// ErrData says that what is to be loaded is not a dump, or does not fit the value it
+	// is loaded into.
 	ErrData = errors.New("bad data")
-	// ErrOffset says that a dump was asked to be continued, or a chunk to be loaded,
-	// at a position that there is not.
+	// ErrOffset says that the position at which a dump is to continue, or a chunk to be
+	// loaded, does not exist.
 	ErrOffset = errors.New("there is nothing at that position")
 	// ErrChunk says that a chunk reaches beyond the array it belongs to.
 	ErrChunk = errors.New("the chunk is too long for the filter")
 	// ErrOverflow says that a sum of counters is outside of what a counter holds.
 	// Nothing was changed.
 	ErrOverflow = errors.New("a counter would overflow")
-	// ErrReadOnly says that a filter is of another system, and can only be asked.
+	// ErrReadOnly says that a filter is of another system and never changes.
 	ErrReadOnly = errors.New("the filter is of another system and can only be asked")
 	// ErrUnlike is matched by errors about values that cannot be merged because
 	// their parameters differ; the text names the difference.

@@ -14,8 +14,8 @@ type Filter interface {
 	// Add adds keys in order and stores in added, which is as long as keys, whether
 	// each was new; of equal keys in one call only the first is. It returns how many
 	// keys were dealt with, which is all unless there is an error: ErrFull, ErrMemory,
-	// ErrGone, ErrReadOnly, ErrDiskFull, ErrFailed. The answers up to done are right also then. at
-	// is the position that the answers depend on.
+	// ErrGone, ErrReadOnly, ErrDiskFull, ErrFailed. The answers up to done are right then,
+	// too. at is the position that the answers depend on.
 	Add(added []bool, keys [][]byte) (done int, at LSN, err error)
 	// Has stores in found, which is as long as keys, whether each key may have been
 	// added, and returns the position that the answers depend on.
@@ -69,7 +69,7 @@ func (c *BloomConfig) complete(layout Layout) error {
 	case !(c.ErrorRate > 0 && c.ErrorRate < 1):
 		return fmt.Errorf("error rate is %v; it must be above 0 and below 1, for example 0.01", c.ErrorRate)
 	case c.Capacity == 0:
-		return fmt.Errorf("a filter for 0 keys; its capacity must be at least 1")
+		return fmt.Errorf("capacity is 0; it must be at least 1")
 	case c.Layout > LayoutRedisBloom:
 		return fmt.Errorf("unknown layout %v", c.Layout)
 	}
@@ -82,9 +82,9 @@ func (c *BloomConfig) complete(layout Layout) error {
 	}
 	switch {
 	case c.Span < time.Duration(c.Generations) || c.Span > maxSpan:
-		return fmt.Errorf("a window of %v; give a span from 1 ms to %v", c.Span, maxSpan)
+		return fmt.Errorf("a window cannot span %v; give a span from 1 ms to %v", c.Span, maxSpan)
 	case c.Generations < 2 || c.Generations > maxGenerations:
-		return fmt.Errorf("a window of %d generations; give 2 to %d", c.Generations, maxGenerations)
+		return fmt.Errorf("a window cannot have %d generations; give 2 to %d", c.Generations, maxGenerations)
 	}
 	return nil
 }

@@ -10,17 +10,17 @@ import (
 	"seen/interop"
 )
 
-// Foreign is a Bloom filter of another system, in that system's own bytes. It is asked
-// as that system would answer, and never changes. Questions take no lock.
+// Foreign is a Bloom filter of another system, in that system's own bytes. It answers as
+// that system would, and never changes. Questions take no lock.
 //
-// Keys come as bytes. A filter of numbers is asked for those that are written in decimal
-// digits; anything else was never added to it.
+// Keys are bytes. A filter of numbers takes them in decimal digits, and answers no for
+// anything else.
 type Foreign struct {
 	whole
 	format string // opens contents: a specification of package interop
 	bytes  []byte
 	filter interop.Foreign
-	info   FilterInfo // but for Bytes
+	info   FilterInfo // without Bytes
 }
 
 // AppendForeign appends the payload for Restore that makes a [Foreign]: of the filter

@@ -11,11 +11,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// The history of a value is three rings of samples in the database, each of its own
-// resolution: however old a value becomes, it takes no more. A ring has a place for
-// each step of time, numbered by the time modulo the length of the ring, and the next
-// sample of a place replaces the one before. What is written is not synced: a crash
-// may lose the last samples, and nothing else depends on them.
+// The history of a value is three rings of samples in the database, each with its own
+// resolution, so that its size does not grow with the value's age. A ring has a place for
+// each step of time, numbered by the time modulo the length of the ring; a new sample
+// replaces the old one in its place. Samples are not synced: a crash may lose the last
+// ones, and nothing else depends on them.
 
 // A Span is a time that a history reaches back.
 type Span uint8
@@ -62,8 +62,8 @@ const recordEvery = time.Minute
 const (
 	// historyLeast is the memory from which on a value always has a history.
 	historyLeast = 64 << 10
-	// maxHistories is the number of smaller values that have one, those that were used
-	// first; one that is not used for so many records makes room for another.
+	// maxHistories is the number of smaller values that have one: the first that were
+	// used. A value that is not used for so many records loses its history to another.
 	maxHistories  = 10_000
 	idleHistories = 60
 )
@@ -74,8 +74,8 @@ type recorder struct {
 	small   int                  // of notes: those of small values
 	partial bool                 // some values have none, or had one that was dropped
 	at      time.Time            // of the last record
-	// kept are the values that the database has samples of; nil: that is not known yet,
-	// and histories of values that are gone may be there.
+	// kept are the values that have samples in the database. It is nil until that is
+	// known; the database may have samples of deleted values then.
 	kept map[uint64]struct{}
 }
 
@@ -104,9 +104,9 @@ func (s *Store) records() {
 	}
 }
 
-// Record notes in the histories how all values are that were changed or asked since
-// the last time, which otherwise happens every minute. While the disk takes no
-// changes it does nothing.
+// Record adds a sample to the history of each value that was changed or asked since the
+// last record. Otherwise this happens every minute. While changes are refused it does
+// nothing.
 func (s *Store) Record() error {
 	s.recording.Lock()
 	defer s.recording.Unlock()
@@ -237,7 +237,7 @@ func sampleOf(v Value) Sample {
 	return p
 }
 
-// encode returns the sample as it stands in the database.
+// encode returns the sample as the database has it.
 func (p Sample) encode() []byte {
 	b := binary.AppendVarint(nil, p.Begin.Unix())
 	for _, n := range []uint64{p.Items, p.Capacity, p.Bytes, p.Adds, p.Checks, p.Hits} {
@@ -282,7 +282,7 @@ func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
 	if int(span) >= len(rings) {
 		return nil, fmt.Errorf("a history over the span %d; it is Hour, Day or Month", span)
 	}
-	// Who closes the store waits for it.
+	// Close waits for it.
 	s.Begin()
 	defer s.End()
 	if err := s.log.stopped(); err != nil {
@@ -304,7 +304,7 @@ func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
 	return samples, nil
 }
 
-// eachSample calls do for the keys from one up to, but without, another.
+// eachSample calls do for the keys from one up to, and without, another.
 func (d *database) eachSample(from, to []byte, do func(key, value []byte) error) error {
 	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
@@ -319,9 +319,8 @@ func (d *database) eachSample(from, to []byte, do func(key, value []byte) error)
 	return errors.Join(err, it.Close())
 }
 
-// prune finds out which values have histories, and deletes those of values that are
-// gone since a time when this program did not run, or whose last record came after
-// their deletion. It is done once.
+// prune finds out, once, which values have histories, and deletes the histories of values
+// that no longer exist.
 func (s *Store) prune(db *database) error {
 	if s.recorder.kept != nil {
 		return nil
@@ -360,8 +359,8 @@ func (s *Store) prune(db *database) error {
 	return err
 }
 
-// forgetHistories deletes the histories of values that are gone, as far as it is known
-// which values have one; the others are found later.
+// forgetHistories deletes the histories of values that no longer exist, if it is known
+// which values have one; prune finds the others.
 func (s *Store) forgetHistories(b *pebble.Batch, gone []uint64) error {
 	s.recording.Lock()
 	defer s.recording.Unlock()

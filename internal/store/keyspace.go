@@ -25,9 +25,9 @@ func (s *Store) lookup(name []byte) value {
 	return nil
 }
 
-// Get returns the value of a name, or nil if there is none or it has expired. It
-// takes no lock and does not allocate. An answer that says that there is none
-// depends on Absent.
+// Get returns the value of a name, or nil if there is no value or it has expired. It
+// takes no lock and does not allocate. The answer that there is no value depends on
+// Absent.
 func (s *Store) Get(name []byte) Value {
 	if v := s.lookup(name); v != nil {
 		return v
@@ -35,8 +35,8 @@ func (s *Store) Get(name []byte) Value {
 	return nil // not an interface around nil
 }
 
-// Absent returns the position that answers depend on which say that there is no
-// value of some name: that of the last deletion.
+// Absent returns the position that the answer "no value" depends on, for any name: that
+// of the last deletion.
 func (s *Store) Absent() LSN {
 	at := LSN(s.removed.Load())
 	if s.shadows.Load() != nil {
@@ -45,8 +45,8 @@ func (s *Store) Absent() LSN {
 	return at
 }
 
-// Version returns a number that changes whenever the value of a name does, or the
-// name gets another value or none. It is for optimistic transactions.
+// Version returns a number that changes whenever the value of a name changes, is replaced
+// or is deleted. It is for optimistic transactions.
 func (s *Store) Version(name []byte) uint64 {
 	if v := s.lookup(name); v != nil {
 		return uint64(v.LSN())
@@ -66,10 +66,10 @@ func (s *Store) insert(v value) {
 	}
 }
 
-// create gives v, a new value of which nobody else knows yet, a name that has none,
-// or in place of the value that it has if replace is true. The memory of v must be
-// accounted for; it is given back if there is an error. first, unless it is nil, may
-// change v before anybody else can see it; a crash leaves v so, or not at all.
+// create gives v, a new value that is not shared yet, a name. If the name has a value,
+// replace allows v to take its place. The memory of v must be accounted for; it is
+// released after an error. first, unless it is nil, may change v before others can see
+// it; a crash leaves v changed, or leaves no v.
 func (s *Store) create(w *Work, name []byte, v value, replace bool, first func()) (at LSN, err error) {
 	h := v.head()
 	if err := s.memory.change(0, uint64(len(name))); err != nil {
@@ -120,7 +120,7 @@ func (s *Store) enter(v value, c *capture, replace bool, first func()) (LSN, err
 		h.stored.set(c.files())
 		h.changedAll(c.at)
 		if c.saved != nil {
-			c.saved(c.image, c.at) // nobody else knows v yet
+			c.saved(c.image, c.at) // v is not shared yet
 		}
 		if first != nil {
 			first()
@@ -147,9 +147,9 @@ func (s *Store) present(names ...[]byte) []value {
 	return values
 }
 
-// lockSpace locks space and the mutexes of the values that pick returns then, which
-// must be different ones. While a long change has such a mutex, it leaves space to
-// changes of other values.
+// lockSpace locks space and the mutexes of the values that pick returns, which must all be
+// different. While a long change has such a mutex, lockSpace releases space, so that other
+// values can change.
 func (s *Store) lockSpace(pick func() []value) []value {
 	const tries = 20 // where values change all the time, one of many is always busy
 	for try := 0; ; try++ {
@@ -188,8 +188,8 @@ func (s *Store) remove(v value) {
 	s.names.remove(v.head().name)
 }
 
-// drop deletes a value whose name is about to get another: until then a lookup of
-// the name finds this one, as it was. space and the mutex of v are held.
+// drop deletes a value whose name is about to get another one. Until then a lookup of the
+// name finds this value, unchanged. space and the mutex of v are held.
 func (s *Store) drop(v value) {
 	h := v.head()
 	at := s.log.append(opDelete, h.id, nil)
@@ -227,8 +227,9 @@ func (s *Store) Delete(names ...[]byte) (count int, at LSN, err error) {
 	return count, s.Absent(), nil
 }
 
-// Rename gives the value of a name another name, whose value, if there is one, is
-// deleted; keep refuses that with ErrExists. Without a value it is ErrNotFound.
+// Rename gives the value of a name another name. A value that has that name is deleted; if
+// keep is true, it stays and the error is ErrExists. Without a value to rename the error
+// is ErrNotFound.
 func (s *Store) Rename(from, to []byte, keep bool) (LSN, error) {
 	defer s.unlockSpace(s.lockSpace(func() []value { return s.present(from, to) }))
 	v := s.lookup(from)
@@ -263,8 +264,8 @@ func (s *Store) rename(v value, to string) {
 	h := v.head()
 	at := s.log.append(opRename, h.id, []byte(to))
 	s.note(h.name, at)
-	// Who has looked the value up under its former name must not change it under
-	// the new one, so it stands there as another Value.
+	// A caller that has looked the value up under its former name must not change it under
+	// the new one, so the new name has another Value.
 	h.gone = true
 	c := v.renamed()
 	c.head().name = to
@@ -336,16 +337,16 @@ func (s *Store) Flush() (LSN, error) {
 	return at, nil
 }
 
-// Len returns the number of values, with those that have expired and are not
-// deleted yet.
+// Len returns the number of values, including those that have expired and are not deleted
+// yet.
 func (s *Store) Len() int {
 	s.space.Lock()
 	defer s.space.Unlock()
 	return s.counted(len(s.values))
 }
 
-// Names returns all names with their values, in no order. The values are those of
-// some moments between the beginning and the end of the iteration.
+// Names returns all names with their values, in no order. Each value is from some moment
+// of the iteration.
 func (s *Store) Names() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		type entry struct {
@@ -372,9 +373,9 @@ func (s *Store) Names() iter.Seq2[string, Value] {
 	}
 }
 
-// Scan passes some names with their values to emit, about count, and returns the
-// cursor for the next call, 0 after the last; the first call is with cursor 0. A
-// name that is there from the first call to the last is passed at least once.
+// Scan passes about count names with their values to emit, and returns the cursor for the
+// next call, 0 after the last. Begin with cursor 0. A name that exists from the first call
+// to the last is passed at least once.
 func (s *Store) Scan(cursor uint64, count int, emit func(name string, v Value)) (next uint64) {
 	passed := 0
 	// Empty chains count a little, so that a call ends.

@@ -16,8 +16,8 @@ import (
 	"seen/sizing"
 )
 
-// layer is one array of a Bloom filter. There may be millions of small ones: what only
-// large ones need is elsewhere.
+// layer is one array of a Bloom filter. There may be millions of small ones, so what only
+// large ones need is in largeLayer.
 type layer struct {
 	layerConfig
 	words []uint64
@@ -27,8 +27,8 @@ type layer struct {
 	loaded bool // it has bits of keys that added may not count; guarded by the mutex of the value
 }
 
-// largeLayer is what there is to say about a layer that has files. All but mem is
-// guarded by the mutex of the value.
+// largeLayer describes a layer that has files. All fields except mem are guarded by the
+// mutex of the value.
 type largeLayer struct {
 	mem     *pages.Array // what words is a part of; alive as long as the layer
 	changed LSN          // the last operation that concerned it
@@ -62,7 +62,7 @@ type shape struct {
 	params   sizing.Params
 }
 
-// layerOverhead is about what a layer takes besides its bits.
+// layerOverhead is about the memory that a layer takes in addition to its bits.
 const layerOverhead = 128
 
 func (c layerConfig) bytes() uint64 { return sum(c.params.Bytes(), layerOverhead) }
@@ -83,8 +83,8 @@ func (c layerConfig) make() (*layer, error) {
 	return l, nil
 }
 
-// bits returns the memory of the layer, which must be kept alive meanwhile. The
-// words of it are little-endian in memory too; Open sees to that.
+// bits returns the memory of the layer; the caller keeps the layer alive. Its words are
+// little-endian in memory, too: Open refuses other machines.
 func (l *layer) bits() []byte { return frame.Bytes(l.words) }
 
 // layout is that of the bits.

@@ -38,7 +38,7 @@ func (l *log) init(last LSN) {
 	l.notify = l.signal
 }
 
-// writable returns why no change is taken at present, or nil.
+// writable returns why no change is accepted at present, or nil.
 func (l *log) writable() error {
 	if t := l.trouble.Load(); t != nil {
 		return t.err
@@ -53,7 +53,7 @@ type trouble struct {
 	drains  bool // but what is in it is written still
 }
 
-// stopped returns why the log is not written any more, or nil.
+// stopped returns why the log is no longer written, or nil.
 func (l *log) stopped() error {
 	if t := l.trouble.Load(); t != nil && t.stopped {
 		return t.err
@@ -61,9 +61,9 @@ func (l *log) stopped() error {
 	return nil
 }
 
-// deletable returns why no deletion is taken at present, or nil. A disk with too
-// little room is no reason while the log can be written: deletions are short, and make
-// room.
+// deletable returns why no deletion is accepted at present, or nil. While the log can be
+// written, too little room on the disk does not prevent deletions: they are short, and
+// make room.
 func (l *log) deletable() error {
 	if err := l.stopped(); err != nil {
 		return err
@@ -74,8 +74,8 @@ func (l *log) deletable() error {
 	return nil
 }
 
-// open begins an operation. The caller appends its contents to l.buf and calls
-// close; nobody else appends meanwhile.
+// open begins an operation. The caller appends its contents to l.buf and calls close;
+// other callers wait until then.
 func (l *log) open(code opcode, id uint64) (start int) {
 	l.mu.Lock()
 	start = len(l.buf)
@@ -137,8 +137,8 @@ func (l *log) release() {
 	l.notify()
 }
 
-// freeze lets nothing out of the buffer any more but what can go now: what is appended
-// from now on, and what must stay together with that, is dropped.
+// freeze drops what is appended from now on, and what must stay together with that. What
+// the buffer could give out before, it still gives out.
 func (l *log) freeze() {
 	l.hold()
 	l.frozen.Store(true)

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// commits is how far the log is written, and who waits for it.
+// commits is how far the log is written, and the callers that wait for it.
 type commits struct {
 	written atomic.Uint64 // handed to the database, in order
 	durable atomic.Uint64 // synced: a power failure does not lose it
@@ -30,10 +30,10 @@ type commits struct {
 }
 
 const (
-	// tarry is how long the committer collects operations that nobody waits for.
+	// tarry is how long the committer collects operations that no caller waits for.
 	tarry = 10 * time.Millisecond
-	// maxBuffered is the length of the buffer from which on changes wait for it to
-	// be written also if they need not be synced.
+	// maxBuffered is the length of the buffer above which changes wait until it is
+	// written, even if they do not have to be synced.
 	maxBuffered = 32 << 20
 	// syncEvery is the time between syncs with EverySecond.
 	syncEvery = time.Second
@@ -48,7 +48,7 @@ func (c *commits) init(last LSN) {
 	c.ended = make(chan struct{})
 }
 
-// announce wakes all who wait, to look again.
+// announce wakes all waiting callers, to look again.
 func (c *commits) announce() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,10 +73,10 @@ func (c *commits) await(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// Wait waits until the log is durable up to at, as Fsync says. It is called before
-// answers that depend on at are given away, never between Begin and End. It returns
-// the error of ctx, or ErrFailed or ErrClosed if the log is not written any more.
-// Where there is nothing to wait for it costs next to nothing.
+// Wait waits until the log is durable up to at, as Fsync says. Call it before you send
+// answers that depend on at, never between Begin and End. It returns the error of ctx, or
+// ErrFailed or ErrClosed if the log is no longer written. If there is nothing to wait
+// for, it costs next to nothing.
 func (s *Store) Wait(ctx context.Context, at LSN) error {
 	if uint64(at) <= s.durable.Load() {
 		return nil
@@ -140,7 +140,7 @@ func (s *Store) commit() {
 	}
 }
 
-// tarry waits for more operations, unless somebody is in need of them.
+// tarry waits for more operations, unless a caller waits for these.
 func (s *Store) tarry() {
 	t := time.NewTimer(tarry)
 	defer t.Stop()

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// If the log cannot be written, memory has changes that no client was told of: they may
-// be lost, or come back with the next start. With Always they must not be shown.
-// So questions about values with such changes are answered from shadows of them, which
-// are as the values were when the log was last synced: those of Bloom filters that got
-// keys are the filters themselves, but for these keys; others are read from the disk.
-// The values stay as they are: if the log can be written again, they are the truth, and
-// the changes are made after all.
+// If the log cannot be written, memory has changes that no client has been told of. They
+// may be lost, or come back at the next start; with Always they must not be shown. So
+// questions about values with such changes are answered from shadows: the values as they
+// were when the log was last synced. The shadow of a Bloom filter that got keys is the
+// filter without these keys; other shadows are read from the disk. The values themselves
+// do not change: if the log can be written again, the changes become durable after all.
 
-// shadows are the values that some names have while the log cannot be written; nil: none.
+// shadows are the values that names show while the log cannot be written; nil: no shadows.
 type shadows map[string]value
 
 // shadowOf returns the shadow of a name; ok is false if it has none.
@@ -25,9 +24,9 @@ func (s *Store) shadowOf(name string) (v value, ok bool) {
 	return v, ok
 }
 
-// Shown returns the position up to which changes may be shown while the log cannot be
-// written, and that of the last operation otherwise. It is for answers that depend on
-// no value.
+// Shown returns the position up to which changes may be shown, for answers that depend on
+// no value: while the log cannot be written, the durable position, otherwise that of the
+// last operation.
 func (s *Store) Shown() LSN {
 	if s.log.stopped() != nil {
 		return s.Durable()
@@ -36,9 +35,9 @@ func (s *Store) Shown() LSN {
 }
 
 // MayShow waits until it is known what can be shown although the log cannot be written,
-// and reports whether an answer to a question that depends on at can be sent: with
-// Always if it is durable, otherwise always, since changes have been shown as soon as
-// they were made. The question may have to be asked again.
+// and reports whether an answer that depends on at may be sent. With Always it may if at
+// is durable; otherwise it may in any case, since changes were shown as soon as they were
+// made. If it may not, ask the question again.
 func (s *Store) MayShow(ctx context.Context, at LSN) bool {
 	err := s.await(ctx, func() (bool, error) {
 		if t := s.log.trouble.Load(); t != nil && t.drains {
@@ -144,8 +143,8 @@ type lostChanges struct {
 	onlyAdds bool            // there are no others
 }
 
-// lostOps returns the changes that are not durable; complete is false if some of them
-// are not known any more.
+// lostOps returns the changes that are not durable; complete is false if some of them are
+// no longer known.
 func (s *Store) lostOps(durable LSN) (lost map[uint64]*lostChanges, complete bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -243,7 +242,7 @@ func (s *Store) frozen() *Store {
 	return r
 }
 
-// read reads the values that are wanted.
+// read reads the values of the given numbers.
 func (s *Store) read() error {
 	st, err := s.db.Load().readState()
 	if err != nil {
@@ -291,8 +290,8 @@ func (b *Bloom) without(lost *lostChanges, at LSN, frozen *Store) *Bloom {
 	return c
 }
 
-// shows reports whether the filter has a key of which the hash is h, without the keys
-// that it hides.
+// shows reports whether the filter has a key with hash h, apart from the keys that it
+// hides.
 func (b *Bloom) shows(v *view, h uint64, from int64) bool {
 	return slices.ContainsFunc(v.layers, func(l *layer) bool {
 		return l.gen >= from && !(*b.hidden)[l.serial][h] && l.has(h)
@@ -308,8 +307,8 @@ func (b *Bloom) hasShown(found []bool, keys [][]byte) LSN {
 	return b.answered(found)
 }
 
-// addShown is Add of a filter that hides keys, which takes none: keys that it shows are
-// answered up to the first that it does not.
+// addShown is Add of a filter that hides keys. It adds nothing: it answers for keys up to
+// the first that the filter does not show.
 func (b *Bloom) addShown(added []bool, keys [][]byte) (done int, at LSN, err error) {
 	v := b.view.Load()
 	for i, key := range keys {

@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// names maps names to values. Looking up takes no lock and does not allocate, on
-// however many cores: the table is an array of chains whose links are atomic, and
-// which is replaced as a whole when it grows. Changes are made by one goroutine at
-// a time, which holds Store.space.
+// names maps names to values. Lookups take no lock and do not allocate: the table is an
+// array of chains with atomic links, and is replaced as a whole when it grows. Changes are
+// made by one goroutine at a time, which holds Store.space.
 type names struct {
 	seed  maphash.Seed
 	table atomic.Pointer[table]
@@ -18,7 +17,7 @@ type names struct {
 // table is an array of a power of two of chains.
 type table struct {
 	chains []atomic.Pointer[node]
-	count  int // of nodes; for who holds Store.space
+	count  int // of nodes; guarded by Store.space
 }
 
 // node is one name, which is that of its value. The value of a node stays as it is.
@@ -54,8 +53,8 @@ func (n *names) get(name []byte) value {
 	return nil
 }
 
-// put makes v the value of its name, in place of another if there is one: a lookup
-// meanwhile finds the one or the other. The name of v must not change any more.
+// put makes v the value of its name, and replaces another value of that name: a concurrent
+// lookup finds one of the two. The name of v must not change after that.
 func (n *names) put(v value) {
 	name := v.head().name
 	t := n.table.Load()
@@ -73,7 +72,7 @@ func (n *names) put(v value) {
 	link.Store(at) // at the end of the chain, or where the former one was
 }
 
-// remove forgets a name. Who stands on its node goes on from there.
+// remove forgets a name. A reader that is at its node goes on from there.
 func (n *names) remove(name string) {
 	t := n.table.Load()
 	link := t.chain(maphash.String(n.seed, name))
@@ -110,11 +109,10 @@ func (t *table) grown(seed maphash.Seed) *table {
 	return g
 }
 
-// scan passes the names of the chain at cursor to emit, and returns the cursor of
-// the next one, 0 after the last. The cursor counts with its bits reversed: when
-// the table doubles between two calls, the chains that were passed already become
-// pairs that were passed already, so that no name is missed that is there all the
-// time. A name may come twice.
+// scan passes the names of the chain at cursor to emit, and returns the cursor of the next
+// chain, 0 after the last. The cursor counts with its bits reversed: if the table doubles
+// between two calls, each chain that was passed becomes two chains that count as passed,
+// so that no name is missed that exists all the time. A name may come twice.
 func (n *names) scan(cursor uint64, emit func(name string, v value)) uint64 {
 	t := n.table.Load()
 	mask := uint64(len(t.chains) - 1)

@@ -72,12 +72,12 @@ func (s *Store) openDB() (*database, error) {
 	dir := fsys.PathJoin(s.dir, dbName)
 	if _, err := fsys.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		if err := s.createDB(dir); err != nil {
-			return nil, fmt.Errorf("a database in %s cannot be made: %w", dir, err)
+			return nil, fmt.Errorf("cannot create a database in %s: %w", dir, err)
 		}
 	}
 	db, err := openDatabase(fsys, dir, &s.opts.Events, s.fail)
 	if err != nil {
-		return nil, fmt.Errorf("the database in %s cannot be opened: %w", dir, err)
+		return nil, fmt.Errorf("cannot open the database in %s: %w", dir, err)
 	}
 	if err := db.fence.watched(); err != nil {
 		return nil, errors.Join(err, db.close())
@@ -114,7 +114,7 @@ func (s *Store) openSecret() error {
 	b, err := readSmall(fsys, name)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, err := fsys.Stat(fsys.PathJoin(s.dir, dbName)); err == nil {
-			return fmt.Errorf("%s is missing, without which the filters of this directory cannot be asked; restore it from a backup", name)
+			return fmt.Errorf("%s is missing; without it the filters of this directory cannot answer: restore it from a backup", name)
 		}
 		b = make([]byte, keyhash.SecretSize)
 		if _, err := io.ReadFull(rand.Reader, b); err != nil {

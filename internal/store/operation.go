@@ -37,8 +37,8 @@ const (
 	opChange opcode = 11
 )
 
-// opHeader is the length of what precedes the contents of an operation but for its
-// value: four bytes of length, which do not count themselves, and the opcode.
+// opHeader is the length of what comes before the value number and the contents of an
+// operation: four bytes of length, which do not count themselves, and the opcode.
 const opHeader = 5
 
 // operation is one entry of the log, taken apart.

@@ -168,9 +168,9 @@ func (sc *scratch[H]) ask(f interface{ HasHashes([]bool, []H) int }) {
 	}
 }
 
-// record logs and makes the addition of the first m of sc, for which there is room,
-// and leaves the answers in sc.hit. Some may be false: the bits of one key may be
-// among those of others.
+// record logs and makes the addition of the first m of sc, for which there is room, and
+// leaves the answers in sc.hit. A key may not be new after all, if keys before it have set
+// its bits.
 func (b *RedisBloom) record(f *redisbloom.Filter, sc *scratch[redisbloom.Hash], m int) {
 	l := &b.store.log
 	start := l.open(opAdd, b.id)
@@ -213,7 +213,7 @@ func (b *RedisBloom) Dump(iterator int64) (next int64, data []byte, at LSN, err 
 	return next, data, b.LSN(), nil
 }
 
-// Clear implements [Filter]. Who asks meanwhile is answered from before or after.
+// Clear implements [Filter]. A concurrent question is answered from before or after it.
 func (b *RedisBloom) Clear() (LSN, error) {
 	if err := b.lock(); err != nil {
 		return 0, err

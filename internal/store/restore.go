@@ -11,13 +11,12 @@ import (
 	"seen/internal/redisbloom"
 )
 
-// A payload of Dump is payloadMagic, the id of the hash's secret, an image that has
-// all arrays in itself, and the CRC-32 of all that. That of a RedisBloom is the other
-// server's.
+// A payload of Dump is payloadMagic, the id of the hash's secret, an image that contains all
+// arrays, and the CRC-32 of all that. The payload of a RedisBloom is that of Redis.
 const payloadMagic = "\x89SEEN-DUMP\x01"
 
-// Dump returns a value in the form that Restore takes, as it is at one moment. No
-// value of that name is ErrNotFound.
+// Dump returns a value in the form that Restore takes, as it is at one moment. The error is
+// ErrNotFound if the name has no value.
 func (s *Store) Dump(name []byte) (payload []byte, at LSN, err error) {
 	v := s.lookup(name)
 	if v == nil {
@@ -68,10 +67,10 @@ func (s *Store) contents(v value, i int) ([]byte, error) {
 	return nil, fmt.Errorf("a %T cannot be dumped", v)
 }
 
-// Restore makes the value that a payload of Dump describes, or one of the other
-// server's Bloom filters. It is gone at the time expires, unless that is zero. replace
-// lets it take the place of another value, which is ErrExists otherwise; a payload
-// that is damaged, or for another secret, is ErrData.
+// Restore makes the value that a payload of Dump describes, or a Bloom filter that Redis
+// has dumped. It expires at the given time, unless that is zero. If the name has a value,
+// replace lets the new one take its place; otherwise the error is ErrExists. It is ErrData
+// if the payload is damaged or for another secret.
 func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (LSN, error) {
 	if !replace && s.lookup(name) != nil {
 		return 0, fmt.Errorf("%w: %q", ErrExists, name)
@@ -152,7 +151,7 @@ func (im *image) memory() (n uint64, err error) {
 			if err != nil {
 				return 0, err
 			}
-			// What a key that is kept takes besides its bytes, of which it has 16 there.
+			// What a key that is kept takes in addition to its bytes: they are 16 here.
 			const entry = 112
 			n += entry * min(h.Fields[5], uint64(len(p.inline))/16)
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 // SampleBits returns, for each layer or sub-filter of a filter, the oldest first, the
-// share of ones, or of slots in use, in at most n lines of 64 bytes that are evenly
-// spread over it. It reads no more than these, however large the filter is, and takes
-// no lock. Values that have no such arrays have none.
+// share of ones, or of slots in use, in at most n lines of 64 bytes that are evenly spread
+// over it. It reads only these lines, however large the filter is, and takes no lock. For
+// values without such arrays it returns nil.
 func SampleBits(v Value, n int) [][]float64 {
 	switch v := v.(type) {
 	case *Bloom:
@@ -49,7 +49,6 @@ func (b *Bloom) sample(n int) (all [][]float64) {
 	return all
 }
 
-// StuckCounters returns how many counters of the sketch stand at their largest value,
-// from where they do not go on, in a sample of at most n of them, and how many that
-// looked at. It takes no lock.
+// StuckCounters returns how many counters in a sample have reached their largest value,
+// where they stop, and the size of the sample, at most n. It takes no lock.
 func (c *CountMin) StuckCounters(n uint64) (stuck, of uint64) { return c.c.Load().Stuck(n) }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Files of arrays are written once and read at the next start, which may be long after
-// the disk has lost them. So all of them are read now and then while memory has the
-// arrays whole: what is missing or damaged is written again at once.
+// Files of arrays are written once and read at the next start, when the disk may have lost
+// them long ago. So the server reads all of them now and then, while it has the arrays in
+// memory: a file that is missing or damaged is written again at once.
 
 const (
 	scrubTick = time.Minute
@@ -58,8 +58,8 @@ func (s *Store) scrubs() {
 	}
 }
 
-// scrub reads all files once, in at most half of the time that a pass may take; without
-// such a time as fast as it can.
+// scrub reads all files once: in at most half of the time that a pass may take, or, without
+// such a time, as fast as it can.
 func (s *Store) scrub(ctx context.Context) {
 	refs := s.currentFiles()
 	rate := max(scrubRate, float64(s.Memory())/(s.opts.ScrubEvery.Seconds()/2+1))
@@ -119,7 +119,7 @@ func (s *Store) currentFiles() (refs []reference) {
 	return refs
 }
 
-// withFile returns the ids of the values that have a file with a number that is wanted.
+// withFile returns the ids of the values that have a file whose number satisfies wanted.
 func (s *Store) withFile(wanted func(n uint64) bool) (ids []uint64) {
 	s.space.Lock()
 	defer s.space.Unlock()
@@ -147,9 +147,9 @@ func (w *whole) appendFiles(refs []reference) []reference {
 	return refs
 }
 
-// watchFiles is the goroutine that looks whether files of arrays have vanished, if the
-// names in their folder have changed since the last look. It may wait for long changes,
-// and for the checkpoint that writes such files again.
+// watchFiles is the goroutine that looks for files of arrays that have vanished, whenever
+// the names in their folder have changed. It may wait for long changes, and for the
+// checkpoint that writes such files again.
 func (s *Store) watchFiles() {
 	if s.opts.ScrubEvery <= 0 {
 		return

@@ -27,8 +27,8 @@ type Store struct {
 	db    atomic.Pointer[database] // another one after a failure
 	files files
 
-	// space is held by whoever changes which names there are, before the mutex of
-	// a value.
+	// space is held while names are added or removed. It is taken before the mutex of a
+	// value.
 	space     sync.Mutex
 	names     names
 	values    map[uint64]value // by id
@@ -119,15 +119,15 @@ func (s *Store) SetLayout(l Layout) { s.layout.Store(uint32(l)) }
 func (s *Store) Layout() Layout { return Layout(s.layout.Load()) }
 
 // CreateBloom makes a Bloom filter, of the layout that c asks for, under a name that
-// has no value: otherwise it is ErrExists. What cannot be had is ErrMemory; a
-// configuration that is impossible is an error that says why.
+// has no value. The error is ErrExists if it has one, ErrMemory if there is too little
+// memory, or says what is wrong with c.
 func (s *Store) CreateBloom(name []byte, c BloomConfig) (Filter, LSN, error) {
 	return s.CreateBloomWith(name, c, func(Filter) {})
 }
 
-// CreateBloomWith is CreateBloom of a filter that begins with some keys: first adds
-// them, before anybody else can see, or delete, the filter. After a crash both are
-// there or nothing. An error of first's own does not undo the creation.
+// CreateBloomWith is CreateBloom of a filter that begins with some keys: first adds them
+// before others can see or delete the filter. After a crash the filter has them or does
+// not exist. An error inside first does not undo the creation.
 func (s *Store) CreateBloomWith(name []byte, c BloomConfig, first func(Filter)) (Filter, LSN, error) {
 	if err := c.complete(s.Layout()); err != nil {
 		return nil, 0, err

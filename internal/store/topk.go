@@ -30,8 +30,8 @@ type TopKConfig struct {
 // TopKEntry is a key with its count.
 type TopKEntry = sketch.TopKEntry
 
-// CreateTopK makes a top-k sketch under a name that has no value: otherwise it is
-// ErrExists. What cannot be had is ErrMemory.
+// CreateTopK makes a top-k sketch under a name that has no value. The error is ErrExists if
+// it has one, and ErrMemory if there is too little memory.
 func (s *Store) CreateTopK(name []byte, c TopKConfig) (*TopK, LSN, error) {
 	if s.lookup(name) != nil {
 		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
@@ -75,8 +75,8 @@ func (t *TopK) Type() string { return "TopK-TYPE" }
 // Config returns how the sketch was made.
 func (t *TopK) Config() TopKConfig { return t.config }
 
-// AddCost returns a function that returns how many buckets the next of the keys in a
-// call of Add may look at, with some for what is taken away there from others.
+// AddCost returns a function that returns how many buckets the next key of a call of Add
+// may read, and decay.
 func (t *TopK) AddCost(by []uint32) func() int {
 	most := uint32(1)
 	for _, n := range by {
@@ -87,9 +87,8 @@ func (t *TopK) AddCost(by []uint32) func() int {
 	return func() int { return each }
 }
 
-// Add adds by[i] to the count of keys[i], in order; nil stands for 1 each. For each
-// it passes to each whether another key had to leave the best for it, and which; that
-// must not be kept.
+// Add adds by[i] to the count of keys[i], in order; nil stands for 1 each. It tells each
+// whether another key left the best for this one, and which; each must not keep that key.
 func (t *TopK) Add(keys [][]byte, by []uint32, each func(i int, expelled []byte, ok bool)) (LSN, error) {
 	if err := t.lock(); err != nil {
 		return 0, err

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Value is what a name stands for: a *Bloom, *RedisBloom, *Cuckoo, *CountMin,
-// *TopK or *Foreign. A Value that was looked up goes on answering questions after it was
-// deleted or renamed; changes are then refused with ErrGone.
+// Value is what a name leads to: a *Bloom, *RedisBloom, *Cuckoo, *CountMin, *TopK or
+// *Foreign. A Value that was looked up still answers questions after it was deleted or
+// renamed, and refuses changes with ErrGone.
 type Value interface {
 	// Type returns the type as the protocol names it, such as MBbloom--.
 	Type() string
@@ -29,12 +29,12 @@ type Value interface {
 type value interface {
 	Value
 	head() *base
-	// renamed returns a value of the same contents, to stand under another name.
+	// renamed returns a value of the same contents, for another name.
 	renamed() value
 	// replay repeats an operation of the log, which has the given number.
 	replay(op operation, at LSN) error
-	// capture describes the contents as they are now; mu is held, or nobody else
-	// knows the value yet.
+	// capture describes the contents as they are now; mu is held, or the value is not
+	// shared yet.
 	capture() (*capture, error)
 	// lost notes that the file of the given number is missing or damaged; mu is held.
 	lost(file uint64)
@@ -54,11 +54,11 @@ type base struct {
 	kind  kind
 	gone  bool // deleted or renamed: this is not the value of the name any more
 
-	// last is the position of the last change. It is set before the change is
-	// made, so that whoever sees the change reads it or a later one.
+	// last is the position of the last change. It is set before the change is made, so
+	// that a reader that sees the change reads this position or a later one.
 	last atomic.Uint64
-	// applied is the position up to which all changes were made when it was set: who
-	// reads it, asks, and finds last equal to it under mu need not ask again.
+	// applied is the position up to which all changes were made when it was set. If last
+	// still equals it under mu, a lookup made since then does not have to be repeated.
 	applied atomic.Uint64
 	// floor is the position of the last change that was not an addition: the
 	// answer that a key is absent depends on it.
@@ -66,9 +66,9 @@ type base struct {
 	expire atomic.Int64 // Unix milliseconds, 0 for never
 }
 
-// core is what a value keeps when it gets another name, and what is written to all the
-// time: it fills a line of memory of its own, so that this does not slow down reads of
-// what would be beside it.
+// core is what a value keeps when it gets another name, and what is written all the time.
+// It fills a cache line of its own, so that writes do not slow down reads of fields
+// beside it.
 type core struct {
 	// mu is held by changes while they are decided, logged and made. Questions to
 	// Bloom filters do not take it.
@@ -89,13 +89,13 @@ func (b *base) Expires() time.Time {
 	return time.Time{}
 }
 
-// expired reports whether the value is to be taken for absent.
+// expired reports whether the value counts as absent.
 func (b *base) expired() bool {
 	at := b.expire.Load()
 	return at != 0 && b.store.now() >= at
 }
 
-// lock locks the value for a change, or returns why there can be none.
+// lock locks the value for a change, or returns why it cannot change.
 func (b *base) lock() error {
 	b.mu.Lock()
 	if b.gone {
@@ -124,7 +124,7 @@ func (b *base) changedAll(at LSN) {
 	b.floor.Store(uint64(at))
 }
 
-// absent returns the position that an answer depends on which shows no key.
+// absent returns the position that an answer without keys depends on.
 func (b *base) absent() LSN { return LSN(b.floor.Load()) }
 
 // copyTo makes c the head of the same value under another name. mu is held.

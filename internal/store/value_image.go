@@ -15,7 +15,7 @@ type image struct {
 	name    string
 	created int64
 	expire  int64
-	meta    []byte // what the kind has to say besides its arrays
+	meta    []byte // what describes the value, except for its arrays
 	parts   []part
 }
 
@@ -26,9 +26,9 @@ type part struct {
 	file   fileRef   // partFile
 }
 
-// fileRef refers to the file of an array. The sum is the last four bytes of the file,
-// the checksum that covers all others, directly or by way of a table of checksums: it
-// tells the file from all others, also from one of the same shape.
+// fileRef refers to the file of an array. The sum is the last four bytes of the file, a
+// checksum that covers all others, directly or through a table of checksums. It tells the
+// file from every other, even one of the same shape.
 type fileRef struct {
 	number uint64 // 0: there is no file
 	sum    uint32
@@ -44,7 +44,7 @@ const (
 	partSummed partState = 3 // on disk only: partFile with the sum
 )
 
-// append appends the image, but for its id and position, to b.
+// append appends the image, without its id and position, to b.
 func (im *image) append(b []byte) []byte {
 	b = append(b, byte(im.kind))
 	b = appendBytes(b, []byte(im.name))
@@ -79,7 +79,7 @@ func (im *image) files() []storedFile {
 	return files
 }
 
-// encode returns the image as it stands in the catalogue.
+// encode returns the image as the catalogue has it.
 func (im *image) encode() []byte { return im.append(binary.AppendUvarint(nil, uint64(im.at))) }
 
 // parseCatalogued takes apart what encode returns. The image refers to b.
@@ -97,8 +97,8 @@ func parseCatalogued(id uint64, b []byte) (*image, error) {
 	return im, nil
 }
 
-// maxInline is the length up to which the contents of an array stand in its image
-// instead of in a file of their own.
+// maxInline is the length up to which the contents of an array are in the image instead of
+// in a file of their own.
 const maxInline = 64 << 10
 
 // maxParts bounds the arrays of a value.
@@ -149,7 +149,7 @@ type capture struct {
 	saved func(im *image, at LSN)
 }
 
-// drop gives up what there is to write.
+// drop releases what was to be written.
 func (c *capture) drop() {
 	c.write = nil
 	if c.release != nil {

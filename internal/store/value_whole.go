@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// whole is what values share whose changes are not idempotent: their image is a copy
-// of all of it at one position of the log. A change is decided, logged as it was
+// whole is the base of values whose changes are not idempotent, so that their image is a
+// copy of all of them at one position of the log. A change is decided, logged as it was
 // asked for, and made by the same call of the value type that a replay makes.
 type whole struct {
 	base
@@ -24,13 +24,13 @@ func (w *whole) start(s *Store, k kind) {
 	w.store, w.kind, w.core, w.blank = s, k, new(core), true
 }
 
-// moveTo makes c the same value under another name, but for the contents; mu is held.
+// moveTo makes c the same value under another name, without the contents; mu is held.
 func (w *whole) moveTo(c *whole) {
 	w.copyTo(&c.base)
 	c.content, c.blank, c.file, c.fileAt = w.content, w.blank, w.file, w.fileAt
 }
 
-// ask is asked for bytes before they are allocated.
+// ask reserves bytes before they are allocated.
 func (w *whole) ask(bytes uint64) error {
 	err := w.store.memory.change(0, bytes)
 	if err == nil {
@@ -64,9 +64,10 @@ type copied interface {
 	WriteTo(io.Writer) (int64, error)
 }
 
-// captureWhole describes the value, whose contents take the given bytes; mu is held. What
-// is written to a file is a copy, so that changes need not wait for the disk; where there
-// is no memory for one, or contents do not change and clone is nil, it is contents.
+// captureWhole describes the value, whose contents take the given bytes; mu is held. A
+// copy is written to the file, so that changes do not wait for the disk. If there is not
+// enough memory for one, or clone is nil because contents never change, contents are
+// written.
 func (w *whole) captureWhole(meta []byte, bytes uint64, contents copied, clone func() (copied, error)) (*capture, error) {
 	c := &capture{image: w.image(meta)}
 	c.saved = func(im *image, at LSN) {
@@ -119,8 +120,8 @@ func (c *capture) whole(v copied, size uint64) error {
 	return nil
 }
 
-// replaceWith logs that v, which takes about the given bytes, takes the place of the
-// contents; mu is held. The caller puts it there.
+// replaceWith logs that v, of about the given bytes, replaces the contents; mu is held.
+// The caller replaces them.
 func (w *whole) replaceWith(work *Work, meta []byte, v copied, size uint64) (LSN, error) {
 	c := &capture{image: w.image(meta)}
 	if err := c.whole(v, size); err != nil {

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// ErrStopped says that a call was stopped before its end, because its caller does
-// not wait any more, and has changed nothing, unless it says otherwise.
+// ErrStopped says that a call was stopped because its caller no longer waits. Unless the
+// error says otherwise, nothing has changed.
 var ErrStopped = errors.New("stopped before the end")
 
-// A Work is what a caller has a store do: a command, or several one after another.
-// Calls that may take long take one, work in steps, look between two steps whether
-// they are still wanted, and leave the processors to others. A nil *Work is for what is
-// always wanted. A Work is for one goroutine.
+// A Work is a command, or several one after another, that a caller has a store do. Calls
+// that may take long have one as an argument: they work in steps, and between two steps
+// they check whether the caller still waits and let others use the processors. A nil
+// *Work is never stopped. A Work is for one goroutine.
 type Work struct {
 	store  *Store
 	ctx    context.Context
 	entry  Entry
 	inside bool // between Begin and End
 
-	// Firm work is not stopped, and does not make room for others either.
+	// Firm work is not stopped, and does not wait for others.
 	firm bool
 
 	held  bool // Together goes on
@@ -36,21 +36,20 @@ type Work struct {
 const (
 	// stepUnits are the units of a step, each of about the cost of touching a word.
 	stepUnits = 1 << 16
-	// maxTogether are the units of work that Together keeps in one piece: what others
-	// log meanwhile waits for it.
+	// maxTogether are the units of work that Together keeps in one record: until it ends,
+	// what others log waits.
 	maxTogether = 1 << 24
-	// stepTime is how long the processors are kept when others may need them.
+	// stepTime is how long work keeps a processor that others may need.
 	stepTime = 4 * time.Millisecond
-	// pause is for how long they are left. Others need less, but a shorter one is not
-	// shorter for the timers of the system.
+	// pause is how long it leaves it to them. They need less, but the system's timers have
+	// no shorter pause.
 	pause = 100 * time.Microsecond
 )
 
-// NewWork returns work that is wanted until ctx ends.
+// NewWork returns work that is stopped when ctx ends.
 func (s *Store) NewWork(ctx context.Context) *Work { return &Work{store: s, ctx: ctx} }
 
-// TryBegin is Begin of a command that does not take long, unless it would have to
-// wait: then it reports false.
+// TryBegin is Begin of a short command. It reports false if it would have to wait.
 func (w *Work) TryBegin() bool {
 	if w.store.gate.try() {
 		w.inside = true
@@ -59,8 +58,8 @@ func (w *Work) TryBegin() bool {
 	return false
 }
 
-// Begin starts a command, or a run of them, that uses the store; End ends it. In
-// between, Atomically of others waits. They must not be nested, nor be used within
+// Begin starts a command, or several, that use the store; End ends them. In between,
+// Atomically of other callers waits. Begin must not be nested, nor be called within
 // Atomically.
 func (w *Work) Begin(e Entry) {
 	w.entry, w.inside = e, true
@@ -82,10 +81,10 @@ func (w *Work) settle() {
 	w.units, w.since, w.long = 0, time.Time{}, false
 }
 
-// Atomically calls do while no other command is between Begin and End that depends on
-// the values of the names in changes, or on any if that is nil; do changes no others.
-// After a crash all that do has changed is there, or nothing of it. It is ErrStopped,
-// and do is not called, if the work is not wanted any more when its turn comes.
+// Atomically calls do while no other command between Begin and End depends on the values
+// of the names in changes, or on any value if that is nil; do changes no others. After a
+// crash all changes of do are there, or none. If the work is stopped before its turn
+// comes, do is not called and the error is ErrStopped.
 func (w *Work) Atomically(changes map[string]bool, do func()) error {
 	wanted := false
 	w.store.gate.run(changes, w.ctx.Done(), func() {
@@ -107,9 +106,9 @@ func (w *Work) Firmly(do func()) {
 	do()
 }
 
-// Together calls do and keeps in one piece what it logs, so that after a crash all of it
-// is there or nothing; of work of more than 2^24 units, what is logged after these is in
-// pieces of its own. do counts its work with Step and Rest.
+// Together calls do and keeps what it logs in one record, so that after a crash all of it
+// is there or nothing. What do logs after 2^24 units of work is in records of its own. do
+// counts its work with Step and Rest.
 func (w *Work) Together(do func()) {
 	w.store.log.hold()
 	w.held, w.spent = true, 0
@@ -136,8 +135,8 @@ func (w *Work) count(units int) bool {
 	return w.units >= stepUnits
 }
 
-// Step is called within long calls after some units of work, while locks may be held.
-// It returns ErrStopped if the work is not wanted any more.
+// Step is called within long calls after some units of work, while locks may be held. It
+// returns ErrStopped if the caller no longer waits.
 func (w *Work) Step(units int) error {
 	if w == nil || !w.count(units) {
 		return nil
@@ -145,8 +144,8 @@ func (w *Work) Step(units int) error {
 	return w.step()
 }
 
-// Rest is Step where no lock is held and what is done so far may be seen: it lets a
-// caller pass that waits to run alone, unless what is done has to stay together.
+// Rest is Step where no lock is held and others may see what is done so far: it lets a
+// caller pass that waits to run alone, unless the work has to stay together.
 func (w *Work) Rest(units int) error {
 	if w == nil || !w.count(units) {
 		return nil

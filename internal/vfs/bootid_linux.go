@@ -15,7 +15,7 @@ func (osFS) BootID() (id [16]byte, err error) {
 	}
 	b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(string(text)), "-", ""))
 	if err != nil || len(b) != len(id) {
-		return id, fmt.Errorf("%s holds %q, which is no boot id", path, text)
+		return id, fmt.Errorf("%s holds %q, which is not a boot id", path, text)
 	}
 	return [16]byte(b), nil
 }

@@ -87,7 +87,7 @@ func parsePosition(s string) (field, char int, charGiven bool, opts string, err 
 		}
 		v, err := strconv.ParseInt(s[:n], 10, 32)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no number of a field or character", s[:n])
+			return 0, fmt.Errorf("%q is not the number of a field or character", s[:n])
 		}
 		s = s[n:]
 		return int(v), nil

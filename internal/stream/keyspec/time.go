@@ -12,7 +12,7 @@ import (
 type Time struct{ key *Key }
 
 // errNotTime is wrapped by the errors for text that is no time.
-var errNotTime = errors.New("no time: want RFC 3339 as 2006-01-02T15:04:05Z, seconds since 1970, or 02/Jan/2006:15:04:05 -0700")
+var errNotTime = errors.New("not a time: want RFC 3339 as 2006-01-02T15:04:05Z, seconds since 1970, or 02/Jan/2006:15:04:05 -0700")
 
 // CompileTime compiles the place where the time of a record stands, written as
 // one of Options.Keys. What is there is read as
