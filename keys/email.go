@@ -22,7 +22,7 @@ var taggedDomains = map[string]bool{
 // Fastmail under their own domains) the tag goes; at Gmail the dots before the @
 // go too, and googlemail.com becomes gmail.com. Elsewhere dots and tags stay,
 // since there they can tell two people apart. Text without an @ is trimmed and
-// in lower case. What is no address is treated alike, and the canonical form of a
+// in lower case. Text that is not an address is treated alike, and the canonical form of a
 // canonical form is itself, whatever the text.
 func AppendEmail(dst, address []byte) []byte {
 	start := len(dst)

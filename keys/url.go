@@ -12,7 +12,7 @@ import (
 )
 
 // MaxURL is the length in bytes beyond which a URL has no canonical form here:
-// the time that the parser takes for a path grows with the square of its length,
+// the time that the parser needs for a path grows with the square of its length,
 // and strangers write URLs.
 const MaxURL = 16 << 10
 
@@ -20,14 +20,14 @@ const MaxURL = 16 << 10
 // has it begin anew with all that came before.
 const maxAt = 64
 
-// ErrURL is in every error of this package about what is no URL.
+// ErrURL is wrapped by every error about text that is not a URL.
 var ErrURL = errors.New("not a URL")
 
 // URLConfig says which of the spellings of a URL are one key. The zero value is
 // what browsers and servers cannot tell apart:
 //
 //   - white space around the URL and line ends in it go, the scheme is in lower
-//     case, and what may not stand in a URL is percent-encoded, as in every
+//     case, and what a URL may not contain is percent-encoded, as in every
 //     browser; bytes that are not UTF-8 too, by themselves
 //   - the host is in lower case and in punycode, and an IP address in its usual
 //     form (KeepHost)
@@ -54,7 +54,7 @@ type URLConfig struct {
 	SortQuery bool
 	// DropTracking drops the parameters that TrackingParameters lists.
 	DropTracking bool
-	// Drop names parameters to drop: a name as it stands in a canonical URL, or the
+	// Drop names parameters to drop: a name as a canonical URL has it, or the
 	// start of one followed by a star.
 	Drop []string
 }
@@ -99,7 +99,7 @@ func NewURL(c URLConfig) (*URLForm, error) {
 var defaultURL, _ = NewURL(URLConfig{}) // the configuration is valid
 
 // URL returns the canonical form of a URL under the zero URLConfig. Applied to
-// its own result it changes nothing. The error, an ErrURL, names what is none.
+// its own result it changes nothing. The error, an ErrURL, names text that is not a URL.
 func URL(raw string) (string, error) {
 	b, err := defaultURL.Append(nil, []byte(raw))
 	return string(b), err
@@ -108,17 +108,17 @@ func URL(raw string) (string, error) {
 // Append appends the canonical form of a URL to dst; the form of a form is the
 // form itself. A URL by itself is needed, with its scheme: a reference such as
 // /a/b has to be resolved against its page first. The error, an ErrURL, names
-// what is no URL, or is longer than MaxURL; dst is then returned as it was.
+// text that is not a URL or is longer than MaxURL; dst is then returned as it was.
 //
-// An http or https URL that is canonical but for capitals in its host, a missing
-// path and a fragment costs no allocation and a fraction of a microsecond;
-// others some tens of allocations and up to some tens of microseconds.
+// An http or https URL that is canonical except for capitals in its host, a missing path
+// and a fragment costs no allocation and a fraction of a microsecond; others cost some
+// tens of allocations and up to some tens of microseconds.
 func (f *URLForm) Append(dst, raw []byte) ([]byte, error) {
 	return f.append(dst, raw, nil)
 }
 
-// AppendReference is Append for a URL or a reference, such as /a?b or ../c, as it
-// stands in a page whose URL is base. A reference always needs the parser.
+// AppendReference is Append for a URL or a reference, such as /a?b or ../c, in a page whose
+// URL is base. A reference always needs the parser.
 func (f *URLForm) AppendReference(dst, base, reference []byte) ([]byte, error) {
 	if len(base) > MaxURL {
 		return dst, fmt.Errorf("%w: a base of %d bytes, of which %d are allowed, begins with %q", ErrURL, len(base), MaxURL, base[:64])
@@ -189,7 +189,7 @@ func (f *URLForm) appendParsed(dst, raw, base []byte) ([]byte, error) {
 	return dst[:start], fmt.Errorf("%.200q is %w: it has no canonical form", raw, ErrURL)
 }
 
-// reason says what the parser did not like, without the URL.
+// reason says why the parser refused a URL, without the URL.
 func reason(err error) string {
 	t := parserrors.Type(err)
 	if t == parserrors.MissingSchemeNonRelativeURL {

@@ -23,9 +23,9 @@ type Counted struct {
 const countedSteps = 64
 
 // NewCounted returns what counts tell about layers that are filled one after the other,
-// each until its share of the keys was counted, after which it stays as it is. A key is
-// taken for seen if one of them has it, and is in none of the later ones then. There are
-// as many shares as layers, which are valid.
+// each until its share of the keys was counted, after which it does not change. A key that
+// one of them has counts as seen, and is not added to a later one. There are as many
+// shares as layers, which are valid.
 func NewCounted(shares []uint64, layers []Params) *Counted {
 	c := &Counted{keys: []float64{0}, counted: []float64{0}, variance: []float64{0}}
 	right := 1.0 // the probability that no layer before this takes a key for seen

@@ -24,9 +24,7 @@
 //
 // [For] answers "how large must it be", [Within] "how good can it be in this
 // memory" and [CapacityWithin] "how many keys fit"; [Growth] is the rule by which filters grow.
-// Nothing is repaired silently:
-// a wish that cannot be met is an error that names the value, the limit and the
-// way out.
+// If a wish cannot be met, the error names the value, the limit and what to do.
 //
 // All functions are pure and every method has a value receiver, so everything is
 // safe for concurrent use.

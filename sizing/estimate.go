@@ -6,7 +6,7 @@ import (
 )
 
 // Estimate is an estimated quantity with its standard error, the square root of
-// the estimator's variance. About two of three estimates lie within one standard
+// the estimator's variance. About two of three estimates are within one standard
 // error of the truth, 95 of 100 within two.
 //
 // Value is +Inf if a filter is full, so that its bits tell nothing but that it is
@@ -107,7 +107,7 @@ func (p Params) Intersection(onesA, onesB, onesUnion uint64) Estimate {
 
 // Jaccard estimates the Jaccard similarity of the key sets of two filters,
 // |A and B| / |A or B|, with arguments and conditions as for
-// [Params.Intersection]. It lies in 0..1, and is NaN also if both filters are
+// [Params.Intersection]. It is in 0..1, and NaN also if both filters are
 // empty. The standard error is first-order propagation through the quotient, with
 // the covariances named there.
 func (p Params) Jaccard(onesA, onesB, onesUnion uint64) Estimate {

@@ -24,7 +24,7 @@ const maxGrowth = 16
 //
 // Layer i has the error rate ErrorRate * 6/(π²(i+1)²): the sum of all is ErrorRate,
 // since the sum of 1/i² is π²/6. The scheme is that of Almeida, Baquero, Preguiça and
-// Hutchison, "Scalable Bloom Filters", 2007, but for the series: their geometric one asks
+// Hutchison, "Scalable Bloom Filters", 2007, with another series: their geometric one asks
 // late layers for rates that 64-bit hashes cannot deliver.
 type Growth struct {
 	First     uint64  // capacity of layer 0

@@ -23,7 +23,7 @@ import "math"
 //     corrected to within a share of about k^3/m^2.
 //
 // To this comes n/2^64, the probability that the key's 64-bit hash is that of
-// an added key. The result lies in 0..1 and grows with n up to rounding errors.
+// an added key. The result is in 0..1 and grows with n up to rounding errors.
 // A call takes some tenths of a microsecond, up to ten microseconds for very low
 // rates of Blocked and up to some hundred for a Classic filter of at most 1024
 // bits.

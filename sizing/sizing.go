@@ -24,8 +24,7 @@ const (
 	Counting Shape = 4
 )
 
-// String returns the lower-case name of the shape, or "shape(N)" if s is none
-// of the shapes of this package.
+// String returns the lower-case name of the shape, or "shape(N)" for an unknown one.
 func (s Shape) String() string {
 	switch s {
 	case Classic:
@@ -68,7 +67,7 @@ const (
 )
 
 // Params describes one filter layout completely. Two filters can be united only
-// if their Params are equal. The zero value is no layout; Validate rejects it.
+// if their Params are equal. Validate rejects the zero value.
 type Params struct {
 	// Shape says how the other fields are to be read.
 	Shape Shape

@@ -7,7 +7,7 @@ import (
 )
 
 func TestShapeNumbersAndNames(t *testing.T) {
-	// The numbers stand in files.
+	// The numbers are in files.
 	for s, want := range map[Shape]struct {
 		number uint8
 		name   string

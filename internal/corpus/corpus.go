@@ -37,7 +37,7 @@ type Kind string
 const (
 	// URLs are lines as a web crawler meets them, about 65 bytes each: hosts
 	// with few and with many pages, sections, dates, slugs, query strings. All
-	// hosts lie under the reserved top-level domain .example.
+	// hosts are in the reserved top-level domain .example.
 	URLs Kind = "urls"
 	// Short are lines of some ten bytes, such as the names of devices or users
 	// in a log, of which few distinct ones repeat many times.

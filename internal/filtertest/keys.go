@@ -7,8 +7,8 @@ import (
 )
 
 // A Keys is an endless family of distinct keys: At(dst, i) appends the i-th to
-// dst. Families are as users' keys are: regular, alike but for a little, and so
-// a test of the hash and of what is derived from it.
+// dst. Families are like users' keys: regular, nearly alike, and so a test of the hash and
+// of what is derived from it.
 type Keys struct {
 	Name string
 	At   func(dst []byte, i uint64) []byte

@@ -304,7 +304,7 @@ func (s Suite[F]) binary(t *testing.T) {
 	if err := g.UnmarshalBinary(input); err != nil {
 		t.Fatal(err)
 	}
-	clear(input) // the filter must not live in its input
+	clear(input) // the filter must not use the memory of its input
 	s.same(t, "UnmarshalBinary", f, g)
 	g = s.New(t)
 	if n, err := g.ReadFrom(&w); err != nil || n != int64(len(b)) {

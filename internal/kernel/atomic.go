@@ -7,11 +7,10 @@ import (
 	"seen/internal/keyhash"
 )
 
-// The functions below are for arrays that several goroutines use at the same
-// time. Bits are only ever set, so whoever reads while others write sees some
-// state between the two; a key whose addition has finished is seen whole. Writers
-// of one line have to be kept apart by the caller, also where they set other bits
-// of it: a line is read, changed and written as a whole.
+// The functions below are for arrays that several goroutines use at the same time. Bits
+// are only ever set, so a reader during a write sees some state in between; it sees all
+// bits of a key whose addition has finished. The caller keeps writers of one line apart,
+// even if they set different bits: a line is read, changed and written as a whole.
 //
 // The assembly serves as it is, since it reads and writes whole words, and the
 // processor orders its writes. The plain Go version needs atomic operations in
@@ -38,8 +37,8 @@ func (a *atomicArray) AddHash(h uint64) bool { return a.layout.addAtomicRef(a.wo
 // HasHash tests the bits of h.
 func (a *atomicArray) HasHash(h uint64) bool { return a.layout.hasAtomicRef(a.words, h) }
 
-// AddBatchAtomic is AddBatch for an array on which others ask at the
-// same time, and nobody adds.
+// AddBatchAtomic is AddBatch for an array that others read, but do not change, at the same
+// time.
 func (l Layout) AddBatchAtomic(words []uint64, added []bool, hs []uint64) int {
 	if Assembly() {
 		return l.AddBatch(words, added, hs)

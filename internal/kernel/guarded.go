@@ -7,14 +7,14 @@ import (
 )
 
 // Guarded adds single keys to an array under locks, in one call of assembly. The
-// locks are stripes of lines: bit 0 of the first word of each Slots says that
-// somebody has it; of the stripes of the first region the bits above count the keys
-// that were new. Line number i of region j belongs to stripe i % perRegion of those
-// of the region, which stand one region after another.
+// locks are stripes of lines: bit 0 of the first word of each Slots says that it is
+// locked; in stripes of the first region the bits above count the keys that were new.
+// Line number i of region j belongs to stripe i % perRegion of the region, and the
+// stripes of the regions follow one another.
 //
 // The zero value is always Busy; Layout.Guard makes another.
 type Guarded struct {
-	// These stand where the assembly expects them, the first as in a Prepared.
+	// The assembly knows the offsets of these; the first are those of a Prepared.
 	regionLines       uint64
 	words             *uint64
 	table             *uint64
@@ -24,11 +24,11 @@ type Guarded struct {
 	taken             *uint32
 }
 
-// Outcome is what became of a key.
+// Outcome is the result for a key.
 type Outcome uint8
 
-// The outcomes. Busy means that nothing was done: somebody has one of the locks, or
-// all of them, or there is no assembly for the array or the key.
+// The outcomes. Busy means that nothing was done: one of the locks, or all of them, are
+// taken, or there is no assembly for the array or the key.
 const (
 	Present Outcome = iota
 	New
@@ -36,8 +36,8 @@ const (
 )
 
 // Guard works out what additions to the array words need. There must be perRegion
-// stripes for each region, a power of two; taken is not 0 while somebody has all of
-// them. It panics, as an index out of range does, if words or stripes are too few.
+// stripes for each region, a power of two; taken is not 0 while all of them are locked. It
+// panics, as an index out of range does, if words or stripes are too few.
 func (l Layout) Guard(words []uint64, hash keyhash.Hash, stripes []Slots, perRegion int, taken *uint32) Guarded {
 	_ = stripes[l.Lines*perRegion-1]
 	p := l.Prepare(words, hash)

@@ -117,8 +117,8 @@ func someKeys[T []byte | string](by implementation, adding bool, l Layout, words
 	return 0, 0
 }
 
-// ignoredAnswers is where answers go that nobody wants to read. It makes batches
-// without answers smaller.
+// ignoredAnswers receives answers that the caller does not want. It makes batches without
+// answers smaller.
 type ignoredAnswers [256]bool
 
 // or returns where up to n answers go, and how many: to answers unless it is nil.

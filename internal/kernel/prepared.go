@@ -8,16 +8,15 @@ import (
 	"seen/internal/keyhash"
 )
 
-// Prepared is an array with what follows from its layout worked out once, for
-// calls with one key or hash. They are leaves from Go to the answer: the compiler
-// inlines them down to a call of assembly with three words. The zero value panics
-// in all of them, as an index out of range does.
+// Prepared is an array with what follows from its layout worked out once, for calls with
+// one key or hash: the compiler inlines them down to a call of assembly with three words.
+// All calls of the zero value panic, as an index out of range does.
 //
-// It does not keep memory outside the Go heap alive, but whoever holds it as a
-// field of the value that does needs no runtime.KeepAlive: every call gets a
-// pointer into that value, and works with it to the end.
+// It does not keep memory outside the Go heap alive. But if it is a field of the value
+// that does, no runtime.KeepAlive is needed: every call gets a pointer into that value and
+// uses it to the end.
 type Prepared struct {
-	// These stand where the assembly expects them.
+	// The assembly knows the offsets of these.
 	regionLines       uint64
 	words             *uint64
 	table             *uint64 // of the sets of lanes, nil if all are used

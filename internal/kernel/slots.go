@@ -30,8 +30,8 @@ func (s *Slots) Used() int {
 // Words returns the words in s.
 func (s *Slots) Words() []uint64 { return s[:s.Used()] }
 
-// Search reports for each of words, none of which is 0, whether it is in the line of
-// the same number. found and lines must be at least as long as words.
+// Search reports for each of words, which are not 0, whether it is in the line of the same
+// number. found and lines must be at least as long as words.
 func Search(found []bool, lines []*Slots, words []uint64) {
 	found, lines = found[:len(words)], lines[:len(words)]
 	if len(words) > 0 {
@@ -39,8 +39,8 @@ func Search(found []bool, lines []*Slots, words []uint64) {
 	}
 }
 
-// FetchNext is Fetch for the line behind each of lines in memory, which need not be
-// one of the caller's. Without an instruction for that it does nothing.
+// FetchNext is Fetch for the line behind each of lines in memory, which may not be the
+// caller's. Without an instruction for that it does nothing.
 func FetchNext(lines []*Slots) {
 	if len(lines) > 0 {
 		fetchNext(lines)

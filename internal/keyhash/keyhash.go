@@ -28,10 +28,10 @@ type Algorithm uint8
 
 const (
 	// XXH3 is XXH3-64 with a 64-bit seed, as specified by xxHash 0.8. It is
-	// fast and not secret: whoever knows the seed can construct collisions.
+	// fast and not secret: anyone who knows the seed can construct collisions.
 	XXH3 Algorithm = 0
 	// SipHash is SipHash-2-4 keyed with a 128-bit secret. Without the secret
-	// nobody can construct colliding keys.
+	// no client can construct colliding keys.
 	SipHash Algorithm = 1
 	// Murmur64A is MurmurHash64A with a 64-bit seed, for layouts of other systems
 	// only: it is slower than XXH3, and collisions for all seeds at once are easy to

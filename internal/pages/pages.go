@@ -3,15 +3,13 @@
 // is large, lives long, holds no pointers and is accessed at random, where the
 // address translation of small pages costs as much as the access itself.
 //
-// Outside the heap the arrays do not make the garbage collector wait until the
-// heap has doubled before it collects, their memory goes back to the system at
-// once when they are released, and a size that cannot be had is an error instead
-// of the end of the process. An array takes addresses when it is made, and memory
-// only where it is written to: what is still zero costs nothing.
+// Outside the heap the arrays do not delay the garbage collector until the heap has
+// doubled, their memory goes back to the system as soon as they are released, and a size
+// that is not available is an error instead of the end of the process. An array takes
+// addresses when it is made, and memory only where it is written to.
 //
-// An Array that nobody refers to any more releases itself. Whoever works on its
-// words must therefore keep the Array itself alive until the last access, with
-// runtime.KeepAlive: the words alone do not.
+// An unreachable Array releases itself. Code that works on its words must keep the Array
+// itself alive until the last access, with runtime.KeepAlive: the words alone do not.
 //
 // Small arrays, and all arrays on systems other than Unix, are ordinary slices.
 // Functions are safe for concurrent use; an Array is as safe as a slice.
@@ -44,8 +42,7 @@ type Array struct {
 	cleanup runtime.Cleanup
 }
 
-// New returns an array of n zero words. The error says how much memory could not
-// be had.
+// New returns an array of n zero words. The error says how much memory was not available.
 func New(n uint64) (*Array, error) {
 	if n > math.MaxInt/8 {
 		return nil, fmt.Errorf("%d words do not fit the address space", n)
@@ -118,9 +115,9 @@ func Zero(b []byte) bool {
 	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }
 
-// The collector does not see the memory of arrays, and would let any number of
-// dead ones lie about. So a collection is started when as much has been made
-// since the last one as was alive after it.
+// The garbage collector does not see the memory of arrays, and would leave any number of
+// unreachable ones mapped. So a collection starts when as many bytes have been made since
+// the last one as were alive after it.
 var (
 	live      atomic.Int64 // bytes mapped now
 	collectMu sync.Mutex
@@ -137,8 +134,8 @@ func collect(size int) {
 		return
 	}
 	runtime.GC()
-	// The dead are unmapped by a goroutine, soon after. What it has not come to yet
-	// must not count as alive, or each round would allow twice as much.
+	// A goroutine unmaps the unreachable arrays soon after. Those that it has not reached
+	// yet must not count as alive, or each round would allow twice as much.
 	for range 100 {
 		before := live.Load()
 		time.Sleep(time.Millisecond)

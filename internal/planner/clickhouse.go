@@ -69,7 +69,7 @@ const clickHouseMaxBits = 19
 var clickHouseBest = [clickHouseMaxBits + 1]int{0, 0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 8, 9, 10, 10, 11, 12, 12, 13}
 
 // clickHouseRate returns an entry of the server's table: the usual formula to
-// three significant digits, but for one entry that was rounded twice.
+// three significant digits, except for one entry that was rounded twice.
 func clickHouseRate(bits, k int) float64 {
 	switch {
 	case k == 0:

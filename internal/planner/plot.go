@@ -21,7 +21,7 @@ const curvePoints = 160
 
 const rateAxis = "error rate"
 
-// looks are those of the types: dashes where curves lie upon each other.
+// looks are those of the types: dashes where curves cover each other.
 var looks = map[string]chart.Look{
 	"blocked":     {Color: chart.Blue, Width: 2},
 	"classic":     {Color: chart.Vermilion, Width: 2},

@@ -18,8 +18,8 @@ import (
 	"seen/sizing"
 )
 
-// DefaultCapacity is that of the first layer of a filter whose number of keys nobody
-// tells, and DefaultRate its error rate.
+// DefaultCapacity is that of the first layer of a filter whose number of keys is unknown,
+// and DefaultRate its error rate.
 const (
 	DefaultCapacity = 1_000_000
 	DefaultRate     = 1e-6
@@ -251,9 +251,8 @@ func (l *layers) row(n uint64) []Row {
 	return []Row{r}
 }
 
-// scalableRows plans the filter whose first layer takes all n keys and, where the
-// memory is no concern, the one that has grown to them from the first layer that
-// a filter gets if nobody says how large n is.
+// scalableRows plans the filter whose first layer takes all n keys and, if the memory is
+// not given, the one that has grown to them from a first layer of DefaultCapacity.
 func scalableRows(w Wish) []Row {
 	blocked := w
 	blocked.Rate *= firstShare

@@ -148,7 +148,7 @@ func (c *Cluster) Owner(slot int) (*Server, error) {
 				return c.ids[r.Elems[2].Elems[2].Text], nil
 			}
 		}
-		last = fmt.Errorf("redistest: %s knows nobody who holds slot %d", n.address, slot)
+		last = fmt.Errorf("redistest: %s knows no holder of slot %d", n.address, slot)
 	}
 	return nil, last
 }
@@ -195,8 +195,8 @@ func (c *Cluster) Primaries() ([]*Server, error) {
 }
 
 // MoveSlot moves a slot with its keys to another primary, as resharding does.
-// While the slot is half moved (the new owner has none of its keys yet, then all,
-// and neither is the only one to be asked) it calls during, which may be nil.
+// It calls during, which may be nil, while the slot is half moved: the new owner has no
+// keys yet, then all, and clients may ask either node.
 func (c *Cluster) MoveSlot(slot int, to *Server, during func()) error {
 	from, err := c.Owner(slot)
 	if err != nil || from == to {

@@ -21,7 +21,7 @@ type Faults struct {
 	CutAfter int
 }
 
-// A Proxy stands between clients and an engine and does harm on request.
+// A Proxy is between clients and an engine and does harm on request.
 type Proxy struct {
 	target string
 	listen net.Listener
@@ -75,7 +75,7 @@ func (p *Proxy) CloseConnections() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for a, b := range p.conns {
-		// They are closed by whoever comes first.
+		// Each may be closed by either end already.
 		_, _ = a.Close(), b.Close()
 	}
 }

@@ -47,9 +47,9 @@ func StartPair(dir string, config ...string) (_ *Pair, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// As it comes a Sentinel asks for replicas every ten seconds. When the primary is
-	// down it asks every second, and chooses none of which it has not heard for five ping
-	// periods; with too short ones it gives up, and tries again after four seconds.
+	// By default a Sentinel asks for replicas every ten seconds. When the primary is down it
+	// asks every second, and ignores replicas that have been silent for five ping periods; if
+	// these are too short it finds no replica, and tries again after four seconds.
 	if _, err := p.Sentinel.Do("SENTINEL", "DEBUG", "info-period", "200", "ping-period", "300", "publish-period", "200"); err != nil {
 		return nil, err
 	}

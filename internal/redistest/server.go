@@ -143,7 +143,7 @@ func (s *Server) Restart() error {
 // leave it out by its name.
 func reap(cmd *exec.Cmd, done chan<- struct{}) {
 	defer close(done)
-	// How the process ended is in its state; that it was killed is no error here.
+	// How the process ended is in its state; that it was killed is not an error here.
 	_ = cmd.Wait()
 }
 
@@ -164,7 +164,7 @@ func (s *Server) runs() bool {
 }
 
 // Kill ends the process with SIGKILL, as a crash does, and returns when it is
-// gone. A process that does not run is no error.
+// gone. A process that does not run is not an error.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,9 +271,8 @@ func Program(name string) (string, error) {
 	return "", fmt.Errorf("redistest: there is no %s; \"make deps\" (scripts/deps test) installs it", name)
 }
 
-// freePort chooses a port on which nobody listens. It lies below those that the
-// system hands to outgoing connections, so that a server that is killed finds its
-// port free when it starts again.
+// freePort chooses a free port, below those that the system gives to outgoing connections,
+// so that a server that is killed finds its port free when it starts again.
 func freePort() (int, error) {
 	var last error
 	for range 1000 {

@@ -10,9 +10,8 @@ import (
 	"seen/internal/stream/split"
 )
 
-// Block is a run of whole records of one input. It is valid until the function
-// that Run calls with it returns; nothing in it may be kept or changed, but in a
-// copy.
+// Block is a run of whole records of one input. It is valid until the function that Run
+// calls with it returns. Do not keep or change anything in it; make a copy.
 type Block struct {
 	// Data holds the records with their terminators, the last one included.
 	Data []byte
@@ -46,7 +45,7 @@ type Block struct {
 	fresh   bool  // the first block of its file
 	marked  bool  // it begins with a byte order mark
 	failure error // what ends the run behind the records of this block
-	inner   bool  // failure lies in the record behind them
+	inner   bool  // the record behind them has the failure
 	ready   chan struct{}
 }
 

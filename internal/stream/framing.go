@@ -5,7 +5,7 @@ import "bytes"
 // framing is how records end.
 type framing struct {
 	delimiter []byte
-	crlf      bool // a CR before the delimiter is no part of the record
+	crlf      bool // a CR before the delimiter is not part of the record
 	csv       bool // a delimiter inside a quoted column is a part of it
 	separator byte // of CSV columns
 }
@@ -17,7 +17,7 @@ var utf8Mark = []byte("\xef\xbb\xbf")
 func (f *framing) isText() bool { return string(f.delimiter) != "\x00" }
 
 // simple reports whether every occurrence of one byte ends a record, so that
-// the last one can be found from the end and the others by anybody later.
+// the last one can be found from the end, and the others later.
 func (f *framing) simple() bool { return len(f.delimiter) == 1 && !f.csv }
 
 // trim returns a record without its terminator.
@@ -44,7 +44,7 @@ func (c *cutter) isStart(data []byte, at int) bool {
 	return at == c.cut || c.begin && c.cut == 0 && at == len(utf8Mark) && bytes.HasPrefix(data, utf8Mark)
 }
 
-// csvState is where in a CSV record the cutter stands.
+// csvState is where in a CSV record the cutter is.
 type csvState uint8
 
 const (

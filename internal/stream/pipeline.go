@@ -60,7 +60,7 @@ func runSerial(ctx context.Context, r *reader, d *delivery) error {
 // parallel is the state that the workers of one run share.
 type parallel struct {
 	reader  *reader
-	free    chan *Block // blocks that nobody uses
+	free    chan *Block // unused blocks
 	queue   chan *Block // blocks in input order; each says by its ready when it is processed
 	helping bool        // the caller's goroutine reads blocks too
 	mutex   sync.Mutex  // held while somebody reads, so that the order of queue is that of the input
@@ -68,12 +68,12 @@ type parallel struct {
 	err     error       // why, if not because of the end of the input; valid when queue is closed
 }
 
-// runParallel lets workers take turns in reading. Whoever has read a block
-// enters it into the queue, lets the next worker read, and splits and hashes
-// its block while it still is in its cache. The caller's goroutine takes the
-// queue in order, and reads a block itself while the next one is not ready. The
-// queue has room for all blocks, so that a worker waits only for its turn, for a
-// free block or for the input, and all of these end.
+// runParallel lets workers take turns in reading. A worker that has read a block enters it
+// into the queue, lets the next worker read, and splits and hashes its block while that is
+// still in its cache. The caller's goroutine takes blocks from the queue in order, and
+// reads a block itself while the next one is not ready. The queue has room for all blocks,
+// so that a worker waits only for its turn, for a free block or for the input, and all of
+// these end.
 func runParallel(ctx context.Context, r *reader, d *delivery, jobs int) error {
 	blocks := 2*jobs + 1
 	p := &parallel{
@@ -84,7 +84,7 @@ func runParallel(ctx context.Context, r *reader, d *delivery, jobs int) error {
 	for range blocks {
 		p.free <- &Block{ready: make(chan struct{}, 1)}
 	}
-	// A read of a pipe can take for ever, while blocks wait to be consumed.
+	// A read of a pipe can take forever, while blocks wait to be consumed.
 	p.helping = !r.in.Live()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -145,9 +145,9 @@ func (p *parallel) next(ctx context.Context) *Block {
 	}
 }
 
-// work reads and processes one block. It returns false when nothing more is to
-// be read, and unless it may wait for its turn also when somebody else is
-// reading or there is no free block.
+// work reads and processes one block. It returns false when there is nothing more to read
+// and, unless it may wait for its turn, when another worker is reading or no block is
+// free.
 func (p *parallel) work(ctx context.Context, wait bool) bool {
 	b := p.read(ctx, wait)
 	if b == nil {
@@ -188,8 +188,8 @@ func (p *parallel) read(ctx context.Context, wait bool) *Block {
 	return b
 }
 
-// take returns a free block, or nil when the context ended or none is there and
-// wait is false.
+// take returns a free block, or nil when the context has ended, or when no block is free
+// and wait is false.
 func (p *parallel) take(ctx context.Context, wait bool) *Block {
 	select {
 	case b := <-p.free:

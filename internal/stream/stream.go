@@ -10,8 +10,8 @@
 // the number of workers. Memory is bounded by the number of blocks in flight
 // and by the longest record; a record may be as long as MaxRecord.
 //
-// What has no terminator at the end of a file is a record too. It is given one,
-// as sort and uniq do, at the end of the output as between two files.
+// What has no terminator at the end of a file is a record, too. As in sort and uniq it gets
+// one, at the end of the output and between two files.
 //
 // A UTF-8 byte order mark at the start of a file, as Windows editors write it, is
 // in no key and has no time; the first record is printed with it. A file of the
@@ -47,21 +47,20 @@ const DefaultBlockSize = 256 << 10
 // an error.
 const MaxRecord = min(math.MaxUint32, math.MaxInt)
 
-// NoTime stands in Block.Times for a record without a time. It is no time that a
-// record can have.
+// NoTime is the time in Block.Times of a record without one. No record can have that time.
 const NoTime = math.MinInt64
 
-// maxJobs is more than any machine has use for, and few enough that the blocks
-// of a run take hundreds of megabytes and not all there is.
+// maxJobs is more than any machine can use, and few enough that the blocks of a run take
+// only hundreds of megabytes.
 const maxJobs = 1024
 
 // Config says how inputs become blocks. The zero value means lines, whole lines
 // as keys, the default hash, and as many jobs as there are processors.
 type Config struct {
 	// Jobs is how many goroutines work at once, that of the caller included.
-	// With 1 all is done in the caller's; 0 is GOMAXPROCS; more than 1024 are
-	// taken for 1024. Each has two blocks in flight. An input that is a pipe has
-	// one goroutine more that reads it (see input.File.ReadContext).
+	// With 1 all work is done in the caller's; 0 is GOMAXPROCS; more than 1024 count as
+	// 1024. Each has two blocks in flight. An input that is a pipe has one more goroutine
+	// that reads it (see input.File.ReadContext).
 	Jobs int
 	// BlockSize is the size of blocks in bytes; 0 is DefaultBlockSize. A record
 	// that is longer gets a block of its size.
@@ -155,15 +154,14 @@ func (c *Config) framing() (framing, error) {
 // Run reads in to its end and calls consume with every block, in input order,
 // in the caller's goroutine. A block is valid until consume returns.
 //
-// The first error ends the run: one of consume or of Config.Start, which is returned as it is; an
-// *input.Error; a *RecordError; or that of ctx. All records before a bad record
-// or a damaged place are consumed first, and none behind it. The record that
+// The first error ends the run: one of consume or of Config.Start, which is returned
+// unchanged; an *input.Error; a *RecordError; or that of ctx. All records before a bad
+// record or a damaged place are consumed first, and no record behind it. The record that
 // was being read when an input failed is not consumed, since it may be torn.
 //
-// When ctx ends, Run returns after the call of consume that is under way, at
-// once if there is none, even if an input is a silent pipe. No goroutine
-// outlives Run but one that waits for such a pipe (see input.File.ReadContext).
-// What a pipe delivers is consumed without waiting for more.
+// When ctx ends, Run returns as soon as no call of consume is under way, even if an input
+// is a silent pipe. The only goroutine that may outlive Run waits for such a pipe (see
+// input.File.ReadContext). What a pipe delivers is consumed without waiting for more.
 func Run(ctx context.Context, in *input.Files, c Config, consume func(*Block) error) error {
 	f, err := c.framing()
 	if err != nil {

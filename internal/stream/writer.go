@@ -162,10 +162,10 @@ func (w *Writer) write(p []byte) {
 	}
 }
 
-// IsBrokenPipe reports whether err says that nobody reads the output any more.
-// For standard output the system sends SIGPIPE instead, which ends the program
-// unless it ignores that signal. A network connection that breaks gives the same
-// number, and is no output.
+// IsBrokenPipe reports whether err says that the reader of the output has gone. For
+// standard output the system sends SIGPIPE instead, which ends the program unless it
+// ignores that signal. A network connection that breaks gives the same number, but is not
+// an output.
 func IsBrokenPipe(err error) bool {
 	var network *net.OpError
 	if errors.As(err, &network) {

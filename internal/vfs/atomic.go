@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// WriteAtomic makes write's output the contents of the file path. A reader, or
-// whoever looks after a crash, sees the former file or the new one, never a part.
-// Where it returns nil the new file is durable; where it returns an error before
-// the replacement, the former file is untouched and the temporary one removed.
+// WriteAtomic makes write's output the contents of the file path. A reader, also after a
+// crash, sees the former file or the new one, never a part. If it returns nil the new file
+// is durable; if it returns an error before the replacement, the former file is untouched
+// and the temporary one removed.
 //
 // The new file keeps the permissions of the one it replaces (its owner becomes
 // the writer). A file without write permission is refused, though a rename could
@@ -46,8 +46,8 @@ func writeAtomic(fsys FS, path string, perm fs.FileMode, write func(io.Writer) e
 	return r.Commit()
 }
 
-// Replacement is a new file on its way to replace another, for writers that take
-// their time; see WriteAtomic. One goroutine uses it at a time.
+// Replacement is a new file that will replace another, for writers that take long; see
+// WriteAtomic. One goroutine uses it at a time.
 type Replacement struct {
 	fsys   FS
 	target string
@@ -135,8 +135,8 @@ func (r *Replacement) Commit() error {
 	return nil
 }
 
-// Abort gives the replacement up unless it is committed. It is harmless after
-// Commit and may be deferred.
+// Abort discards the new file unless it is committed. It does nothing after Commit, and
+// may be deferred.
 func (r *Replacement) Abort() {
 	if !r.open {
 		return

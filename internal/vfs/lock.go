@@ -30,8 +30,8 @@ func (e *LockedError) Error() string {
 func (e *LockedError) Is(target error) bool { return target == ErrLocked }
 
 // LockName returns the name of the lock file of path: the file itself, with
-// symbolic links resolved, and ".lock". The lock lies beside the file because a
-// lock on the file would not survive its replacement.
+// symbolic links resolved, and ".lock". The lock file is beside the file because a lock
+// on the file itself would not survive its replacement.
 func LockName(fsys FS, path string) (string, error) {
 	target, err := Resolve(fsys, path)
 	if err != nil {
@@ -40,9 +40,9 @@ func LockName(fsys FS, path string) (string, error) {
 	return target + ".lock", nil
 }
 
-// Lock takes the lock of path, without waiting: where another holder has it, in
-// this process or in another, the error is a *LockedError. The lock ends with the
-// process however that ends. Closing the result releases it.
+// Lock takes the lock of path, without waiting: if it has another holder, in this process
+// or another, the error is a *LockedError. Closing the result, or the end of the process,
+// releases it.
 func Lock(fsys FS, path string) (io.Closer, error) {
 	name, err := LockName(fsys, path)
 	if err != nil {
@@ -51,7 +51,7 @@ func Lock(fsys FS, path string) (io.Closer, error) {
 	return fsys.Lock(name)
 }
 
-// parsePID reads what a holder wrote into its lock file, 0 if that is no pid.
+// parsePID reads what a holder wrote into its lock file, 0 if that is not a pid.
 func parsePID(b []byte) int {
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || pid < 0 {

@@ -15,11 +15,10 @@ import (
 )
 
 // The locks here are flock(2) locks: they belong to the open file and end when
-// the kernel closes it, whatever happened to the process. Lock files and
-// temporary files are removed by who holds their lock, while holding it. So that
-// nobody relies on a lock on a file that has lost its name (opened before the
-// removal, locked after it), everybody looks, once locked, whether the name still
-// leads to the locked file; tryFlock does it.
+// the kernel closes it, whatever happened to the process. The holder of a lock removes
+// the lock file or temporary file before it releases the lock. Another process may open
+// the file before the removal and lock it after; such a lock is worthless, so tryFlock
+// checks after locking that the name still leads to the locked file.
 
 // tryFlock locks f without waiting. It reports false where another holder has
 // the lock, or had it and removed the file.
@@ -114,7 +113,7 @@ func tempName(name string, i int) string {
 	return filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.seen-tmp%d", filepath.Base(name), i))
 }
 
-// createLocked creates and locks a new file; nil if somebody has this name.
+// createLocked creates and locks a new file; nil if the name is in use.
 func createLocked(name string, perm fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if errors.Is(err, fs.ErrExist) {

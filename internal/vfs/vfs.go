@@ -1,7 +1,7 @@
-// Package vfs holds the few file operations this module needs to keep files
-// whole: atomic replacement, locks that die with their holder, and syncs of files
-// and folders. All code that must survive a crash goes through its FS interface,
-// so that tests can crash and fail it after every operation.
+// Package vfs has the few file operations that keep files intact: atomic replacement,
+// locks that end with their holder, and syncs of files and folders. All code that must
+// survive a crash uses its FS interface, so that tests can crash and fail it after every
+// operation.
 //
 // It is not a general file system layer: code that only reads a stream uses package
 // os. OS is the real file system; package memfs, for tests, forgets at a crash what
@@ -26,19 +26,18 @@ type FS interface {
 	// folder of name, for a caller that will rename it to name. Where locks show that the
 	// creator of an earlier temporary file for name has died, that file is removed first.
 	CreateTemp(name string, perm fs.FileMode) (File, error)
-	// Rename replaces to by from. Both lie in the same folder.
+	// Rename replaces to by from. Both are in the same folder.
 	Rename(from, to string) error
 	// Remove removes a file.
 	Remove(name string) error
-	// Stat describes the file name leads to.
+	// Stat describes the file that name leads to.
 	Stat(name string) (fs.FileInfo, error)
-	// Readlink returns where the symbolic link name leads; an error if it is none.
+	// Readlink returns where the symbolic link name leads; an error if it is not a link.
 	Readlink(name string) (string, error)
 	// SyncDir makes creations, renames and removals in dir durable.
 	SyncDir(dir string) error
-	// BootID identifies the time since the machine was started, so that the
-	// crash of a process can be told from the crash of the machine. It is all
-	// zeros where the system does not tell.
+	// BootID identifies the run of the machine since its start, to tell the crash of a
+	// process from the crash of the machine. It is all zeros if the system does not know.
 	BootID() ([16]byte, error)
 	// Lock takes the lock file name, creating it where it is missing, or returns
 	// a *LockedError. Closing the result releases the lock and removes the file.
@@ -61,8 +60,8 @@ type File interface {
 	Sync() error
 }
 
-// Mapper is a File that can be mapped into memory in its own way. Files of OS are
-// none: they are mapped through their descriptor.
+// Mapper is a File with its own way to be mapped into memory. Files of OS do not have it:
+// they are mapped through their descriptor.
 type Mapper interface {
 	// Map maps the first size bytes.
 	Map(size int, writable bool) (Mapping, error)
@@ -83,8 +82,8 @@ type Mapping interface {
 const maxLinks = 40
 
 // Resolve follows the symbolic links that the last element of name is, so that
-// the result is the file itself, which need not exist. A write that replaces
-// name must replace this file, or it would replace the link.
+// the result is the file itself, which may not exist. A write that replaces name must
+// replace this file, or it would replace the link.
 func Resolve(fsys FS, name string) (string, error) {
 	path := name
 	for range maxLinks {

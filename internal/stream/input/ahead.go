@@ -2,13 +2,13 @@ package input
 
 import "context"
 
-// readAhead reads a live source in a goroutine of its own, so that nobody else
-// has to wait for it.
+// readAhead reads a live source in a goroutine of its own, so that others do not wait for
+// it.
 type readAhead struct {
 	file    *File
 	free    chan []byte   // buffers to be filled
 	filled  chan chunk    // what was read, in order; the last one has the error
-	stopped chan struct{} // closed when nothing more is wanted
+	stopped chan struct{} // closed when the reading is to end
 	done    chan struct{} // closed when the goroutine has released the file
 	buffer  []byte        // of the chunk that next is handing out
 	rest    []byte        // of it, what was not handed out
@@ -41,7 +41,7 @@ func newReadAhead(f *File) *readAhead {
 }
 
 // run reads until the end of the file or until stop. Neither channel of buffers
-// can be full, so that it waits for nobody but the source.
+// can be full, so that it waits only for the source.
 func (a *readAhead) run() {
 	defer close(a.done)
 	defer a.file.release()

@@ -1,7 +1,6 @@
 // Package split finds the ends of records, and of fields within them, that one byte
-// delimits. It is the one loop of a stream that sees every byte, made for
-// internal/stream, and knows nothing else of records: of quotes and of longer
-// delimiters its user knows.
+// delimits. It is the one loop of a stream that sees every byte, made for internal/stream,
+// which handles quotes and longer delimiters.
 //
 // A plain Go version is always compiled; faster ones are chosen in
 // split_amd64.go and tested equal to it. Functions may be called concurrently.
@@ -17,8 +16,8 @@ import (
 const chunk = 64
 
 // AppendEnds appends to ends the position behind each delimiter in data, which is
-// shorter than 4 GiB, and returns the longer slice. What stands in ends beyond its
-// length may be overwritten.
+// shorter than 4 GiB, and returns the longer slice. It may overwrite the elements of ends
+// beyond its length.
 func AppendEnds(ends []uint32, data []byte, delimiter byte) []uint32 {
 	at := 0
 	for len(data)-at >= chunk {

@@ -34,7 +34,7 @@ var ErrCrashed = errors.New("the process that opened this file has ended")
 //     later ones the first few in each folder may survive, a rename as a whole;
 //   - a name may survive without the contents of its file.
 //
-// Folders need not be created. The zero value is not usable; New makes one.
+// Folders do not have to be created. The zero value is not usable; New makes one.
 type FS struct {
 	mu      sync.Mutex
 	names   map[string]*inode // what processes see
@@ -380,7 +380,7 @@ func (m *FS) BootID() ([16]byte, error) {
 	return [16]byte{1, 15: byte(m.boot)}, nil
 }
 
-// Lock takes a lock, which is no file here.
+// Lock takes a lock, which is not a file here.
 func (m *FS) Lock(name string) (io.Closer, error) {
 	err := m.begin("lock", name)
 	defer m.mu.Unlock()
