@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/figure"
 	"seen/internal/setfile"
 )
 
@@ -132,7 +132,7 @@ func (a *app) addInPlace(cmd *cobra.Command, c *changeFlags, name string, o bloo
 		})
 	}
 	if !c.records.quiet {
-		a.say(cmd, "%s: %s new of %s keys", name, humanize.Comma(int64(*isNew)), humanize.Comma(int64(*keys)))
+		a.say(cmd, "%s: %s new of %s keys", name, figure.Comma(*isNew), figure.Comma(*keys))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
+	"seen/internal/figure"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 )
@@ -89,7 +90,7 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats m
 				hint = "allow more with -m, because a static filter needs all its keys at once"
 			}
 			return &exitError{ExitLimit, fmt.Errorf("the hashes of %s keys need more than %s; %s",
-				humanize.Comma(int64(all.Added())), humanize.IBytes(uint64(b.memory)), hint)}
+				figure.Comma(all.Added()), humanize.IBytes(uint64(b.memory)), hint)}
 		}
 		return nil
 	})
@@ -166,7 +167,7 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 		}
 	} else if !quiet {
 		a.say(cmd, "%s: %s filter, %s new of %s keys, error rate %.2g, %s", name, st.Type,
-			humanize.Comma(int64(isNew)), humanize.Comma(int64(keys)), st.ErrorRate, humanize.IBytes(st.Bytes))
+			figure.Comma(isNew), figure.Comma(keys), st.ErrorRate, humanize.IBytes(st.Bytes))
 		for _, w := range stuckCounters(st.Stuck) {
 			a.say(cmd, "warning: %s: %s; build it with more --counter-bits", name, w)
 		}

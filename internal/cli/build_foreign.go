@@ -11,6 +11,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/figure"
 	"seen/internal/stream"
 	"seen/interop"
 )
@@ -181,7 +182,7 @@ func (f *foreignFill) counted(files []string) error {
 		held = append(held, heldKey{len(keys) - len(key), len(keys), 1})
 		if uint64(cap(keys)+24*cap(held)+repeatBytes*len(numbers)) > uint64(f.flags.memory) {
 			return &exitError{ExitLimit, fmt.Errorf("%s keys need more than %s; give -n N, the number of distinct keys, to avoid holding them in memory, or allow more with -m",
-				humanize.Comma(int64(len(held))), humanize.IBytes(uint64(f.flags.memory)))}
+				figure.Comma(uint64(len(held))), humanize.IBytes(uint64(f.flags.memory)))}
 		}
 		return nil
 	})

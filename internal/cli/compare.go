@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"seen/internal/figure"
 	"seen/internal/setfile"
 )
 
@@ -72,10 +73,10 @@ func printComparison(w io.Writer, c *setfile.Comparison) error {
 		likeness = fmt.Sprintf("%.4f ± %.2g", c.Jaccard.Value, c.Jaccard.StdErr)
 	}
 	t := newTable(w)
-	t.row(c.Names[0], "%s", formatEstimate(c.A))
-	t.row(c.Names[1], "%s", formatEstimate(c.B))
-	t.row("union", "%s", formatEstimate(c.Union))
-	t.row("intersection", "%s", formatEstimate(c.Common))
+	t.row(c.Names[0], "%s", figure.Estimate(c.A))
+	t.row(c.Names[1], "%s", figure.Estimate(c.B))
+	t.row("union", "%s", figure.Estimate(c.Union))
+	t.row("intersection", "%s", figure.Estimate(c.Common))
 	t.row("Jaccard", "%s", likeness)
 	return t.flush()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloomfile"
+	"seen/internal/figure"
 	"seen/internal/setfile"
 	"seen/interop"
 )
@@ -87,7 +88,7 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	if err != nil || c.quiet {
 		return err
 	}
-	a.say(cmd, "%s: %s, %s", out, c.to.spec, formatBytes(uint64(written)))
+	a.say(cmd, "%s: %s, %s", out, c.to.spec, figure.Bytes(uint64(written)))
 	return nil
 }
 

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/figure"
 	"seen/internal/stream"
 	"seen/sizing"
 	"seen/sketch"
@@ -123,14 +123,14 @@ func (a *app) count(cmd *cobra.Command, c *countFlags, files []string) error {
 
 // describe says how exact the number on standard output is.
 func (r *countReport) describe() string {
-	text := fmt.Sprintf("%s distinct of %s lines", humanize.Comma(int64(r.Distinct)), humanize.Comma(int64(r.Lines)))
+	text := fmt.Sprintf("%s distinct of %s lines", figure.Comma(uint64(r.Distinct)), figure.Comma(r.Lines))
 	if r.WithoutKey > 0 {
-		text += fmt.Sprintf(", %s without key left out", humanize.Comma(int64(r.WithoutKey)))
+		text += fmt.Sprintf(", %s without key left out", figure.Comma(r.WithoutKey))
 	}
 	if r.Exact {
 		return text + ", exact"
 	}
-	return text + fmt.Sprintf(", standard error %s (%.2g %%)", humanize.Comma(int64(r.StdErr)), 100*r.StdErr/r.Distinct)
+	return text + fmt.Sprintf(", standard error %s (%.2g %%)", figure.Comma(uint64(r.StdErr)), 100*r.StdErr/r.Distinct)
 }
 
 // countDistinct counts the distinct keys of the files. Records without a key are not

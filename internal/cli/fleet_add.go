@@ -3,10 +3,10 @@ package cli
 import (
 	"fmt"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"seen/internal/cli/flagvalue"
+	"seen/internal/figure"
 	"seen/internal/remote"
 	"seen/internal/stream"
 )
@@ -49,7 +49,7 @@ func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity flagvalue.C
 		r.past = fleet.past(a.ctx)
 	}
 	if err != nil && r.Keys > 0 {
-		a.say(cmd, "%s: %s new of %s keys were added", r.Set, humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)))
+		a.say(cmd, "%s: %s new of %s keys were added", r.Set, figure.Comma(r.New), figure.Comma(r.Keys))
 	}
 	return r, err
 }
@@ -68,7 +68,7 @@ func (a *app) addFleet(cmd *cobra.Command, c *addFlags, files []string) error {
 			return err
 		}
 	case !c.records.quiet:
-		a.say(cmd, "%s: %s new of %s keys", r.Set, humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)))
+		a.say(cmd, "%s: %s new of %s keys", r.Set, figure.Comma(r.New), figure.Comma(r.Keys))
 	}
 	return r.past
 }
@@ -99,7 +99,7 @@ func (a *app) countFleet(cmd *cobra.Command, c *countFlags, files []string) erro
 		return err
 	}
 	if !c.records.quiet {
-		a.say(cmd, "%s of %s lines were not in %s before", humanize.Comma(int64(r.New)), humanize.Comma(int64(r.Keys)), r.Set)
+		a.say(cmd, "%s of %s lines were not in %s before", figure.Comma(r.New), figure.Comma(r.Keys), r.Set)
 	}
 	return r.past
 }

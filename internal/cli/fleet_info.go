@@ -10,6 +10,7 @@ import (
 
 	"seen/cluster"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/figure"
 )
 
 // fleetInfo is what info reports of a filter in Redis; its JSON names are an
@@ -88,18 +89,18 @@ func (r fleetInfo) print(a *app, another bool) error {
 	fmt.Fprintln(t.w, r.Set)
 	layers := ""
 	if r.Layers > 1 {
-		layers = fmt.Sprintf(", in %d layers for %s together", r.Layers, humanize.Comma(int64(r.LayersHold)))
+		layers = fmt.Sprintf(", in %d layers for %s together", r.Layers, figure.Comma(r.LayersHold))
 	}
 	kind := "cluster"
 	if r.Window != 0 {
 		kind += ", window of " + flagvalue.FormatDuration(time.Duration(r.Window*float64(time.Second)))
 	}
-	t.row("  type", "%s, %s slices, %s%s", kind, humanize.Comma(int64(r.Slices)), humanize.IBytes(r.Bytes), layers)
+	t.row("  type", "%s, %s slices, %s%s", kind, figure.Comma(r.Slices), humanize.IBytes(r.Bytes), layers)
 	keys := "not known: the filter is too full"
 	if r.Cardinality != nil {
-		keys = fmt.Sprintf("%s, standard error %s", humanize.Comma(int64(*r.Cardinality)), humanize.Comma(int64(r.StdErr)))
+		keys = fmt.Sprintf("%s, standard error %s", figure.Comma(uint64(*r.Cardinality)), figure.Comma(uint64(r.StdErr)))
 	}
-	t.row("  keys", "%s; made for %s", keys, humanize.Comma(int64(r.Capacity)))
+	t.row("  keys", "%s; made for %s", keys, figure.Comma(r.Capacity))
 	sampled := ""
 	if r.Sampled {
 		sampled = ", from a sample of the slices"
@@ -137,6 +138,6 @@ func (r serverInfo) print(a *app, asJSON bool) error {
 		grows = "does not grow"
 	}
 	t.row("  type", "filter of a server, %s, %s, %s", english.Plural(r.Layers, "layer", ""), humanize.IBytes(r.Bytes), grows)
-	t.row("  keys", "%s were new; its layers are for %s", humanize.Comma(int64(r.Added)), humanize.Comma(int64(r.LayersHold)))
+	t.row("  keys", "%s were new; its layers are for %s", figure.Comma(r.Added), figure.Comma(r.LayersHold))
 	return t.flush()
 }

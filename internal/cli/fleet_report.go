@@ -5,6 +5,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
+
+	"seen/internal/figure"
 )
 
 // fleetReport is what --stats reports with --redis; its JSON names are an interface
@@ -45,17 +47,17 @@ func (u *fleetUniq) report() error {
 		return printLine(u.run.app.env.Stderr, r)
 	}
 	w := newTable(u.run.app.env.Stderr)
-	w.row("lines", humanize.Comma(int64(r.Lines)))
-	w.row("kept", "%s (%.2f %%)", humanize.Comma(int64(r.Kept)), percent(r.Kept, r.Lines))
-	w.row("dropped", "%s (%.2f %%)", humanize.Comma(int64(r.Dropped)), percent(r.Dropped, r.Lines))
+	w.row("lines", figure.Comma(r.Lines))
+	w.row("kept", "%s (%.2f %%)", figure.Comma(r.Kept), percent(r.Kept, r.Lines))
+	w.row("dropped", "%s (%.2f %%)", figure.Comma(r.Dropped), percent(r.Dropped, r.Lines))
 	if r.Undecided > 0 {
-		w.row("undecided", humanize.Comma(int64(r.Undecided)))
+		w.row("undecided", figure.Comma(r.Undecided))
 	}
 	if r.Missing > 0 {
-		w.row("without key", humanize.Comma(int64(r.Missing)))
+		w.row("without key", figure.Comma(r.Missing))
 	}
-	w.row("filter", "%s, %s new keys", r.Filter, humanize.Comma(int64(r.New)))
-	w.row("network", "%s keys asked about in %s, %s on average", humanize.Comma(int64(r.Asked)), english.Plural(int(r.Calls), "call", ""), shortTime(t.PerCall()))
-	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, humanize.Comma(int64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
+	w.row("filter", "%s, %s new keys", r.Filter, figure.Comma(r.New))
+	w.row("network", "%s keys asked about in %s, %s on average", figure.Comma(r.Asked), english.Plural(int(r.Calls), "call", ""), shortTime(t.PerCall()))
+	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, figure.Comma(uint64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
 	return w.flush()
 }

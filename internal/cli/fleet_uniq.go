@@ -3,9 +3,9 @@ package cli
 import (
 	"fmt"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"seen/internal/figure"
 	"seen/internal/remote"
 	"seen/internal/stream"
 )
@@ -154,7 +154,7 @@ func (u *fleetUniq) end(err error) error {
 		}
 		// It does not wrap the error: a closed pipe alone is not a failure.
 		return &exitError{ExitError, fmt.Errorf("%s: up to %s new lines are recorded in %s and were not printed",
-			why, humanize.Comma(int64(u.lost)), u.run.fleet.Label)}
+			why, figure.Comma(u.lost), u.run.fleet.Label)}
 	}
 	if reportErr := u.report(); err == nil {
 		err = reportErr

@@ -16,6 +16,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/figure"
 	"seen/sizing"
 )
 
@@ -74,7 +75,7 @@ func TestGrownFilterHasOneNumberOfKeys(t *testing.T) {
 	}
 	want := st.Cardinality
 	right("the library", want, grownTo)
-	want = sizing.Estimate{Value: digits(want.Value), StdErr: digits(want.StdErr)}
+	want = sizing.Estimate{Value: figure.SixDigits(want.Value), StdErr: figure.SixDigits(want.StdErr)}
 	same := func(what string, e sizing.Estimate) {
 		t.Helper()
 		if e != want {
@@ -109,7 +110,7 @@ func TestGrownFilterHasOneNumberOfKeys(t *testing.T) {
 	if err := a.Union(b); err != nil {
 		t.Fatal(err)
 	}
-	if e := a.Stats().Cardinality; merged != (sizing.Estimate{Value: digits(e.Value), StdErr: digits(e.StdErr)}) {
+	if e := a.Stats().Cardinality; merged != (sizing.Estimate{Value: figure.SixDigits(e.Value), StdErr: figure.SixDigits(e.StdErr)}) {
 		t.Errorf("seen merge: %v, by the library %v", merged, e)
 	}
 }
@@ -151,7 +152,7 @@ func TestGrownServedFilterHasOneNumberOfKeys(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/filters/f":  fmt.Sprintf(`"number_of_items_inserted":%d,`, isNew),
 		"/metrics":       fmt.Sprintf("seen_filter_added{filter=\"f\"} %d\n", isNew),
-		"/filter?name=f": fmt.Sprintf(`<dd id="items">%s</dd>`, comma(uint64(isNew))),
+		"/filter?name=f": fmt.Sprintf(`<dd id="items">%s</dd>`, figure.Comma(uint64(isNew))),
 	} {
 		if text := get(path); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %s:\n%.3000s", path, want, text)

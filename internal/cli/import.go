@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"seen/internal/figure"
 	"seen/internal/resp"
 	"seen/internal/setfile"
 	"seen/internal/store"
@@ -109,7 +110,7 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 func (a *app) sendWhole(flags *importFlags, name, as string, payload []byte) error {
 	if limit := resp.DefaultLimits.Bulk; len(payload) > limit {
 		return fmt.Errorf("%s has %s, more than the limit of %s for a command; use the file itself with seen check and seen filter, or send its keys to the server",
-			name, formatBytes(uint64(len(payload))), formatBytes(uint64(limit)))
+			name, figure.Bytes(uint64(len(payload))), figure.Bytes(uint64(limit)))
 	}
 	return a.sendRestore(flags, as, payload)
 }

@@ -11,6 +11,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/figure"
 	"seen/internal/remote"
 	"seen/internal/setfile"
 	"seen/sizing"
@@ -212,7 +213,7 @@ func reportOf(e sizing.Estimate) *estimateReport {
 	if !e.Known() {
 		return nil
 	}
-	return &estimateReport{digits(e.Value), digits(e.StdErr)}
+	return &estimateReport{figure.SixDigits(e.Value), figure.SixDigits(e.StdErr)}
 }
 
 func stateOf(st bloom.Stats) setState {
@@ -220,7 +221,7 @@ func stateOf(st bloom.Stats) setState {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil
 		}
-		v = digits(v)
+		v = figure.SixDigits(v)
 		return &v
 	}
 	s := setState{
@@ -260,7 +261,7 @@ func warningsOf(st bloom.Stats, rate bool) []string {
 	}
 	w = append(w, pastCapacity(st.Added, st.Capacity)...)
 	if rate && pastRate(st) {
-		w = append(w, fmt.Sprintf("past its error rate: %s now, %s asked for", formatRate(threeDigits(st.ErrorRate)), formatRate(st.AskedErrorRate)))
+		w = append(w, fmt.Sprintf("past its error rate: %s now, %s asked for", figure.Rate(figure.ThreeDigits(st.ErrorRate)), figure.Rate(st.AskedErrorRate)))
 	}
 	return append(w, stuckCounters(st.Stuck)...)
 }
@@ -270,7 +271,7 @@ func stuckCounters(n uint64) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s counters are stuck; keys that use them cannot be removed any more", comma(n))}
+	return []string{fmt.Sprintf("%s counters are stuck; keys that use them cannot be removed any more", figure.Comma(n))}
 }
 
 // pastRate reports whether a filter has a higher error rate than was asked for because
@@ -289,7 +290,7 @@ func pastCapacity(added, capacity uint64) []string {
 	if capacity == 0 || float64(added) <= keysLeeway*float64(capacity) {
 		return nil
 	}
-	return []string{fmt.Sprintf("past its capacity: %s keys are in a filter for %s", comma(added), comma(capacity))}
+	return []string{fmt.Sprintf("past its capacity: %s keys are in a filter for %s", figure.Comma(added), figure.Comma(capacity))}
 }
 
 // rows writes the state as names, indented, and values.
@@ -306,7 +307,7 @@ func (s *setState) rows(t table, indent string) {
 		unit = s.unit
 	}
 	if s.M > 0 {
-		t.row(indent+"m", "%s %s, %s", comma(s.M), unit, formatBytes(s.Bytes))
+		t.row(indent+"m", "%s %s, %s", figure.Comma(s.M), unit, figure.Bytes(s.Bytes))
 	}
 	switch {
 	case s.Exact, s.K == 0:
@@ -317,12 +318,12 @@ func (s *setState) rows(t table, indent string) {
 	default:
 		t.row(indent+"k", "%d", s.K)
 	}
-	added := comma(s.Added)
+	added := figure.Comma(s.Added)
 	switch {
 	case s.uncounted:
 		added = "the file does not say"
 	case s.Capacity > 0 && !s.Exact && s.Type != "static":
-		added += fmt.Sprintf(", capacity %s (%.3g %%)", comma(s.Capacity), percent(s.Added, s.Capacity))
+		added += fmt.Sprintf(", capacity %s (%.3g %%)", figure.Comma(s.Capacity), percent(s.Added, s.Capacity))
 	}
 	t.row(indent+"added", "%s", added)
 	if s.Fill != nil {
@@ -330,11 +331,11 @@ func (s *setState) rows(t table, indent string) {
 	}
 	switch {
 	case s.Exact:
-		t.row(indent+"cardinality", "%s, exact except for %s expected collisions", comma(s.Added), formatRate(threeDigits(*s.Collisions)))
+		t.row(indent+"cardinality", "%s, exact except for %s expected collisions", figure.Comma(s.Added), figure.Rate(figure.ThreeDigits(*s.Collisions)))
 	case s.Full:
 		t.row(indent+"cardinality", "unknown: the filter is full")
 	case s.Cardinality != nil:
-		text := formatEstimate(sizing.Estimate{Value: s.Cardinality.Value, StdErr: s.Cardinality.StdErr})
+		text := figure.Estimate(sizing.Estimate{Value: s.Cardinality.Value, StdErr: s.Cardinality.StdErr})
 		if s.OrFewer {
 			text += ", or fewer: a key in several layers is counted in each"
 		}
@@ -342,18 +343,18 @@ func (s *setState) rows(t table, indent string) {
 	}
 	var rates []string
 	if s.Rate != nil {
-		rates = append(rates, formatRate(threeDigits(*s.Rate))+" now")
+		rates = append(rates, figure.Rate(figure.ThreeDigits(*s.Rate))+" now")
 	}
 	if s.RateAtCap != nil {
-		rates = append(rates, formatRate(threeDigits(*s.RateAtCap))+" at capacity")
+		rates = append(rates, figure.Rate(figure.ThreeDigits(*s.RateAtCap))+" at capacity")
 	}
 	if s.Asked > 0 {
-		rates = append(rates, formatRate(s.Asked)+" asked for")
+		rates = append(rates, figure.Rate(s.Asked)+" asked for")
 	}
 	if len(rates) > 0 {
 		t.row(indent+"error rate", "%s", strings.Join(rates, ", "))
 	}
 	if s.Stuck != nil {
-		t.row(indent+"stuck", "%s counters", comma(*s.Stuck))
+		t.row(indent+"stuck", "%s counters", figure.Comma(*s.Stuck))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"seen/internal/figure"
 	"seen/internal/setfile"
 	"seen/interop"
 )
@@ -90,7 +91,7 @@ func (r *foreignReport) print(w io.Writer, another bool) error {
 	for _, f := range r.Fields {
 		t.row("  "+f.Name, "%s", strings.TrimSpace(f.Value))
 	}
-	t.row("  size", "%s", formatBytes(uint64(r.FileBytes)))
+	t.row("  size", "%s", figure.Bytes(uint64(r.FileBytes)))
 	for _, note := range r.Notes {
 		t.row("  note", "%s", note)
 	}
@@ -103,7 +104,7 @@ func (r *foreignReport) print(w io.Writer, another bool) error {
 		if p.Fill != nil {
 			fill = fmt.Sprintf("%.1f %%", 100**p.Fill)
 		}
-		rows = append(rows, []string{p.Name, comma(p.Added), comma(p.M), fmt.Sprint(p.K), fill, p.Format})
+		rows = append(rows, []string{p.Name, figure.Comma(p.Added), figure.Comma(p.M), fmt.Sprint(p.K), fill, p.Format})
 	}
 	return printColumns(w, "  ", rows)
 }

@@ -11,6 +11,7 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/figure"
 	"seen/internal/setfile"
 )
 
@@ -93,7 +94,7 @@ func newInfoReport(name string, i bloomfile.Info) *infoReport {
 		r.uncounted, r.unit = true, i.Unit
 	}
 	if i.Exact {
-		collisions := digits(math.Ldexp(float64(i.Added)*float64(i.Added), -65))
+		collisions := figure.SixDigits(math.Ldexp(float64(i.Added)*float64(i.Added), -65))
 		r.Exact, r.Collisions = true, &collisions
 	}
 	switch i.Type {
@@ -131,7 +132,7 @@ func publicHash(is bool) string {
 func layerOf(a bloom.Array) layerReport {
 	return layerReport{
 		Layer: a.Layer, M: a.Params.M, K: a.Params.K, Bytes: a.Params.Bytes(), Capacity: a.Capacity, Added: a.Added,
-		Fill: digits(a.Params.FillRatio(a.Added)), Rate: digits(a.Params.ErrorRate(a.Added)),
+		Fill: figure.SixDigits(a.Params.FillRatio(a.Added)), Rate: figure.SixDigits(a.Params.ErrorRate(a.Added)),
 	}
 }
 
@@ -142,7 +143,7 @@ func windowOf(c *bloom.WindowConfig) *windowReport {
 func (w *windowReport) String() string {
 	text := "of " + w.Span
 	if w.SpanKeys > 0 {
-		text = fmt.Sprintf("of %s keys", comma(w.SpanKeys))
+		text = fmt.Sprintf("of %s keys", figure.Comma(w.SpanKeys))
 	}
 	text += fmt.Sprintf(", forgets in %d steps", w.Generations-1)
 	if !w.Refresh {
@@ -189,7 +190,7 @@ func (r *infoReport) print(w io.Writer, another bool) error {
 	if r.Problem != "" {
 		checksums = "DAMAGED: " + r.Problem
 	}
-	t.row("  file", "%s, format %d, %s", formatBytes(uint64(r.FileBytes)), r.Format, checksums)
+	t.row("  file", "%s, format %d, %s", figure.Bytes(uint64(r.FileBytes)), r.Format, checksums)
 	if err := t.flush(); err != nil {
 		return err
 	}
@@ -206,8 +207,8 @@ func (r *infoReport) layerCells() [][]string {
 	rows := [][]string{{"layer", "added", "capacity", "m", "k", "memory", "fill", "error rate"}}
 	for _, l := range r.Layers {
 		rows = append(rows, []string{
-			fmt.Sprint(l.Layer + 1), comma(l.Added), comma(l.Capacity), comma(l.M), fmt.Sprint(l.K), formatBytes(l.Bytes),
-			fmt.Sprintf("%.1f %%", 100*l.Fill), formatRate(threeDigits(l.Rate)),
+			fmt.Sprint(l.Layer + 1), figure.Comma(l.Added), figure.Comma(l.Capacity), figure.Comma(l.M), fmt.Sprint(l.K), figure.Bytes(l.Bytes),
+			fmt.Sprintf("%.1f %%", 100*l.Fill), figure.Rate(figure.ThreeDigits(l.Rate)),
 		})
 	}
 	return rows
@@ -230,7 +231,7 @@ func (r *infoReport) generationCells() [][]string {
 			right += math.Log1p(-m.Rate)
 		}
 		rows = append(rows, []string{
-			state, l.From, l.To, fmt.Sprint(after - first), comma(added), comma(capacity), formatBytes(bytes), formatRate(threeDigits(-math.Expm1(right))),
+			state, l.From, l.To, fmt.Sprint(after - first), figure.Comma(added), figure.Comma(capacity), figure.Bytes(bytes), figure.Rate(figure.ThreeDigits(-math.Expm1(right))),
 		})
 		first = after
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"seen/bloom"
+	"seen/internal/figure"
 	"seen/sizing"
 )
 
@@ -15,9 +16,9 @@ import (
 // pastError is the error about a filter past its error rate.
 func pastError(name string, now, asked float64, added, capacity uint64) error {
 	text := fmt.Sprintf("%s is past its error rate: it says yes to a new key with probability %s instead of %s",
-		name, formatRate(threeDigits(now)), formatRate(asked))
+		name, figure.Rate(figure.ThreeDigits(now)), figure.Rate(asked))
 	if capacity > 0 {
-		text += fmt.Sprintf(", with %s keys in a filter for %s", comma(added), comma(capacity))
+		text += fmt.Sprintf(", with %s keys in a filter for %s", figure.Comma(added), figure.Comma(capacity))
 	}
 	return &exitError{ExitLimit, fmt.Errorf("%s; make a larger filter", text)}
 }
@@ -54,7 +55,7 @@ func (f *fleet) past(ctx context.Context) error {
 		if len(pastCapacity(i.Added, i.Capacity)) == 0 {
 			return nil
 		}
-		return &exitError{ExitLimit, fmt.Errorf("%s is past its capacity: %s keys are in layers for %s; make a larger filter", f.Label, comma(i.Added), comma(i.Capacity))}
+		return &exitError{ExitLimit, fmt.Errorf("%s is past its capacity: %s keys are in layers for %s; make a larger filter", f.Label, figure.Comma(i.Added), figure.Comma(i.Capacity))}
 	}
 	now, surely, asked, err := f.Fleet.ErrorRate(ctx)
 	switch {

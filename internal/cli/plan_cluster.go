@@ -4,6 +4,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"seen/cluster"
+	"seen/internal/figure"
 	"seen/internal/planner"
 )
 
@@ -71,8 +72,8 @@ func (a *app) planCluster(p *planFlags, sample *sampleReport, w planner.Wish) er
 	if sample != nil {
 		t.row("sample", "%s", sample.describe())
 	}
-	t.row("keys", "%s at an error rate of %g", humanize.Comma(int64(r.N)), r.Asked)
-	t.row("slices", "%s of %s bytes", humanize.Comma(int64(r.Slices)), humanize.Comma(int64(r.SliceBytes)))
+	t.row("keys", "%s at an error rate of %g", figure.Comma(r.N), r.Asked)
+	t.row("slices", "%s of %s bytes", figure.Comma(r.Slices), figure.Comma(r.SliceBytes))
 	t.row("memory", "%s, %.2f bits a key (a classic filter: %.2f)", humanize.IBytes(r.Bytes), r.BitsPerKey, r.ClassicBits)
 	switch {
 	case r.Slices == 1 && r.Nodes > 1:

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
-
-	"seen/internal/figure"
 )
 
 // table prints names and values in two columns, one pair per line.
@@ -81,14 +79,3 @@ func printColumns(w io.Writer, indent string, rows [][]string) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-// The forms of numbers in reports; the pages for browsers use the same.
-var (
-	comma          = figure.Comma
-	formatBytes    = figure.Bytes
-	formatRate     = figure.Rate
-	formatEstimate = figure.Estimate
-	digits         = figure.SixDigits
-	threeDigits    = figure.ThreeDigits
-	shortCount     = figure.Short
-)

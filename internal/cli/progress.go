@@ -12,6 +12,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"seen/internal/figure"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 )
@@ -98,9 +99,9 @@ func (p *progress) stop() {
 // describe returns the part of the line that the bar does not show itself.
 func (p *progress) describe() string {
 	n := p.counters.Records.Load()
-	text := fmt.Sprintf("%s lines, %s lines/s", shortCount(n), shortCount(uint64(float64(n)/time.Since(p.start).Seconds())))
+	text := fmt.Sprintf("%s lines, %s lines/s", figure.Short(n), figure.Short(uint64(float64(n)/time.Since(p.start).Seconds())))
 	if kept, dropped := p.counters.Kept.Load(), p.counters.Dropped.Load(); kept+dropped > 0 {
-		text += fmt.Sprintf(", kept %s, dropped %s", shortCount(kept), shortCount(dropped))
+		text += fmt.Sprintf(", kept %s, dropped %s", figure.Short(kept), figure.Short(dropped))
 	}
 	if p.extra != nil {
 		if more := p.extra(); more != "" {

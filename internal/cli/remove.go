@@ -3,10 +3,10 @@ package cli
 import (
 	"fmt"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
+	"seen/internal/figure"
 )
 
 func (a *app) removeCommand() *cobra.Command {
@@ -72,7 +72,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 	case c.json:
 		return printJSON(a.env.Stdout, r)
 	case !c.records.quiet:
-		a.say(cmd, "%s: %s keys removed, %s were not in it", name, humanize.Comma(int64(r.Removed)), humanize.Comma(int64(r.Absent)))
+		a.say(cmd, "%s: %s keys removed, %s were not in it", name, figure.Comma(r.Removed), figure.Comma(r.Absent))
 		for _, w := range stuckCounters(r.Stuck) {
 			a.say(cmd, "warning: %s: %s", name, w)
 		}

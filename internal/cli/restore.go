@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"seen/internal/figure"
 	"seen/internal/store"
 )
 
@@ -40,6 +41,6 @@ func (a *app) restore(cmd *cobra.Command, backup, dir string) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	a.say(cmd, "%d filters, %s of memory, in %s", filters, formatBytes(memory), dir)
+	a.say(cmd, "%d filters, %s of memory, in %s", filters, figure.Bytes(memory), dir)
 	return nil
 }

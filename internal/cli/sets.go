@@ -9,6 +9,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/figure"
 	"seen/internal/setfile"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
@@ -90,7 +91,7 @@ func (a *app) sayOfSets(cmd *cobra.Command, sets []*lookupSet, r *recordFlags, f
 			a.say(cmd, "warning: %s is empty; --allow-empty turns this warning off", s.Name)
 		}
 		if s.Unpacked >= unpackedSaid {
-			a.say(cmd, "note: %s needs %s of memory, because it is compressed or comes through a pipe; an uncompressed file is mapped instead", s.Name, formatBytes(s.Unpacked))
+			a.say(cmd, "note: %s needs %s of memory, because it is compressed or comes through a pipe; an uncompressed file is mapped instead", s.Name, figure.Bytes(s.Unpacked))
 		}
 	}
 }

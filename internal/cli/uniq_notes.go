@@ -3,9 +3,8 @@ package cli
 import (
 	"fmt"
 
-	"github.com/dustin/go-humanize"
-
 	"seen/bloom"
+	"seen/internal/figure"
 	"seen/sizing"
 )
 
@@ -30,7 +29,7 @@ func (u *uniqRun) note() {
 		if u.onFull.Value == "grow" && !u.notes.grows && set.Added() > c.Capacity {
 			u.notes.grows = true
 			u.app.say(u.cmd, "note: the filter has the %s distinct lines that it was made for; it %s",
-				humanize.Comma(int64(c.Capacity)), growing(sizing.Growth{First: c.Capacity, Factor: c.Growth, ErrorRate: c.ErrorRate}))
+				figure.Comma(c.Capacity), growing(sizing.Growth{First: c.Capacity, Factor: c.Growth, ErrorRate: c.ErrorRate}))
 		}
 	}
 	if s, ok := u.set.(bloom.Growing); ok {
@@ -40,7 +39,7 @@ func (u *uniqRun) note() {
 
 func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 	n := set.Added()
-	lines := humanize.Comma(int64(n))
+	lines := figure.Comma(n)
 	grows := u.onFull.Value == "grow"
 	switch {
 	case set.Switched() && !u.notes.switched:
@@ -72,7 +71,7 @@ func (u *uniqRun) noteFull(capacity, added uint64) {
 	}
 	u.notes.full = true
 	u.app.say(u.cmd, "warning: the filter has more than its %s lines; more and more new lines are dropped by error (see --stats; --on-full grow keeps the rate)",
-		humanize.Comma(int64(capacity)))
+		figure.Comma(capacity))
 }
 
 // growing returns a text that says how much memory a filter needs beyond its first

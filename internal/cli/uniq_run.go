@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
+	"seen/internal/figure"
 	"seen/internal/stream"
 	"seen/internal/vfs"
 )
@@ -278,7 +279,7 @@ func (u *uniqRun) end(err error) error {
 			why = fmt.Sprintf(" (%v)", err)
 		}
 		err = &exitError{ExitLimit, fmt.Errorf("stopped: the filter is full with %s lines in %s%s",
-			humanize.Comma(int64(st.Added)), humanize.IBytes(st.Bytes), why)}
+			figure.Comma(st.Added), humanize.IBytes(st.Bytes), why)}
 	}
 	if saveErr := u.save(); saveErr != nil {
 		return saveErr

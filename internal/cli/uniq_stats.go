@@ -8,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"seen/internal/figure"
 	"seen/sizing"
 )
 
@@ -76,26 +77,26 @@ func (u *uniqRun) report() error {
 
 func (r *uniqReport) print(u *uniqRun) error {
 	w := newTable(u.app.env.Stderr)
-	w.row("lines", humanize.Comma(int64(r.Lines)))
-	w.row("kept", "%s (%.2f %%)", humanize.Comma(int64(r.Kept)), percent(r.Kept, r.Lines))
-	w.row("dropped", "%s (%.2f %%)", humanize.Comma(int64(r.Dropped)), percent(r.Dropped, r.Lines))
+	w.row("lines", figure.Comma(r.Lines))
+	w.row("kept", "%s (%.2f %%)", figure.Comma(r.Kept), percent(r.Kept, r.Lines))
+	w.row("dropped", "%s (%.2f %%)", figure.Comma(r.Dropped), percent(r.Dropped, r.Lines))
 	if r.Missing > 0 {
-		w.row("without key", humanize.Comma(int64(r.Missing)))
+		w.row("without key", figure.Comma(r.Missing))
 	}
 	if r.Exact {
 		w.row("wrong drops", "none, except for collisions of 64-bit hashes: %.2g expected", r.ExpectedWrong)
 	} else {
-		w.row("wrong drops", "%.3g expected at most, fewer than %s (3 sigma)", r.ExpectedWrong, humanize.Comma(int64(r.WrongBound)+1))
+		w.row("wrong drops", "%.3g expected at most, fewer than %s (3 sigma)", r.ExpectedWrong, figure.Comma(r.WrongBound+1))
 	}
-	fill := fmt.Sprintf("%s, %s keys", r.Filter, humanize.Comma(int64(r.Added)))
+	fill := fmt.Sprintf("%s, %s keys", r.Filter, figure.Comma(r.Added))
 	if r.Exact {
 		fill += ", exact"
 	} else {
-		fill += fmt.Sprintf(" of %s, fill %.1f %%, error rate now %.2g", humanize.Comma(int64(r.Capacity)), 100*r.Fill, r.ErrorRate)
+		fill += fmt.Sprintf(" of %s, fill %.1f %%, error rate now %.2g", figure.Comma(r.Capacity), 100*r.Fill, r.ErrorRate)
 	}
 	w.row("filter", "%s, %s", fill, humanize.IBytes(r.FilterBytes))
 	w.row("memory", "%s at the peak, of the whole process", humanize.IBytes(r.PeakBytes))
-	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, humanize.Comma(int64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
+	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, figure.Comma(uint64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
 	return w.flush()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"seen/internal/figure"
 	"seen/internal/setfile"
 	"seen/internal/store"
 )
@@ -37,7 +38,7 @@ func (r *folderReport) String() string {
 		return ""
 	}
 	text := fmt.Sprintf(", a %s with %s filters, which has %s in %s files beside the database", map[string]string{"data": "data folder", "backup": "backup"}[r.Kind],
-		comma(uint64(r.Filters)), formatBytes(r.Bytes), comma(uint64(r.Files)))
+		figure.Comma(uint64(r.Filters)), figure.Bytes(r.Bytes), figure.Comma(uint64(r.Files)))
 	if n := len(r.Extra); n > 0 {
 		text += fmt.Sprintf("; %d files do not belong to it, for example %s", n, r.Extra[0])
 	}
