@@ -49,8 +49,8 @@ type Address struct {
 	CA, Cert, Key string
 }
 
-// DefaultPort is the port of an address without one.
-const DefaultPort = "6379"
+// defaultPort is the port of an address without one.
+const defaultPort = "6379"
 
 // IsAddress reports whether text is meant as an address, valid or not.
 func IsAddress(text string) bool {
@@ -83,7 +83,7 @@ func ParseAddress(text string) (Address, error) {
 		return Address{}, errEscape
 	}
 	for host := range strings.SplitSeq(authority, ",") {
-		full, err := WithPort(host)
+		full, err := withPort(host)
 		if err != nil {
 			return Address{}, err
 		}
@@ -113,8 +113,8 @@ func (a *Address) setLogin(login string) error {
 	return nil
 }
 
-// WithPort returns HOST:PORT for a host with or without a port.
-func WithPort(host string) (string, error) {
+// withPort returns HOST:PORT for a host with or without a port.
+func withPort(host string) (string, error) {
 	if name, port, err := net.SplitHostPort(host); err == nil {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 			return "", errors.New("the port of a host is not a number from 1 to 65535")
@@ -131,7 +131,7 @@ func WithPort(host string) (string, error) {
 	if name == "" || strings.ContainsAny(name, "[]") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
 		return "", errors.New("a host is missing or not as HOST:PORT; an IPv6 address needs brackets")
 	}
-	return net.JoinHostPort(name, DefaultPort), nil
+	return net.JoinHostPort(name, defaultPort), nil
 }
 
 func (a *Address) setOptions(query string) error {
@@ -181,9 +181,9 @@ func (a Address) String() string {
 	return b.String()
 }
 
-// Option returns the options for a client, and reads the files of TLS. The client caches
+// option returns the options for a client, and reads the files of TLS. The client caches
 // nothing, since answers change with every key that is added.
-func (a Address) Option() (rueidis.ClientOption, error) {
+func (a Address) option() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
 		InitAddress: a.Hosts, Username: a.User, Password: a.Password, SelectDB: a.DB,
 		ClientName: "seen", DisableCache: true,
@@ -221,7 +221,7 @@ type Client = rueidis.Client
 // Dial connects. The caller closes the client. If the engine refuses the user,
 // [cluster.CodeOf] the error tells why.
 func (a Address) Dial() (Client, error) {
-	o, err := a.Option()
+	o, err := a.option()
 	if err != nil {
 		return nil, err
 	}

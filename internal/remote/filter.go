@@ -102,8 +102,8 @@ func (f *Filter) Hash() bloom.Hash {
 }
 
 // ask returns the function that asks about a batch, or with adds adds it.
-func (f *Filter) ask(adds bool) func(ctx context.Context, q Batch) ([]bool, []int, error) {
-	return func(ctx context.Context, q Batch) ([]bool, []int, error) {
+func (f *Filter) ask(adds bool) func(ctx context.Context, q questions) ([]bool, []int, error) {
+	return func(ctx context.Context, q questions) ([]bool, []int, error) {
 		ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 		defer cancel()
 		answers, err := f.call(ctx, q, adds)
@@ -114,7 +114,7 @@ func (f *Filter) ask(adds bool) func(ctx context.Context, q Batch) ([]bool, []in
 	}
 }
 
-func (f *Filter) call(ctx context.Context, q Batch, adds bool) ([]bool, error) {
+func (f *Filter) call(ctx context.Context, q questions, adds bool) ([]bool, error) {
 	switch {
 	case f.Server != nil && adds:
 		return f.Server.Add(ctx, q.Keys...)

@@ -10,22 +10,22 @@ import (
 	"seen/internal/stream"
 )
 
-// Batch is a batch of keys.
-type Batch struct {
+// questions is a batch of keys.
+type questions struct {
 	// Hashes holds the hashes of the keys.
 	Hashes []uint64
 	// Keys holds the keys themselves, in the order of Hashes; nil unless
-	// PipeConfig.Keys asks for them.
+	// pipeConfig.Keys asks for them.
 	Keys [][]byte
 }
 
-// PipeConfig tells a Pipe how to ask a filter.
-type PipeConfig struct {
+// pipeConfig tells a pipe how to ask a filter.
+type pipeConfig struct {
 	// Ask answers for each key of a batch whether it is new, with Adds, or else whether
 	// it may have been added. The keys at the indices in undecided have no answer because
 	// of err; with err and without undecided, no key has one. Ask must return soon when
 	// the context ends.
-	Ask func(ctx context.Context, q Batch) (answers []bool, undecided []int, err error)
+	Ask func(ctx context.Context, q questions) (answers []bool, undecided []int, err error)
 	// Adds says that Ask adds the keys it is asked about.
 	Adds bool
 	// Keys says that Ask wants the keys and not only their hashes.
@@ -36,21 +36,21 @@ type PipeConfig struct {
 	// Window is how long the filter remembers a key, 0 if it forgets none. A key is then
 	// asked about again when a small part of that has passed.
 	Window time.Duration
-	// BatchKeys is the most keys in a batch; 0 is DefaultBatchKeys. Fewer are
+	// BatchKeys is the most keys in a batch; 0 is defaultBatchKeys. Fewer are
 	// sent where a block of the stream has no more.
 	BatchKeys int
-	// Calls is how many batches are under way at a time; 0 is DefaultCalls.
+	// Calls is how many batches are under way at a time; 0 is defaultCalls.
 	Calls int
 }
 
 // With these, a round trip of 50 ms still allows 600,000 keys a second, and a key waits
 // for few others.
 const (
-	DefaultBatchKeys = 2048
-	DefaultCalls     = 16
+	defaultBatchKeys = 2048
+	defaultCalls     = 16
 )
 
-// windowShare is the part of a window's span, as a divisor, for which a Pipe remembers
+// windowShare is the part of a window's span, as a divisor, for which a pipe remembers
 // that it has asked about a key.
 const windowShare = 64
 
@@ -66,7 +66,7 @@ type Verdicts struct {
 	Errs []error
 }
 
-// Totals tell what a Pipe has done.
+// Totals tell what a [Run] has done.
 type Totals struct {
 	Calls    uint64        // of Ask
 	Keys     uint64        // asked about
@@ -75,19 +75,19 @@ type Totals struct {
 	Inflight int           // calls under way
 }
 
-// Pipe is between a stream and a filter on other machines. An answer takes as long as
+// pipe is between a stream and a filter on other machines. An answer takes as long as
 // the network does, so several batches are under way at a time; the answers are
 // delivered in the order of the input. What to do about keys that could not be decided
 // is up to Deliver.
 //
-// For a filter that is added to, a Pipe sees to it that of equal keys in one stream
+// For a filter that is added to, a pipe sees to it that of equal keys in one stream
 // the first is the one told new, whichever batch arrives first: a key that was asked
 // about a short while ago is not asked again.
 //
-// A Pipe belongs to the goroutine that feeds it. It calls Ask from several goroutines
-// at a time and Deliver from one. Its zero value is not usable; NewPipe makes one.
-type Pipe struct {
-	config PipeConfig
+// A pipe belongs to the goroutine that feeds it. It calls Ask from several goroutines
+// at a time and Deliver from one. Its zero value is not usable; newPipe makes one.
+type pipe struct {
+	config pipeConfig
 	ctx    context.Context // of Ask
 	slots  chan struct{}   // a token for each call under way
 	queue  chan *pending   // blocks to deliver, in input order
@@ -114,7 +114,7 @@ type pending struct {
 
 // call is one batch of a block.
 type call struct {
-	batch     Batch
+	batch     questions
 	records   []int // of the block, for each key of the batch
 	keyBytes  []byte
 	answers   []bool
@@ -126,16 +126,16 @@ type call struct {
 // blocks are small or hold only repeats.
 const maxBlocks = 64
 
-// NewPipe returns a Pipe. ctx is for the calls of Ask and must outlive the stream, since
+// newPipe returns a pipe. ctx is for the calls of Ask and must outlive the stream, since
 // keys that were sent need answers. The caller must call Close.
-func NewPipe(ctx context.Context, c PipeConfig) *Pipe {
+func newPipe(ctx context.Context, c pipeConfig) *pipe {
 	if c.BatchKeys == 0 {
-		c.BatchKeys = DefaultBatchKeys
+		c.BatchKeys = defaultBatchKeys
 	}
 	if c.Calls == 0 {
-		c.Calls = DefaultCalls
+		c.Calls = defaultCalls
 	}
-	p := &Pipe{
+	p := &pipe{
 		config: c, ctx: ctx,
 		slots:  make(chan struct{}, c.Calls),
 		queue:  make(chan *pending, maxBlocks),
@@ -154,7 +154,7 @@ func NewPipe(ctx context.Context, c PipeConfig) *Pipe {
 // stream.Run. It waits while enough batches are under way, and stops sending when ctx ends.
 // The error is that of ctx or of an earlier block: what Deliver returned, or what is wrong
 // with an answer. Later records are not asked about and not delivered.
-func (p *Pipe) Consume(ctx context.Context, b *stream.Block) error {
+func (p *pipe) Consume(ctx context.Context, b *stream.Block) error {
 	w := p.take()
 	b.CopyTo(&w.block)
 	err := p.send(ctx, w)
@@ -167,7 +167,7 @@ func (p *Pipe) Consume(ctx context.Context, b *stream.Block) error {
 	return err
 }
 
-func (p *Pipe) take() *pending {
+func (p *pipe) take() *pending {
 	select {
 	case w := <-p.free:
 		return w
@@ -178,7 +178,7 @@ func (p *Pipe) take() *pending {
 
 // send cuts the block into batches and starts a call for each. With an error the
 // block is truncated to what was sent.
-func (p *Pipe) send(ctx context.Context, w *pending) error {
+func (p *pipe) send(ctx context.Context, w *pending) error {
 	w.used = 0
 	b := &w.block
 	if b.Header {
@@ -216,7 +216,7 @@ func (p *Pipe) send(ctx context.Context, w *pending) error {
 
 // start starts a call when there is a slot for it. If the pipe has failed or ctx has ended
 // before, the block is cut before the first record of the call.
-func (p *Pipe) start(ctx context.Context, w *pending, c *call) error {
+func (p *pipe) start(ctx context.Context, w *pending, c *call) error {
 	err := p.err(ctx)
 	if err == nil {
 		select {
@@ -253,7 +253,7 @@ func (p *Pipe) start(ctx context.Context, w *pending, c *call) error {
 }
 
 // err returns the first error of deliver, or that of ctx.
-func (p *Pipe) err(ctx context.Context) error {
+func (p *pipe) err(ctx context.Context) error {
 	select {
 	case <-p.failed:
 		p.mutex.Lock()
@@ -266,18 +266,18 @@ func (p *Pipe) err(ctx context.Context) error {
 
 // Failed is closed when there is an error that the next Consume will return. So a stream
 // that waits for its input learns of it.
-func (p *Pipe) Failed() <-chan struct{} { return p.failed }
+func (p *pipe) Failed() <-chan struct{} { return p.failed }
 
 // Close waits until everything that was sent is answered and delivered, and
 // returns the first error. Nothing may be consumed after it.
-func (p *Pipe) Close() error {
+func (p *pipe) Close() error {
 	close(p.queue)
 	<-p.done
 	return p.err(context.Background())
 }
 
 // Totals returns what was done so far. It may be called at any time by any goroutine.
-func (p *Pipe) Totals() Totals {
+func (p *pipe) Totals() Totals {
 	return Totals{
 		Calls: p.calls.Load(), Keys: p.keys.Load(), Repeats: p.repeats.Load(),
 		Waited: time.Duration(p.waited.Load()), Inflight: len(p.slots),
@@ -286,7 +286,7 @@ func (p *Pipe) Totals() Totals {
 
 // deliver delivers the blocks in order. It delivers what was sent also after an error:
 // the filter has recorded the keys, and tells no other run that they are new.
-func (p *Pipe) deliver() {
+func (p *pipe) deliver() {
 	defer close(p.done)
 	for w := range p.queue {
 		w.arrived.Wait()
@@ -304,7 +304,7 @@ func (p *Pipe) deliver() {
 	}
 }
 
-func (p *Pipe) fail(err error) {
+func (p *pipe) fail(err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.failure == nil {
@@ -321,7 +321,7 @@ func (w *pending) next(batchKeys int) *call {
 	c := w.calls[w.used]
 	w.used++
 	*c = call{
-		batch:    Batch{Hashes: c.batch.Hashes[:0], Keys: c.batch.Keys[:0]},
+		batch:    questions{Hashes: c.batch.Hashes[:0], Keys: c.batch.Keys[:0]},
 		records:  c.records[:0],
 		keyBytes: c.keyBytes[:0],
 	}

@@ -41,7 +41,7 @@ func newFar(old ...string) *far {
 
 func hashOf(key string) uint64 { return new(stream.Config).Hash.Sum([]byte(key)) }
 
-func (f *far) add(_ context.Context, q Batch) (isNew []bool, undecided []int, err error) {
+func (f *far) add(_ context.Context, q questions) (isNew []bool, undecided []int, err error) {
 	jitter()
 	defer jitter()
 	f.mutex.Lock()
@@ -85,8 +85,8 @@ func (a *answers) deliver(b *stream.Block, v *Verdicts) error {
 	return nil
 }
 
-// run sends text through a Pipe.
-func run(ctx context.Context, text string, blockSize int, sc stream.Config, c PipeConfig, change ...func(p *Pipe)) (Totals, error) {
+// run sends text through a pipe.
+func run(ctx context.Context, text string, blockSize int, sc stream.Config, c pipeConfig, change ...func(p *pipe)) (Totals, error) {
 	in, err := input.Open(nil, input.Options{Stdin: strings.NewReader(text), Jobs: 1})
 	if err != nil {
 		return Totals{}, err
@@ -94,7 +94,7 @@ func run(ctx context.Context, text string, blockSize int, sc stream.Config, c Pi
 	if sc.BlockSize = blockSize; sc.Jobs == 0 {
 		sc.Jobs = 2
 	}
-	p := NewPipe(context.Background(), c)
+	p := newPipe(context.Background(), c)
 	for _, f := range change {
 		f(p)
 	}
@@ -110,10 +110,10 @@ func TestFirstOfEqualKeysIsNew(t *testing.T) {
 		old := rapid.SliceOf(rapid.StringMatching("[a-h]{1,2}")).Draw(t, "old")
 		lines := rapid.SliceOfN(rapid.StringMatching("[a-h]{1,3}"), 0, 300).Draw(t, "lines")
 		f, a := newFar(old...), &answers{}
-		totals, err := run(t.Context(), text(lines), rapid.IntRange(1, 200).Draw(t, "block size"), stream.Config{}, PipeConfig{
+		totals, err := run(t.Context(), text(lines), rapid.IntRange(1, 200).Draw(t, "block size"), stream.Config{}, pipeConfig{
 			Ask: f.add, Adds: true, Deliver: a.deliver,
 			BatchKeys: rapid.IntRange(1, 20).Draw(t, "batch"), Calls: rapid.IntRange(1, 8).Draw(t, "calls"),
-		}, func(p *Pipe) { p.recent.limit = rapid.IntRange(1, 60).Draw(t, "remembered") })
+		}, func(p *pipe) { p.recent.limit = rapid.IntRange(1, 60).Draw(t, "remembered") })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func numbers(n int) []string {
 func TestRepeatsAreNotAskedAbout(t *testing.T) {
 	f, a := newFar(), &answers{}
 	lines := append(numbers(500), numbers(500)...)
-	totals, err := run(t.Context(), text(lines), 100, stream.Config{}, PipeConfig{Ask: f.add, Adds: true, Deliver: a.deliver, BatchKeys: 7})
+	totals, err := run(t.Context(), text(lines), 100, stream.Config{}, pipeConfig{Ask: f.add, Adds: true, Deliver: a.deliver, BatchKeys: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestRepeatsAreNotAskedAbout(t *testing.T) {
 		t.Errorf("%+v", totals)
 	}
 	// What is only looked up may have come meanwhile, and is asked about again.
-	totals, err = run(t.Context(), text(lines), 100, stream.Config{}, PipeConfig{Ask: f.add, Deliver: a.deliver})
+	totals, err = run(t.Context(), text(lines), 100, stream.Config{}, pipeConfig{Ask: f.add, Deliver: a.deliver})
 	if err != nil || totals.Keys != 1000 {
 		t.Errorf("%+v, %v", totals, err)
 	}
@@ -174,15 +174,15 @@ func TestRepeatsAreNotAskedAbout(t *testing.T) {
 func TestKeysUnderWayAreNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, a := newFar(), &answers{}
-		slow := func(ctx context.Context, q Batch) ([]bool, []int, error) {
+		slow := func(ctx context.Context, q questions) ([]bool, []int, error) {
 			if q.Hashes[0] == hashOf("0") {
 				time.Sleep(time.Hour)
 			}
 			return f.add(ctx, q)
 		}
 		lines := append(numbers(30), "0")
-		_, err := run(t.Context(), text(lines), 10, stream.Config{Jobs: 1}, PipeConfig{Ask: slow, Adds: true, Deliver: a.deliver, BatchKeys: 1},
-			func(p *Pipe) { p.recent.limit = 4 })
+		_, err := run(t.Context(), text(lines), 10, stream.Config{Jobs: 1}, pipeConfig{Ask: slow, Adds: true, Deliver: a.deliver, BatchKeys: 1},
+			func(p *pipe) { p.recent.limit = 4 })
 		if err != nil || !a.yes[0] || a.yes[30] {
 			t.Errorf("new is %v and then %v, error %v", a.yes[0], a.yes[30], err)
 		}
@@ -193,7 +193,7 @@ func TestUndecidedRecordsAreNamed(t *testing.T) {
 	f, a := newFar(), &answers{}
 	f.fails = func(h uint64) bool { return h == hashOf("17") || h == hashOf("400") }
 	lines := append(numbers(500), numbers(500)...)
-	if _, err := run(t.Context(), text(lines), 300, stream.Config{}, PipeConfig{Ask: f.add, Adds: true, Deliver: a.deliver, BatchKeys: 9}); err != nil {
+	if _, err := run(t.Context(), text(lines), 300, stream.Config{}, pipeConfig{Ask: f.add, Adds: true, Deliver: a.deliver, BatchKeys: 9}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(a.undecided, []string{"17", "400"}) {
@@ -208,8 +208,8 @@ func TestUndecidedRecordsAreNamed(t *testing.T) {
 
 func TestAnswersOfAnotherNumberDecideNothing(t *testing.T) {
 	a := &answers{}
-	ask := func(context.Context, Batch) ([]bool, []int, error) { return []bool{true}, nil, nil }
-	_, err := run(t.Context(), text(numbers(10)), 1000, stream.Config{}, PipeConfig{Ask: ask, Adds: true, Deliver: a.deliver})
+	ask := func(context.Context, questions) ([]bool, []int, error) { return []bool{true}, nil, nil }
+	_, err := run(t.Context(), text(numbers(10)), 1000, stream.Config{}, pipeConfig{Ask: ask, Adds: true, Deliver: a.deliver})
 	if err == nil || err.Error() != "1 answers for 10 keys" {
 		t.Errorf("error: %v", err)
 	}
@@ -220,8 +220,8 @@ func TestAnswersOfAnotherNumberDecideNothing(t *testing.T) {
 
 func TestACallThatFailsAsAWhole(t *testing.T) {
 	a := &answers{}
-	ask := func(context.Context, Batch) ([]bool, []int, error) { return nil, nil, errFar }
-	_, err := run(t.Context(), text(numbers(10)), 1000, stream.Config{}, PipeConfig{Ask: ask, Deliver: a.deliver})
+	ask := func(context.Context, questions) ([]bool, []int, error) { return nil, nil, errFar }
+	_, err := run(t.Context(), text(numbers(10)), 1000, stream.Config{}, pipeConfig{Ask: ask, Deliver: a.deliver})
 	if err != nil || len(a.undecided) != 10 {
 		t.Errorf("undecided: %q, error: %v", a.undecided, err)
 	}
@@ -257,7 +257,7 @@ func TestAllThatWasSentIsDelivered(t *testing.T) {
 			f, a := newFar(), &answers{}
 			want := prepare(a, cancel)
 			lines := numbers(100_000)
-			if _, err := run(ctx, text(lines), 500, stream.Config{}, PipeConfig{Ask: f.add, Adds: true, Deliver: a.deliver, BatchKeys: 30, Calls: 5}); !errors.Is(err, want) {
+			if _, err := run(ctx, text(lines), 500, stream.Config{}, pipeConfig{Ask: f.add, Adds: true, Deliver: a.deliver, BatchKeys: 30, Calls: 5}); !errors.Is(err, want) {
 				t.Errorf("error: %v", err)
 			}
 			if n := len(a.lines); n != len(f.asked) || n <= 200 || n > 90_000 || !slices.Equal(a.lines, lines[:n]) {
@@ -274,7 +274,7 @@ func TestKeysAreThoseOfTheRecords(t *testing.T) {
 	}
 	var mutex sync.Mutex
 	got := map[string]bool{}
-	ask := func(_ context.Context, q Batch) ([]bool, []int, error) {
+	ask := func(_ context.Context, q questions) ([]bool, []int, error) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		for i, k := range q.Keys {
@@ -292,7 +292,7 @@ func TestKeysAreThoseOfTheRecords(t *testing.T) {
 	}
 	io.WriteString(&b, "no column\n")
 	a := &answers{}
-	_, err = run(t.Context(), b.String(), 300, stream.Config{Key: key}, PipeConfig{Ask: ask, Keys: true, Deliver: a.deliver, BatchKeys: 13})
+	_, err = run(t.Context(), b.String(), 300, stream.Config{Key: key}, pipeConfig{Ask: ask, Keys: true, Deliver: a.deliver, BatchKeys: 13})
 	if err != nil || len(got) != 1000 || len(a.lines) != 1002 || a.yes[1001] {
 		t.Errorf("%d keys, %d lines, %v", len(got), len(a.lines), err)
 	}
@@ -300,8 +300,10 @@ func TestKeysAreThoseOfTheRecords(t *testing.T) {
 
 // A stream that waits for its input has to learn of errors.
 func TestFailed(t *testing.T) {
-	p := NewPipe(t.Context(), PipeConfig{
-		Ask:     func(_ context.Context, q Batch) ([]bool, []int, error) { return make([]bool, len(q.Hashes)), nil, nil },
+	p := newPipe(t.Context(), pipeConfig{
+		Ask: func(_ context.Context, q questions) ([]bool, []int, error) {
+			return make([]bool, len(q.Hashes)), nil, nil
+		},
 		Deliver: func(*stream.Block, *Verdicts) error { return errFar },
 	})
 	in, err := input.Open(nil, input.Options{Stdin: strings.NewReader("a\n"), Jobs: 1})

@@ -47,9 +47,9 @@ func IsFull(errs []error) bool {
 	return len(errs) > 0 && !slices.ContainsFunc(Reasons(errs), func(e error) bool { return !errors.Is(e, cluster.ErrFull) })
 }
 
-// NotAdded reports whether the keys that the calls leave undecided are certainly not in
+// notAdded reports whether the keys that the calls leave undecided are certainly not in
 // the filter because of them.
-func NotAdded(errs []error) bool {
+func notAdded(errs []error) bool {
 	return !slices.ContainsFunc(errs, func(err error) bool {
 		u, ok := err.(*cluster.UndecidedError)
 		return !ok || !u.NotAdded

@@ -34,8 +34,8 @@ func TestReasons(t *testing.T) {
 		for _, err := range Reasons(test.errs) {
 			got = append(got, err.Error())
 		}
-		if !slices.Equal(got, test.want) || IsFull(test.errs) != test.isFull || NotAdded(test.errs) != test.notAdded {
-			t.Errorf("%s: %q, full %v, not added %v", name, got, IsFull(test.errs), NotAdded(test.errs))
+		if !slices.Equal(got, test.want) || IsFull(test.errs) != test.isFull || notAdded(test.errs) != test.notAdded {
+			t.Errorf("%s: %q, full %v, not added %v", name, got, IsFull(test.errs), notAdded(test.errs))
 		}
 	}
 	if IsFull(nil) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// recentKeys is how many keys a Pipe remembers at least, once it has seen as many.
+// recentKeys is how many keys a pipe remembers at least, once it has seen as many.
 // Twice as many take some 20 MB.
 const recentKeys = 1 << 18
 

@@ -17,7 +17,7 @@ import (
 const drainTime = 10 * time.Second
 
 // Run passes the records of a stream through a filter on other machines. One goroutine
-// uses it; Totals may be called by others.
+// uses it; others may call Totals.
 type Run struct {
 	// Filter is the filter.
 	Filter *Filter
@@ -32,7 +32,7 @@ type Run struct {
 	// Lines and Bytes are how much was delivered.
 	Lines, Bytes uint64
 
-	pipe *Pipe
+	pipe *pipe
 }
 
 // errUndecided ends a run with an undecided line. Which lines are undecided is known when
@@ -47,7 +47,7 @@ func (r *Run) Do(ctx context.Context, read func(ctx context.Context, consume fun
 	asking, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainTime, giveUp) })()
-	r.pipe = NewPipe(asking, PipeConfig{
+	r.pipe = newPipe(asking, pipeConfig{
 		Ask: r.Filter.ask(r.Adds), Adds: r.Adds, Keys: r.Filter.Server != nil, Window: r.Filter.Window,
 		Deliver: func(b *stream.Block, v *Verdicts) error { return r.deliver(b, v, deliver) },
 	})
@@ -125,7 +125,7 @@ func (u *Undecided) Add(b *stream.Block, v *Verdicts) {
 		u.Errs = v.Errs
 	}
 	u.Full = u.Full || IsFull(v.Errs)
-	u.MayBeAdded = u.MayBeAdded || !NotAdded(v.Errs)
+	u.MayBeAdded = u.MayBeAdded || !notAdded(v.Errs)
 }
 
 // LineList names lines by file and number, and a run of lines by the first and the last.
