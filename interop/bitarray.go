@@ -67,7 +67,7 @@ func newBitarray(a bitarray, capacity uint64, errorRate float64) (*bitmap, error
 	return newBitmap(a, capacity, errorRate)
 }
 
-// openBitarray returns the filter whose bytes are b, and to which it refers.
+// openBitarray returns the filter whose bytes are b. It refers to b.
 func openBitarray(b []byte, a bitarray) (*bitmap, error) { return parseBitmap(b, a) }
 
 func (a bitarray) check() error {

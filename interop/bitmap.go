@@ -10,18 +10,16 @@ import (
 	"seen/bloom"
 )
 
-// bitmap is an array of bits without a header, as a string of Redis or as what a
-// library of bit sets dumps: whoever reads it must know what wrote it. It comes from
-// the functions for the systems: newRedisson, openRedisson and so on.
+// bitmap is an array of bits without a header, as a string of Redis or as what a library
+// of bit sets dumps. Only the user knows which program wrote it.
 //
-// Any number of goroutines may ask while none changes the filter. The hashes are
-// public, so that whoever chooses keys can choose some that collide. A Bitmap must not
-// be copied.
+// Any number of goroutines may ask while none changes the filter. The hashes are public,
+// so an attacker can choose keys that collide. The struct must not be copied.
 type bitmap struct {
 	plain
 	system bitmapSystem
 	least  int  // bytes to write, although they may be zero
-	place  Spec // of the RDB file that the filter lies in
+	place  Spec // of the RDB file that has the filter
 }
 
 // bitmapSystem is what wrote a bitmap.
@@ -29,9 +27,9 @@ type bitmapSystem interface {
 	scheme
 	name() string // of the format
 	order() bitOrder
-	// trims reports whether the system leaves zero bytes at the end out.
+	// trims reports whether the system leaves out zero bytes at the end.
 	trims() bool
-	// spreads reports whether keys, whatever they are, set bits everywhere alike.
+	// spreads reports whether all keys set bits evenly over the array.
 	spreads() bool
 	check() error
 	describe() Description
@@ -68,8 +66,8 @@ func checkBitmap(s bitmapSystem) error {
 	return nil
 }
 
-// parseBitmap returns the filter whose bits are b. Bytes at the end may be missing if
-// the system leaves zeros out, and there may be some more.
+// parseBitmap returns the filter whose bits are b. Bytes at the end may be missing if the
+// system leaves out zeros, and up to 8 more may follow.
 func parseBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
 	if err := checkBitmap(s); err != nil {
 		return nil, err
@@ -86,9 +84,9 @@ func parseBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
 	return &bitmap{plain: plain{bits: bitArray{order: s.order(), b: b}, scheme: s}, system: s, least: len(b)}, nil
 }
 
-// checkSpread refuses arrays that could have so many bytes each, and with many bits of
-// which not one is in the second half: that happens in one of 2^64 filters of this size,
-// and always in one of less than half of it, which would say no to its keys.
+// checkSpread refuses arrays that have 64 ones or more and none in the second half of the
+// given length. That happens to one in 2^64 filters of this length, and to all filters of
+// less than half the length, which would say no to their own keys.
 func checkSpread(bytes uint64, arrays ...[]byte) error {
 	ones := uint64(0)
 	for _, b := range arrays {
@@ -106,7 +104,7 @@ func checkSpread(bytes uint64, arrays ...[]byte) error {
 	return fmt.Errorf("%w: no bit is set in the second half of up to %d bytes", ErrBadData, bytes)
 }
 
-// Union makes f the OR of f and other, which must be a Bitmap of the same system and
+// Union makes f the OR of f and other, which must be a bitmap of the same system and
 // parameters.
 func (f *bitmap) Union(other Reader) error {
 	o, ok := other.(*bitmap)
@@ -145,8 +143,8 @@ func (f *bitmap) Describe() Description {
 	return d
 }
 
-// WriteTo writes the bytes of the array, without zeros at its end where the system
-// leaves them out and they were not there when it was parsed.
+// WriteTo writes the bytes of the array, without zeros at its end where the system leaves
+// them out, unless the opened bytes had them.
 func (f *bitmap) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	n, err := w.Write(f.content())
@@ -172,8 +170,8 @@ func trimZeros(b []byte) []byte {
 	return b
 }
 
-// rewrapBitmap is the rewrap function of a format of a Bitmap: the same bytes, taken out
-// of an RDB file if they lie in one.
+// rewrapBitmap is the rewrap function of the formats of a bitmap: the same bytes, without
+// the RDB file around them.
 func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
 	g, ok := f.(*bitmap)
 	if !ok || g.system.name() != s.Name {
@@ -187,7 +185,7 @@ func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
 }
 
 // bitsAndProbes reads the parameters m and k of a format whose content does not tell
-// them. Both must be there if they are needed, and otherwise both or none.
+// them. If they are needed, both must be given; otherwise both or neither.
 func (s Spec) bitsAndProbes(most uint64, needed bool) (m, k uint64, err error) {
 	if m, err = s.number("m", 1, most); err != nil {
 		return 0, 0, err

@@ -14,8 +14,8 @@ import (
 	"seen/sizing"
 )
 
-// bitOrder says where bit i of an array stands: it is bit j mod 8 of byte j/8, where
-// j is i XOR the order.
+// bitOrder says where bit i of an array is: at bit j mod 8 of byte j/8, where j is i XOR
+// the order.
 type bitOrder uint64
 
 const (
@@ -25,16 +25,16 @@ const (
 )
 
 const (
-	// foreignMaxBytes bounds an array that is made here: to 32 TiB, or what the
-	// address space of a 32-bit system holds.
+	// foreignMaxBytes limits new arrays to 32 TiB, or to the address space of a 32-bit
+	// system.
 	foreignMaxBytes = min(math.MaxInt/2, 1<<45)
-	// foreignMaxProbes is far above what any error rate needs. A header may say more,
-	// and each question would take as long as it likes.
+	// foreignMaxProbes is far above what any error rate needs. A header with more could
+	// make each question take any time.
 	foreignMaxProbes = 1000
 )
 
-// bitArray is the bits of a filter in the bytes of a file, wherever those are, or in
-// memory of its own. Bits behind the last byte are 0.
+// bitArray is the bits of a filter, in the bytes of a file or in memory of its own. Bits
+// after the last byte are 0.
 type bitArray struct {
 	order bitOrder
 	b     []byte
@@ -81,8 +81,8 @@ func (a *bitArray) set(i uint64) bool {
 	return a.b[j/8] != was
 }
 
-// hasEach reports whether the bits at all k positions of a key are set. It asks for no
-// position behind the first that is not.
+// hasEach reports whether the bits at all k positions of a key are set. It stops at the
+// first that is not.
 func (a *bitArray) hasEach(k uint64, position func(i uint64) uint64) bool {
 	for i := range k {
 		if !a.has(position(i)) {
@@ -100,7 +100,7 @@ func (a *bitArray) setEach(k uint64, position func(i uint64) uint64) (isNew bool
 	return isNew
 }
 
-// mayChange returns an error unless the array lies in memory of its own.
+// mayChange returns an error unless the array has memory of its own.
 func (a *bitArray) mayChange() error {
 	if a.own == nil {
 		return fmt.Errorf("%w; change a Clone", ErrReadOnly)
@@ -140,8 +140,8 @@ func (o bitOrder) words() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// or sets the bits of b in a, which can be changed; those that a has no room for are
-// left out.
+// or sets the bits of b in a, which can be changed. Bits that a has no room for are left
+// out.
 func (a *bitArray) or(b *bitArray) {
 	n := min(len(a.b), len(b.b)) / 8 * 8
 	to, from := a.order.words(), b.order.words()
@@ -205,7 +205,8 @@ func plainStats(name string, m, k, ones uint64) bloom.Stats {
 		s.ErrorRate = p.ErrorRateAt(ones)
 		return s
 	}
-	// More probes than package sizing calculates with: as many keys of one probe.
+	// Package sizing does not calculate with so many probes: take each for a key of one
+	// probe.
 	p.K = 1
 	s.Cardinality = p.Cardinality(ones)
 	s.Cardinality.Value /= float64(k)
@@ -214,7 +215,7 @@ func plainStats(name string, m, k, ones uint64) bloom.Stats {
 	return s
 }
 
-// checkWish refuses a capacity and an error rate for which no filter can be made.
+// checkWish refuses a capacity or an error rate that no filter can have.
 func checkWish(capacity uint64, errorRate float64) error {
 	if capacity == 0 {
 		return errors.New("capacity is 0; give the number of keys, 1 or more")
@@ -225,7 +226,8 @@ func checkWish(capacity uint64, errorRate float64) error {
 	return nil
 }
 
-// checkSize refuses a number of bits, calculated from a wish, that no array has.
+// checkSize refuses a number of bits, calculated from capacity and error rate, that is
+// above the limit.
 func checkSize(bits float64, capacity uint64, errorRate float64) error {
 	if bits > foreignMaxBytes*8 {
 		return fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",

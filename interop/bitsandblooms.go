@@ -35,13 +35,12 @@ const (
 // it is shows in the number of words. JSON has m, k and, as b, the base64 of L and
 // the words. L is m, unless the filter was made from an array; bits from L on are 0.
 //
-// The positions of a key come from four numbers h0 to h3, the halves of MurmurHash3
-// for x64 of the key and of the key with a byte 1 behind it, and are
-// h(i mod 2) + i*h(2 or 3) modulo 2^64 and then m.
+// The positions of a key come from four numbers h0 to h3, the halves of MurmurHash3 for
+// x64 of the key and of the key with a byte 1 appended, and are h(i mod 2) + i*h(2 or 3)
+// modulo 2^64 and then m.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A BitsAndBlooms must not
-// be copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type bitsAndBlooms struct {
 	m, k   uint64
 	length uint64 // L
@@ -64,8 +63,8 @@ type bitsAndBloomsConfig struct {
 	M, K uint64
 	// Length is the length of the array in bits, if that is to be more than M.
 	Length uint64
-	// Form is what WriteTo writes; BitsAndBloomsBinary if it is "". LittleEndian says
-	// that the array is to be as after bitset.LittleEndian.
+	// Form is what WriteTo writes; binary if it is "". LittleEndian says that the array
+	// is to be as after bitset.LittleEndian.
 	Form         bitsAndBloomsForm
 	LittleEndian bool
 }
@@ -104,7 +103,7 @@ func newBitsAndBlooms(c bitsAndBloomsConfig) (*bitsAndBlooms, error) {
 	return f, nil
 }
 
-// As returns f in another form; "" is BitsAndBloomsBinary. Both have the same bits.
+// As returns f in another form; "" is binary. Both have the same bits.
 func (f *bitsAndBlooms) As(form bitsAndBloomsForm, littleEndian bool) (*bitsAndBlooms, error) {
 	g := *f
 	g.form, g.order = form, bigWords
@@ -131,9 +130,9 @@ func wordsOf(bits uint64) uint64 {
 	return n
 }
 
-// openBitsAndBlooms returns the filter that b holds in any form. A binary one refers
-// to b, which must not change, and is there at once, whatever its length; the base64
-// of JSON is decoded, into memory of at most twice the length of b.
+// openBitsAndBlooms returns the filter that b holds in any form. A binary one refers to
+// b, which must not change, and opening takes the same time for any length; the base64 of
+// JSON is decoded, into memory of at most twice the length of b.
 func openBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
 	f, err := parseBitsAndBlooms(b)
 	if err != nil {
@@ -234,8 +233,8 @@ func (f *bitsAndBlooms) Has(key []byte) bool {
 	return true
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails,
-// with ErrReadOnly, if f was parsed.
+// Add adds key and reports whether it was certainly not there before. It fails with
+// ErrReadOnly if f was opened from bytes.
 func (f *bitsAndBlooms) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
@@ -250,8 +249,9 @@ func (f *bitsAndBlooms) Add(key []byte) (bool, error) {
 	return isNew, nil
 }
 
-// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
-// memory cannot be had, or if f's array is much shorter than m, which no filter is.
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if there
+// is not enough memory, or if f's array is much shorter than m, which does not happen in
+// real filters.
 func (f *bitsAndBlooms) Clone() (*bitsAndBlooms, error) {
 	const slack = 1 << 20 // what a few bytes may make us allocate
 	if have := uint64(len(f.bits.b)); f.m/8 > have+slack {
@@ -268,8 +268,8 @@ func (f *bitsAndBlooms) Clone() (*bitsAndBlooms, error) {
 	return &g, nil
 }
 
-// lastWord returns the word that the length ends within, if it does, its value, and that
-// without what is set behind the length, which means nothing until the array gets longer.
+// lastWord returns the word in which the array ends, if it does, its value, and that
+// value without the bits after the end. Those have no effect until the array gets longer.
 func (f *bitsAndBlooms) lastWord() (last []byte, value, inside uint64) {
 	if f.length%64 == 0 {
 		return nil, 0, 0
@@ -279,8 +279,8 @@ func (f *bitsAndBlooms) lastWord() (last []byte, value, inside uint64) {
 	return last, value, value & (1<<(f.length%64) - 1)
 }
 
-// Union adds the keys of other, which must be a BitsAndBlooms with the same m and k, in any form. Otherwise it
-// returns an error that wraps bloom.ErrIncompatible.
+// Union adds the keys of other, which must be a bitsAndBlooms with the same m and k, in
+// any form. Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *bitsAndBlooms) Union(other Reader) error {
 	if err := f.bits.mayChange(); err != nil {
 		return err

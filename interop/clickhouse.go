@@ -19,14 +19,14 @@ import (
 type clickHouseIndex struct {
 	// Kind is the type of the index.
 	Kind clickHouseKind
-	// Probes is the number of hash functions, 1 to 1000; for ClickHouseBloom at most 15.
+	// Probes is the number of hash functions, 1 to 1000; for clickHouseBloom at most 15.
 	Probes uint64
-	// Value is the type of the column of a ClickHouseBloom: string, or one of int8 to
+	// Value is the type of the column of a clickHouseBloom: string, or one of int8 to
 	// int64 and uint8 to uint64. The others have strings.
 	Value string
-	// Seed is the last parameter of ClickHouseTokens and ClickHouseGrams.
+	// Seed is the last parameter of clickHouseTokens and clickHouseGrams.
 	Seed uint64
-	// Gram is the first parameter of ClickHouseGrams, 1 to 1000: characters of a gram.
+	// Gram is the first parameter of clickHouseGrams, 1 to 1000: characters of a gram.
 	Gram uint64
 }
 
@@ -34,9 +34,9 @@ type clickHouseIndex struct {
 type clickHouseKind string
 
 const (
-	// clickHouseBloom is bloom_filter: the hash of a value is combined with a constant for
-	// each probe. Strings are hashed with CityHash64, and whole numbers, as unsigned ones
-	// of their width, by the finaliser of MurmurHash3.
+	// clickHouseBloom is bloom_filter: the hash of a value is combined with a constant
+	// for each probe. Strings are hashed with CityHash64, and whole numbers, as unsigned
+	// ones of their width, by the last step of MurmurHash3.
 	clickHouseBloom clickHouseKind = "bloom"
 	// clickHouseTokens is tokenbf_v1: it has each run of ASCII letters and digits, and of
 	// bytes above 127.
@@ -55,13 +55,13 @@ var clickHouseSeeds = [...]uint64{
 // clickHouseWidths are the bits of the types of numbers.
 var clickHouseWidths = map[string]uint{"int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
-// clickHouse is what an index of ClickHouse has of one granule, without the numbers and
-// the compression around it in the files of the server: bit i is bit i mod 8 of byte
+// clickHouse is the filter of one granule in an index of ClickHouse, without the numbers
+// and the compression around it in the files of the server: bit i is bit i mod 8 of byte
 // i/8. It can only be asked. The answer is that of the index: whether a granule may have
-// a value, for tokens and grams one that contains all of those of the key; a key that
-// has none may be anywhere.
+// the value or, for tokens and grams, a value that contains all tokens or grams of the
+// key. The answer for a key without tokens or grams is always yes.
 //
-// Any number of goroutines may ask. A ClickHouse must not be copied.
+// Any number of goroutines may ask. The struct must not be copied.
 type clickHouse struct {
 	plain
 	index clickHouseIndex
@@ -76,7 +76,7 @@ type clickScheme struct {
 // clickHouseGranule is the most bytes that ClickHouse gives to a granule.
 const clickHouseGranule = 1 << 30
 
-// openClickHouse returns what b is of a granule, to which it refers.
+// openClickHouse returns the granule in b. It refers to b.
 func openClickHouse(b []byte, c clickHouseIndex) (*clickHouse, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("clickhouse: %w", err)
@@ -165,8 +165,7 @@ func (s clickScheme) token(dst []uint64, token []byte) []uint64 {
 	return dst
 }
 
-// number returns the value of a key as the column holds it, its bytes filled up with
-// zeros.
+// number returns the value of a key as the column holds it, padded with zeros.
 func (s clickScheme) number(key []byte) (uint64, error) {
 	v, ok := parseInt64Key(key)
 	if !ok {
@@ -186,7 +185,7 @@ func (s clickScheme) number(key []byte) (uint64, error) {
 	return uint64(v) << (64 - width) >> (64 - width), nil
 }
 
-// cityPair is the hash of two numbers that CityHash has within it.
+// cityPair is the hash of two numbers inside CityHash.
 func cityPair(low, high uint64) uint64 {
 	const mul = 0x9ddfea08eb382d69
 	a := (low ^ high) * mul
@@ -199,7 +198,7 @@ func citySeeded(b []byte, seed uint64) uint64 {
 	return cityPair(city.CH64(b)-0x9ae16a3b2f90404f, seed)
 }
 
-// murmurFinish is the end of MurmurHash3, which mixes the bits of a number.
+// murmurFinish is the last step of MurmurHash3, which mixes the bits of a number.
 func murmurFinish(h uint64) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53

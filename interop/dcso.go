@@ -21,18 +21,18 @@ import (
 // The bytes are numbers of 64 bits, little-endian: flags, whose low byte is the version
 // 1; the capacity n; the error rate p (a float); the probes k of a key; the length m in
 // bits; and the number of keys that changed a bit when they were added. The words of the
-// array follow, little-endian, so that bit i is bit i mod 8 of byte i/8; what is behind
-// them is data of the user. A file may be compressed with gzip as a whole.
+// array follow, little-endian, so that bit i is bit i mod 8 of byte i/8; the user's data
+// follow. A file may be compressed with gzip as a whole.
 //
 // The positions of a key come from its FNV-1 hash of 64 bits, modulo the prime
 // 2^64 - 59: it is multiplied by 2^64 - 1469, modulo 2^64 and then the prime, for each
 // position, which is the result modulo m.
 //
-// Keys are bytes. Those of lists of known files are hashes in hexadecimal, mostly in
-// upper case: it matters.
+// Keys are bytes. Lists of known files have hashes in hexadecimal digits, mostly in upper
+// case, and the case matters.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A DCSO must not be copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type dcso struct {
 	flags     uint64
 	capacity  uint64
@@ -49,7 +49,7 @@ const (
 	dcsoVersion = 1
 	dcsoPrime   = 1<<64 - 59
 	dcsoStep    = 1<<64 - 1469
-	// dcsoMostData is the most user data behind an array that is compressed.
+	// dcsoMostData is the most user data after a compressed array.
 	dcsoMostData = 16 << 20
 	// gzipMost is above the number of bytes that a compressed byte can stand for.
 	gzipMost = 1040
@@ -61,7 +61,7 @@ type dcsoConfig struct {
 	// between 0 and 1, exclusively.
 	Capacity  uint64
 	ErrorRate float64
-	// Data is written behind the filter.
+	// Data is written after the filter.
 	Data []byte
 	// Gzip says that the file is compressed.
 	Gzip bool
@@ -95,14 +95,15 @@ func newDCSO(c dcsoConfig) (*dcso, error) {
 
 // dcsoSize returns the m and k of the module for n keys.
 func dcsoSize(n, errorRate float64) (m, k float64) {
-	// Rounded up where the number is negative, and so down.
+	// The module rounds the negative number up, so this rounds down.
 	m = math.Abs(math.Ceil(n * math.Log(errorRate) / math.Pow(math.Log(2), 2)))
 	return m, math.Ceil(math.Log(2) * m / n)
 }
 
 // openDCSO returns the filter that b holds. A plain one refers to b, which must not
-// change, and is there at once, whatever its length. One that is compressed gets memory
-// of its own, no more than its header says and the bytes can hold, and can be changed.
+// change, and opening takes the same time for any length. One that is compressed gets
+// memory of its own, no more than its header says and the bytes can hold, and can be
+// changed.
 func openDCSO(b []byte) (*dcso, error) {
 	parse := parseDCSO
 	if isGzip(b) {
@@ -217,8 +218,8 @@ func (f *dcso) Has(key []byte) bool {
 	return f.bits.hasEach(f.k, func(uint64) uint64 { return f.next(&x) })
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails, with
-// ErrReadOnly, if f was parsed where it lies.
+// Add adds key and reports whether it was certainly not there before. It fails with
+// ErrReadOnly if f was opened from bytes.
 func (f *dcso) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
@@ -231,8 +232,8 @@ func (f *dcso) Add(key []byte) (bool, error) {
 	return isNew, nil
 }
 
-// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
-// memory cannot be had.
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if there
+// is not enough memory.
 func (f *dcso) Clone() (*dcso, error) {
 	g := *f
 	var err error
@@ -243,8 +244,9 @@ func (f *dcso) Clone() (*dcso, error) {
 	return &g, nil
 }
 
-// Union adds the keys of other, which must be a DCSO with the same capacity, error rate, m and k.
-// Otherwise it returns an error that wraps bloom.ErrIncompatible. The data of f stay.
+// Union adds the keys of other, which must be a dcso with the same capacity, error rate,
+// m and k. Otherwise it returns an error that wraps bloom.ErrIncompatible. The data of f
+// stay.
 func (f *dcso) Union(other Reader) error {
 	if err := f.bits.mayChange(); err != nil {
 		return err

@@ -38,8 +38,8 @@ var dcsoFormat = format{
 	},
 }
 
-// detectDCSO looks at the header, and of a file in gzip at the length that stands at
-// its end, modulo 2^32. Data behind the bits may have any length.
+// detectDCSO looks at the header, and for a file in gzip at the length at its end, modulo
+// 2^32. The data after the bits may have any length.
 func detectDCSO(b []byte) (Confidence, Spec, bool) {
 	s := Spec{Name: "dcso"}
 	if !isGzip(b) {
@@ -65,9 +65,9 @@ func detectDCSO(b []byte) (Confidence, Spec, bool) {
 	return f.confidence(data), s, data <= dcsoMostData
 }
 
-// confidence says how sure it is that f was a header with so much data behind its bits.
-// The data may have any length, but the version fills 64 bits, and all programs derive m
-// and k from the capacity and the error rate.
+// confidence says how sure it is that f is a header with so much data after its bits. The
+// data may have any length, but the version fills 64 bits, and all programs derive m and
+// k from the capacity and the error rate.
 func (f *dcso) confidence(data uint64) Confidence {
 	if data == 0 {
 		return Likely
@@ -79,7 +79,7 @@ func (f *dcso) confidence(data uint64) Confidence {
 	return Possible
 }
 
-// Describe says what the header says, and what stands behind the bits.
+// Describe says what the header says, and describes the data after the bits.
 func (f *dcso) Describe() Description {
 	form := "plain"
 	if f.gzip {

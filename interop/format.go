@@ -11,8 +11,7 @@ import (
 	"seen/bloom"
 )
 
-// Reader is what can be asked: the filters of this package, and those of package
-// bloom.
+// Reader is any filter of this package or of package bloom.
 type Reader interface {
 	Has(key []byte) bool
 	Stats() bloom.Stats
@@ -21,8 +20,8 @@ type Reader interface {
 // Foreign is a filter of another system. Keys are bytes as [KeyKind] says. WriteTo
 // writes the filter in the system's own layout.
 //
-// What [Open] returns refers to the bytes it was given and never changes them; any
-// number of goroutines may ask. Stats reads all of the bits, the other calls do not.
+// A filter from [Open] refers to the bytes it was given and never changes them; any
+// number of goroutines may ask it. Stats reads all bits, the other methods do not.
 type Foreign interface {
 	Reader
 	io.WriterTo
@@ -30,29 +29,29 @@ type Foreign interface {
 	KeyKind() KeyKind
 }
 
-// Adder is a [Foreign] that keys can be added to: those that [Create] returns are. Add
-// reports whether the key was certainly not there before. A key that the format has no
-// value for is an error.
+// Adder is a [Foreign] that takes keys, as the filters of [Create] do. Add reports
+// whether the key was certainly new. A key that the format cannot represent is an error.
 type Adder interface {
 	Foreign
 	Add(key []byte) (bool, error)
 }
 
-// Merger is a [Foreign] that can take up all keys of another. Union fails with an error
-// that wraps [bloom.ErrIncompatible] and names the difference where the OR of the two
-// would be wrong, and then changes nothing.
+// Merger is a [Foreign] that can take all keys of another. If the OR of the two would be
+// wrong, Union changes nothing and returns an error that wraps [bloom.ErrIncompatible]
+// and names the difference.
 type Merger interface {
 	Foreign
 	Union(other Reader) error
 }
 
-// Counter is a [Foreign] that counts keys. The number is never too low.
+// Counter is a [Foreign] that counts how often keys were added. The count is never too
+// low.
 type Counter interface {
 	Foreign
 	Count(key []byte) uint64
 }
 
-// Lister is a [Foreign] that consists of several filters, of which Spec names one.
+// Lister is a [Foreign] that consists of several filters.
 type Lister interface {
 	Foreign
 	Parts() []Part
@@ -83,10 +82,10 @@ type KeyKind int
 const (
 	// KeyBytes are the bytes that are hashed.
 	KeyBytes KeyKind = iota
-	// KeyText is text in UTF-8, which the filter itself turns into what is hashed.
+	// KeyText is text in UTF-8, which the filter itself encodes for its hash.
 	KeyText
-	// KeyInt64 is a whole number as [Int64Key] encodes it. Has is false for bytes that
-	// are none, and for a number that the format cannot hold: none was ever added.
+	// KeyInt64 is a whole number as [Int64Key] encodes it. Has is false for other bytes,
+	// and for numbers that the format cannot hold.
 	KeyInt64
 )
 
@@ -101,8 +100,7 @@ func (k KeyKind) String() string {
 	return "bytes"
 }
 
-// Int64Key returns the key that stands for a number: 8 bytes, little-endian, two's
-// complement.
+// Int64Key returns the key of a number: 8 bytes, little-endian, two's complement.
 func Int64Key(v int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(v)) }
 
 // parseInt64Key returns the number that [Int64Key] has encoded.
@@ -113,11 +111,11 @@ func parseInt64Key(key []byte) (v int64, ok bool) {
 	return int64(binary.LittleEndian.Uint64(key)), true
 }
 
-// Confidence says how much content tells about its format.
+// Confidence says how surely content is of a format.
 type Confidence int
 
 const (
-	// Possible is content that fits, as other bytes may by chance.
+	// Possible is content that fits, perhaps by chance.
 	Possible Confidence = iota + 1
 	// Likely is content whose length follows from what it says.
 	Likely
@@ -136,21 +134,21 @@ func (c Confidence) String() string {
 	return "possible"
 }
 
-// format is a format of files. Each is a variable in its own file, and listed in init.
+// format describes a file format. Each is a variable in a file of its own, and init lists
+// them all.
 type format struct {
 	name   string
 	system string // whose format it is, in words
 	params []param
 	// verified says in a sentence what answers and bytes were compared with.
 	verified string
-	// sign says in words how content is recognised; "" where detect is nil.
+	// sign says in words how content is recognised; "" if detect is nil.
 	sign string
-	// detect looks at whole contents and returns what they are, without reading all
-	// of them where it can: lengths must agree exactly, the first bytes alone are not
-	// enough. nil: content cannot tell.
+	// detect returns what whole contents are, reading as little as it can. Lengths must
+	// agree exactly: the first bytes alone are not enough. nil: content cannot tell.
 	detect func(b []byte) (Confidence, Spec, bool)
 	// open returns the filter whose bytes are b, to which it may refer. The parameters
-	// are all known, have values of their list, and their defaults are filled in.
+	// are checked, and defaults are filled in.
 	open func(b []byte, s Spec) (Foreign, error)
 	// create makes an empty filter with memory of its own, an [Adder]; nil: noWrite says
 	// why the format cannot be built.
@@ -160,7 +158,7 @@ type format struct {
 	// nil: filters of the format cannot be changed.
 	clone func(f Foreign) (Foreign, error)
 	// rewrap returns what writes f, a filter of any format, in this one with the same
-	// bits, or an error that wraps [ErrNotConvertible]; nil: nothing can be.
+	// bits, or an error that wraps [ErrNotConvertible]; nil: no filter can be written so.
 	rewrap func(f Foreign, s Spec) (io.WriterTo, error)
 	// refused, unless it is "", says why what was detected cannot be opened and what
 	// to do instead. Such a format has no open.
@@ -179,8 +177,8 @@ type param struct {
 	form     bool     // the same bits can be written with each of its values
 }
 
-// formats are all formats, by name. It is filled in by init since formats may refer to
-// functions that look through it, such as one for what is compressed.
+// formats are all formats, by name. It is filled in by init, since formats refer to
+// functions that read it.
 var formats []*format
 
 func init() {
@@ -247,7 +245,7 @@ type ParamInfo struct {
 	ForWrite bool
 }
 
-// Formats lists all formats by name, those last that are only recognised.
+// Formats lists all formats by name. Those that are only recognised come last.
 func Formats() []FormatInfo {
 	var known, refused []FormatInfo
 	for _, f := range formats {
@@ -276,9 +274,9 @@ type Candidate struct {
 	Refused    string // why it cannot be opened; "": it can
 }
 
-// Detect returns what the whole contents of a file may be, the likeliest first. It
-// reads all of them only where a checksum is to tell. The specifications may lack
-// parameters that content cannot tell.
+// Detect returns what the contents of a whole file may be, the likeliest first. It reads
+// all of them only to check a checksum. The specifications may lack parameters that
+// content cannot tell.
 func Detect(b []byte) []Candidate {
 	var all []Candidate
 	for _, f := range formats {
@@ -326,13 +324,12 @@ func recognise(b []byte) (Spec, error) {
 	return Spec{}, &RefusedError{all[0].System, all[0].Refused}
 }
 
-// Open returns the filter whose bytes are b: it refers to them and is valid as long as
-// they are. With an empty name in s content decides. Opening reads the header alone,
-// where the format has one without a checksum.
+// Open returns the filter in b. It refers to b and is valid as long as b is. If s has no
+// name, content decides. Open reads only the header, unless the format has a checksum.
 func Open(b []byte, s Spec) (Foreign, error) { return open(b, s, false) }
 
-// Inspect is [Open] for looking at a filter without asking it for keys: parameters that
-// content cannot tell need not be given where it can be described without them.
+// Inspect is [Open] for describing a filter without asking it about keys. Parameters that
+// content cannot tell may be missing if the description does not need them.
 func Inspect(b []byte, s Spec) (Foreign, error) { return open(b, s, true) }
 
 func open(b []byte, s Spec, guess bool) (Foreign, error) {
@@ -360,8 +357,8 @@ func open(b []byte, s Spec, guess bool) (Foreign, error) {
 	return f.open(b, s)
 }
 
-// Create returns an empty filter, an [Adder], sized as the system itself does it for a
-// number of keys and an error rate.
+// Create returns an empty filter, an [Adder], of the size that the system itself gives it
+// for a number of keys and an error rate.
 func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	f, err := findFormat(s.Name)
 	if err != nil {
@@ -381,8 +378,8 @@ func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	return f.create(s, capacity, errorRate)
 }
 
-// Clone returns a copy of f with memory of its own, which can be changed where the
-// format allows that: a [Merger], an [Adder] or both.
+// Clone returns a copy of f with memory of its own, which can be changed if the format
+// allows it: a [Merger], an [Adder] or both.
 func Clone(f Foreign) (Foreign, error) {
 	name, _, _ := strings.Cut(f.Describe().Format, ":")
 	owner, err := findFormat(name)
@@ -409,9 +406,9 @@ func cloneOf[G Foreign](f Foreign) (Foreign, error) {
 	return g, nil
 }
 
-// Rewrap returns what writes the bits of f, unchanged, as a file of another format or
-// of another variant of its own. It fails with [ErrNotConvertible] where the two map a
-// key to different bits, which is nearly always.
+// Rewrap returns a writer of the unchanged bits of f as a file of another format, or in
+// another form of the same format. It fails with [ErrNotConvertible] if the two formats
+// map a key to different bits, as nearly all do.
 func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	target, err := findFormat(to.Name)
 	if err != nil {
@@ -438,9 +435,9 @@ func Rewrap(f Foreign, to Spec) (io.WriterTo, error) {
 	return nil, &SpecError{Err: fmt.Errorf("%w: %s", ErrNotConvertible, reason), Try: []string{to.String()}, Target: true}
 }
 
-// Extract returns a filter that lies in a larger file without that: what writes it, and
-// the specification that opens what is written. in is false if there is nothing around
-// the filter, or if the file is several of them.
+// Extract takes a filter out of a larger file, such as a string out of an RDB file: w
+// writes it, and s opens what w writes. in is false if there is nothing around the
+// filter, or if the file has several filters.
 func Extract(f Foreign) (s Spec, w io.WriterTo, in bool) {
 	described := ""
 	switch f := f.(type) {
@@ -464,8 +461,7 @@ func Extract(f Foreign) (s Spec, w io.WriterTo, in bool) {
 	return s, w, err == nil
 }
 
-// agrees refuses a wish for bits of the same system that mean other keys than those
-// described do.
+// agrees refuses a target of the same format whose parameters map keys to other bits.
 func (f *format) agrees(to Spec, described string) error {
 	is, err := ParseSpec(described)
 	if err != nil || is.Name != to.Name {

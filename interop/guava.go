@@ -13,7 +13,8 @@ import (
 	"seen/bloom"
 )
 
-// guavaFunnel is how Guava makes bytes of a key. The file does not say which it was.
+// guavaFunnel is how Guava turns a key into bytes, as its interface Funnel does. The file
+// does not say which funnel was used.
 type guavaFunnel string
 
 // The funnels of Guava's class Funnels.
@@ -58,8 +59,8 @@ func (s guavaStrategy) String() string {
 // guavaMitz32 are a + i*b in 32 bits, for i from 1, inverted where the top bit is set,
 // modulo m; a and b are the low and the high half of h1.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A Guava must not be copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type guava struct {
 	strategy guavaStrategy
 	funnel   guavaFunnel
@@ -82,9 +83,8 @@ type guavaConfig struct {
 	ErrorRate float64
 	Funnel    guavaFunnel
 	Strategy  guavaStrategy
-	// ProbesByRate has the probes follow from ErrorRate alone, as the newest releases
-	// of Guava have it, and not from the bits for each key. It makes a difference for
-	// a few keys only.
+	// ProbesByRate derives the probes from ErrorRate alone, as the newest releases of
+	// Guava do, and not from the bits per key. It matters only for a few keys.
 	ProbesByRate bool
 }
 
@@ -116,10 +116,10 @@ func newGuava(c guavaConfig) (*guava, error) {
 	return f, nil
 }
 
-// guavaSize returns the words and the probes that Guava, and Spark after it, has for a
-// number of keys and an error rate. The number of bits is cut before it is rounded up
-// to words, and the probes follow from it as it was before that. The products are rounded
-// before anything is added to them, as Java has it on all machines.
+// guavaSize returns the words and the probes that Guava and Spark derive from a number of
+// keys and an error rate. The number of bits is truncated, the probes follow from it, and
+// then it is rounded up to words. Products are rounded before sums, as Java does on all
+// machines.
 func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) {
 	bits := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if bits > guavaMaxWords*64 {
@@ -140,8 +140,8 @@ func (u guavaFunnel) check() error {
 	return fmt.Errorf("guava: unknown funnel %q; use one of %s", u, strings.Join(guavaFunnels, ", "))
 }
 
-// openGuava returns the filter whose keys went through a funnel. It refers to b, which
-// must not change, and is there at once, whatever its length.
+// openGuava returns the filter in b, whose keys went through the funnel. It refers to b,
+// which must not change, and opening takes the same time for any length.
 func openGuava(b []byte, funnel guavaFunnel) (*guava, error) {
 	if err := funnel.check(); err != nil {
 		return nil, err
@@ -175,8 +175,8 @@ func parseGuava(b []byte) (*guava, error) {
 	return f, nil
 }
 
-// hash returns the hash of key behind the funnel, and false if no value of the funnel's
-// type is written so.
+// hash returns the hash of what the funnel makes of key, and false if key is not a value
+// of the funnel's type.
 func (f *guava) hash(key []byte) (h1, h2 uint64, ok bool) {
 	switch f.funnel {
 	case guavaUnencoded:
@@ -224,8 +224,8 @@ func (f *guava) position(h1, h2, i uint64) uint64 {
 	return uint64(c) % f.m
 }
 
-// Has reports whether key may have been added. A key that is no value of the funnel's
-// type never was.
+// Has reports whether key may have been added. A key that is not a value of the funnel's
+// type was never added.
 func (f *guava) Has(key []byte) bool {
 	h1, h2, ok := f.hash(key)
 	if !ok {
@@ -234,8 +234,8 @@ func (f *guava) Has(key []byte) bool {
 	return f.bits.hasEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) })
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails, with
-// ErrReadOnly, if f was parsed; and if key is no value of the funnel's type.
+// Add adds key and reports whether it was certainly not there before. It fails with
+// ErrReadOnly if f was opened from bytes, or if key is not a value of the funnel's type.
 func (f *guava) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
@@ -247,8 +247,8 @@ func (f *guava) Add(key []byte) (bool, error) {
 	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil
 }
 
-// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
-// memory cannot be had.
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if there
+// is not enough memory.
 func (f *guava) Clone() (*guava, error) {
 	g := *f
 	var err error
@@ -259,8 +259,8 @@ func (f *guava) Clone() (*guava, error) {
 	return &g, nil
 }
 
-// Union adds the keys of other, which must be a Guava with the same strategy, funnel, m and k.
-// Otherwise it returns an error that wraps bloom.ErrIncompatible.
+// Union adds the keys of other, which must be a guava with the same strategy, funnel, m
+// and k. Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *guava) Union(other Reader) error {
 	return unite(&f.bits, f, other, func(g *guava) (*bitArray, error) {
 		return &g.bits, checkSame(same{"strategies", f.strategy, g.strategy}, same{"funnels", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// javaBitSet is a filter that many pages on Java show: a java.util.BitSet in which each
-// of seven seeds sets a bit, r modulo Bits, where r is built from the UTF-16 code units
-// of a text as seed times r plus the unit, in 32 bits.
+// javaBitSet is a filter from many pages about Java: a java.util.BitSet in which each of
+// seven seeds sets a bit, r modulo Bits, where r is built from the UTF-16 code units of a
+// text as seed times r plus the unit, in 32 bits.
 //
 // The file is what BitSet.toByteArray returns: bit i is bit i mod 8, counted from the
-// lowest, of byte i/8, and zero bytes at the end are left out. Short keys make small
-// numbers and collide far more often than the size lets expect.
+// lowest, of byte i/8, and zero bytes at the end are left out. Short keys give small
+// numbers, and collide far more often than the size suggests.
 type javaBitSet struct {
 	Bits uint64 // a power of two, up to 2^31; 2^25 as published
 }
@@ -24,7 +24,7 @@ var javaBitSetSeeds = [...]int32{5, 7, 11, 13, 31, 37, 61}
 // newJavaBitSet returns an empty filter.
 func newJavaBitSet(s javaBitSet) (*bitmap, error) { return newBitmap(s, 0, 0) }
 
-// openJavaBitSet returns the filter whose bytes are b, and to which it refers.
+// openJavaBitSet returns the filter whose bytes are b. It refers to b.
 func openJavaBitSet(b []byte, s javaBitSet) (*bitmap, error) { return parseBitmap(b, s) }
 
 func (s javaBitSet) check() error {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// jsonScan goes through a JSON value that may be cut short and of any size, without
-// keeping it. It reports objects from the inside out, and strings as they come.
+// jsonScan reads a JSON value of any size, which may be cut short, without keeping it. It
+// reports inner objects before outer ones, and strings in order.
 type jsonScan struct {
 	b   []byte
 	at  int
@@ -19,7 +19,7 @@ type jsonScan struct {
 	text   func(raw []byte, depth int) // without its quotes, of a value and not of a key
 }
 
-// jsonDepth is the deepest nesting that is looked into; no filter is in a deeper one.
+// jsonDepth is the deepest nesting that is searched; filters are not nested deeper.
 const jsonDepth = 32
 
 // jsonObject is what filters in JSON are recognised by.
@@ -128,8 +128,8 @@ func isNumber(b []byte) bool {
 	return len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') && len(bytes.Trim(b, "+-.0123456789eE")) == 0
 }
 
-// elements goes through a list or an object, of which end is the last byte: element goes
-// through each of what commas separate.
+// elements goes through a list or an object whose last byte is end, and calls element for
+// each of its comma-separated parts.
 func (s *jsonScan) elements(end byte, element func() bool) bool {
 	s.at++
 	for first := true; ; first = false {
@@ -208,8 +208,8 @@ func (o *jsonObject) has(members map[string]byte) bool {
 	return true
 }
 
-// shape returns the format whose members the object has. It is sure if these are such as
-// other objects do not have by chance.
+// shape returns the format whose members the object has. It is sure if other objects do
+// not have these members by chance.
 func (o *jsonObject) shape() (format string, sure bool) {
 	switch {
 	case o.has(map[string]byte{"m": '0', "k": '0', "buckets": '['}):
@@ -244,8 +244,7 @@ func beginsAsArray(text []byte) bool {
 	return big != 0 && big < most || little != 0 && little < most
 }
 
-// begins returns the format that the object, of which the end is missing, may have begun
-// as: all that is there are members of it.
+// begins returns a format that has all members of the object, whose end is missing.
 func (o *jsonObject) begins() (format string) {
 	if !o.cut || o.others {
 		return ""
@@ -286,8 +285,8 @@ func (o *jsonObject) begins() (format string) {
 	return ""
 }
 
-// jsonFilter returns the format of the filter that b is in JSON: one object, with nothing
-// but white space around it, that has the format's members.
+// jsonFilter returns the format of b if it is a filter in JSON: one object with the
+// format's members, and only white space around it.
 func jsonFilter(b []byte) (format string) {
 	s := &jsonScan{b: b, object: func(o *jsonObject, depth int) {
 		if depth == 0 && !o.cut {

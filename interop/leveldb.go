@@ -18,16 +18,16 @@ import (
 // It is an array of bits, bit i being bit i mod 8 of byte i/8, and a last byte with the
 // number of probes. LevelDB's hash of the key with the seed bc9f1d34 is the first
 // position, modulo the number of bits; the hash turned right by 17 bits is added, modulo
-// 2^32, for each further one. More than 30 probes are reserved: LevelDB takes every key
-// for one that may be there.
+// 2^32, for each further one. More than 30 probes are a reserved number: LevelDB then
+// says that every key may be there.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A LevelDB must not be copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type levelDB struct{ plain }
 
 const (
 	leveldbSeed = 0xbc9f1d34
-	// leveldbMaxProbes is the most probes that mean something.
+	// leveldbMaxProbes is the most probes; larger numbers are reserved.
 	leveldbMaxProbes = 30
 )
 
@@ -124,7 +124,7 @@ func (s levelScheme) params() []Field {
 }
 
 // newLevelDB returns an empty filter of the size that LevelDB gives to so many keys,
-// those that come several times included, with so many bits per key.
+// repeated ones included, with so many bits per key.
 func newLevelDB(keys, bitsPerKey uint64) (*levelDB, error) {
 	high, size := bits.Mul64(keys, bitsPerKey)
 	if bitsPerKey == 0 || high != 0 || size > 8*foreignMaxBytes {
@@ -141,8 +141,8 @@ func newLevelDB(keys, bitsPerKey uint64) (*levelDB, error) {
 	return &levelDB{plain{bits: b, scheme: s, capacity: keys}}, nil
 }
 
-// openLevelDB returns the filter that b is, and to which it refers. Nothing in a filter
-// tells that it is one.
+// openLevelDB returns the filter in b. It refers to b. Content does not tell that it is a
+// filter.
 func openLevelDB(b []byte) (*levelDB, error) {
 	f, err := parseLevelDB(b)
 	if err != nil {
@@ -162,7 +162,7 @@ func parseLevelDB(b []byte) (*levelDB, error) {
 	return &levelDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: levelScheme{8 * uint64(len(body)), uint64(k)}}}, nil
 }
 
-// Union makes f the OR of f and other, which must be a LevelDB of the same size and
+// Union makes f the OR of f and other, which must be a levelDB of the same size and
 // probes.
 func (f *levelDB) Union(other Reader) error {
 	o, ok := other.(*levelDB)
@@ -181,8 +181,8 @@ func (f *levelDB) Clone() (*levelDB, error) {
 	return &levelDB{p}, nil
 }
 
-// Stats describes the filter. It reads all bits. The number of keys takes account of the
-// bits that LevelDB's probes choose more often than others, if 3, 5 or 17 divides Bits.
+// Stats describes the filter. It reads all bits. The number of keys takes into account
+// that LevelDB's probes choose some bits more often if 3, 5 or 17 divides Bits.
 func (f *levelDB) Stats() bloom.Stats { return f.stats("leveldb") }
 
 const leveldbHashName = "LevelDB's hash of 32 bits, double hashing"

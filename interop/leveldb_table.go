@@ -32,7 +32,7 @@ func tableMagic(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(b[len(b)-8:])
 }
 
-// tableBlock is where a block of a table file lies, without its trailer.
+// tableBlock is where a block of a table file is, without its trailer.
 type tableBlock struct{ at, size uint64 }
 
 // readBlock reads a pair of numbers of variable length, and returns what follows it.
@@ -48,7 +48,7 @@ func readBlock(b []byte) (h tableBlock, rest []byte, err error) {
 	return h, b[n:], nil
 }
 
-// tableTrailer is the type of compression and the checksum behind a block.
+// tableTrailer is the type of compression and the checksum after a block.
 const tableTrailer = 5
 
 // of returns the block, and its trailer, in a file whose footer is not part of b.
@@ -60,11 +60,11 @@ func (h tableBlock) of(b []byte) (body, trailer []byte, err error) {
 	return body, b[h.at+h.size:][:tableTrailer], nil
 }
 
-// walkBlock calls visit, which must not copy all keys, with each entry of a block that is
-// not compressed. An entry is
-// the number of bytes that its key shares with the one before, those of the rest, those
-// of the value, and both; positions of some entries and their number end the block. The
-// key is valid until the next call.
+// walkBlock calls visit, which must not copy all keys, with each entry of an uncompressed
+// block. An entry is three numbers, of the bytes that its key shares with the key before,
+// of the other bytes of the key, and of the bytes of the value, and then these two. The
+// block ends with the positions of some entries and their number. The key is valid until
+// the next call.
 func walkBlock(b []byte, visit func(key, value []byte) error) error {
 	if len(b) < 4 {
 		return errors.New("a block without an end")
@@ -102,11 +102,11 @@ func walkBlock(b []byte, visit func(key, value []byte) error) error {
 //
 // The last 48 bytes of the file are the positions and sizes of two blocks, and a number
 // that says what it is. The first, the metaindex, has that of the filter block: filters
-// as in levelDB, one for each 2^base bytes of data blocks that begin there, the
-// position of each in 32 bits, that of those positions, and base in a byte. The second,
-// the index, has a key at or above all of each data block, and where that is. A key is
-// looked for in the filter of the block in which it would be; keys are compared by
-// bytes, as LevelDB does unless told otherwise.
+// as in levelDB, one for each 2^base bytes of data blocks that begin there, the position
+// of each in 32 bits, that of those positions, and base in a byte. The second, the index,
+// has a key at or above all of each data block, and where that is. A key is looked up in
+// the filter of the block that would contain it; keys are compared by their bytes, as
+// LevelDB does by default.
 //
 // Parsing reads all three and checks their checksums. Any number of goroutines may ask.
 type levelDBTable struct {
@@ -161,8 +161,8 @@ func parseLevelDBTable(file []byte) (*levelDBTable, error) {
 	var other string
 	var filter tableBlock
 	err = walkBlock(metaindex, func(key, value []byte) (err error) {
-		// Keys may share their beginning, so that copies of all take far more than the
-		// block.
+		// Keys may share their beginning, so copies of all keys could take far more
+		// memory than the block.
 		if entries++; string(key) == leveldbFilter {
 			found = true
 			filter, _, err = readBlock(value)
@@ -203,7 +203,7 @@ func leveldbBlock(b []byte, h tableBlock) ([]byte, error) {
 	case 0:
 		return body, nil
 	case 1:
-		// Snappy makes of three bytes at most 64.
+		// Three bytes of snappy stand for at most 64.
 		if n, err := s2.DecodedLen(body); err != nil || n > 32*len(body) {
 			return nil, fmt.Errorf("%d bytes of snappy for %d, %w", len(body), n, cmp.Or(err, errors.New("more than they can hold")))
 		}
@@ -245,7 +245,7 @@ func (t *levelDBTable) readIndex(b []byte, h tableBlock) error {
 		if len(key) < leveldbKeyTail {
 			return fmt.Errorf("a key of %d bytes; LevelDB itself adds %d", len(key), leveldbKeyTail)
 		}
-		// No entry shares its key with the one before, so that all fit into the block.
+		// No entry shares bytes with the one before, so all keys fit into the block.
 		if room -= len(key); room < 0 {
 			return errors.New("more keys than its bytes hold")
 		}
@@ -261,8 +261,8 @@ func (t *levelDBTable) readIndex(b []byte, h tableBlock) error {
 // count returns the number of filters.
 func (t *levelDBTable) count() uint64 { return uint64(len(t.offsets))/4 - 1 }
 
-// filter returns a filter by its number, or nil if there is none, and then every key
-// may be there; it is empty if nothing was added.
+// filter returns a filter by its number, empty if nothing was added. nil: the filter does
+// not exist, so every key may be there.
 func (t *levelDBTable) filter(i uint64) []byte {
 	if i >= t.count() {
 		return nil

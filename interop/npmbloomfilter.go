@@ -25,9 +25,8 @@ import (
 // as signed numbers a and b modulo m. The first probe is a; for each further one, the
 // i-th, a becomes a+b and b becomes b+i, both modulo m.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A NPMBloomFilter must not be
-// copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type npmBloomFilter struct{ plain }
 
 // npmBucketScheme is how the package bloomfilter maps a key to positions.

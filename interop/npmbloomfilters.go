@@ -16,8 +16,7 @@ import (
 	"seen/bloom"
 )
 
-// npmBloomFiltersSeed is the seed of filters of the npm package bloom-filters for which
-// no other was set.
+// npmBloomFiltersSeed is the default seed of the npm package bloom-filters.
 const npmBloomFiltersSeed = 78187493520
 
 // npmBloomFilters is a BloomFilter of the npm package bloom-filters, version 3.
@@ -30,9 +29,8 @@ const npmBloomFiltersSeed = 78187493520
 // those of JavaScript's numbers, which are rounded from 2^53 on; a sum of 0 is replaced
 // by npmBloomFiltersSeed; and of the result the low 32 bits of the whole part count.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A NPMBloomFilters must not
-// be copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type npmBloomFilters struct {
 	plain
 	seed json.Number

@@ -17,8 +17,8 @@ import (
 	"seen/sizing"
 )
 
-// parquetType is what the values of a column of Parquet are, and so what bytes of a key
-// are hashed: those of the encoding PLAIN, without a length.
+// parquetType is the type of the values in a column of Parquet. It determines which bytes
+// are hashed for a key: those of the encoding PLAIN, without a length.
 type parquetType string
 
 // The types of keys. Columns of dates are INT32 in days, those of timestamps INT64 in
@@ -47,7 +47,7 @@ func (u parquetType) check() error {
 }
 
 // value returns the bytes that are hashed for a key, and false if the type has no such
-// value. They may lie in room, which has 16 bytes.
+// value. They may be in room, which has 16 bytes.
 func (u parquetType) value(key, room []byte) ([]byte, bool) {
 	switch u {
 	case parquetInt64:
@@ -82,9 +82,9 @@ func (u parquetType) value(key, room []byte) ([]byte, bool) {
 	return key, true
 }
 
-// parquet is a split-block Bloom filter of the Parquet format, alone: what stands in a
-// file for one column of one row group, see parquetFile. It answers as every program
-// does that follows the specification.
+// parquet is a split-block Bloom filter of the Parquet format, alone: what is in a file
+// for one column of one row group, see parquetFile. It answers as every program does that
+// follows the specification.
 //
 // The bytes are a header in the compact protocol of Thrift: the number of bytes of the
 // array, and the names of its algorithm, its hash and its compression, of which there is
@@ -94,9 +94,8 @@ func (u parquetType) value(key, room []byte) ([]byte, bool) {
 // low half, times a constant for each of the eight words, has in its top five bits
 // which bit of that word belongs to the key.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A Parquet must not be
-// copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type parquet struct {
 	typ    parquetType
 	blocks uint64
@@ -161,8 +160,8 @@ func newParquet(c parquetConfig) (*parquet, error) {
 }
 
 // openParquetFilter returns the filter that b, which is a header and an array and nothing
-// behind it, holds for keys of a type. It refers to b, which must not change, and is
-// there at once, whatever its length.
+// behind it, holds for keys of a type. It refers to b, which must not change, and opening
+// takes the same time for any length.
 func openParquetFilter(b []byte, typ parquetType) (*parquet, error) {
 	if err := typ.check(); err != nil {
 		return nil, err
@@ -226,8 +225,8 @@ func (f *parquet) position(h, i uint64) uint64 {
 	return block*parquetBlock*8 + i*32 + uint64(bit)
 }
 
-// Has reports whether key may have been added. A key that is no value of the type never
-// was.
+// Has reports whether key may have been added. A key that is not a value of the type was
+// never added.
 func (f *parquet) Has(key []byte) bool {
 	var room [16]byte
 	value, ok := f.typ.value(key, room[:])
@@ -238,8 +237,8 @@ func (f *parquet) hasHash(h uint64) bool {
 	return f.bits.hasEach(parquetProbes, func(i uint64) uint64 { return f.position(h, i) })
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails, with
-// ErrReadOnly, if f was parsed; and if key is no value of the type.
+// Add adds key and reports whether it was certainly not there before. It fails with
+// ErrReadOnly if f was opened from bytes, or if key is not a value of the type.
 func (f *parquet) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
@@ -253,8 +252,8 @@ func (f *parquet) Add(key []byte) (bool, error) {
 	return f.bits.setEach(parquetProbes, func(i uint64) uint64 { return f.position(h, i) }), nil
 }
 
-// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
-// memory cannot be had.
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if there
+// is not enough memory.
 func (f *parquet) Clone() (*parquet, error) {
 	g := *f
 	var err error
@@ -265,7 +264,7 @@ func (f *parquet) Clone() (*parquet, error) {
 	return &g, nil
 }
 
-// Union adds the keys of other, which must be a Parquet, or a ParquetFile of which one
+// Union adds the keys of other, which must be a parquet, or a parquetFile of which one
 // filter was selected, with the same type and length. Otherwise it returns an error that
 // wraps bloom.ErrIncompatible.
 func (f *parquet) Union(other Reader) error {

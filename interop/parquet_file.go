@@ -61,8 +61,8 @@ var parquetPhysical = []struct {
 }
 
 // openParquetFile returns the filters of the file b, with the types of keys that follow
-// from those of the columns. It refers to b, which must not change, reads the metadata and
-// the headers of the filters, and is there at once, whatever the length of b.
+// from those of the columns. It refers to b, which must not change, and reads only the
+// metadata and the headers of the filters.
 func openParquetFile(b []byte) (*parquetFile, error) {
 	f, err := parseParquetFile(b)
 	if err != nil {
@@ -159,7 +159,7 @@ func parquetColumns(b []byte) (columns []parquetColumn, err error) {
 					return false
 				}
 				r.list(func(byte) {
-					// What has no values needs no filter.
+					// A column without values does not need a filter.
 					if c := r.parquetColumn(); c.hasFilter || c.encrypted || c.values != 0 {
 						c.group = group
 						columns = append(columns, c)
@@ -204,7 +204,7 @@ func (r *thriftReader) parquetColumn() (c parquetColumn) {
 	return c
 }
 
-// part reads the header of the filter in b, the file up to its metadata.
+// part reads the header of the filter in b, which is the file up to its metadata.
 func (c *parquetColumn) part(b []byte) (parquetPart, error) {
 	if c.physical < 0 || c.physical >= int64(len(parquetPhysical)) || parquetPhysical[c.physical].types == nil {
 		return parquetPart{}, fmt.Errorf("columns of type %d have no filters", c.physical)
@@ -291,11 +291,10 @@ func (f *parquetFile) mixed() bool {
 // numeric reports whether keys are numbers of 8 bytes.
 func (u parquetType) numeric() bool { return u == parquetInt32 || u == parquetInt64 }
 
-// Has reports whether key may be in any of the filters: in any row group, and any
-// column. If some columns are of whole numbers and others are not, keys are text. A row
-// group that has values of one of the columns and no filter for it may have any key, and
-// so may columns that are encrypted; programs leave filters out that they think do not
-// pay.
+// Has reports whether key may be in any of the filters: in any row group, and any column.
+// If some columns are of whole numbers and others are not, keys are text. A row group
+// that has values of one of the columns and no filter for it may have any key, and so may
+// columns that are encrypted; programs leave out filters that they consider useless.
 func (f *parquetFile) Has(key []byte) bool {
 	if len(f.lacking) > 0 || f.encrypted > 0 {
 		return true

@@ -7,16 +7,16 @@ import (
 )
 
 // thriftReader reads the compact protocol of Thrift, in which Parquet has its metadata:
-// structures of numbered fields, of which a reader skips those that it does not know.
-// After an error, which stays, all reads return nothing. A value has no more elements
-// than bytes, so that what is announced cannot be much more than what is there.
+// structures of numbered fields. A reader skips fields that it does not know. After an
+// error, which stays, all reads return nothing. A value has at most as many elements as
+// bytes, so a false length does not take much memory.
 type thriftReader struct {
 	b     []byte // what is left
 	depth int
 	err   error
 }
 
-// Types of values. In a structure the two of truth are values themselves.
+// Types of values. In a structure the two boolean types are values themselves.
 const (
 	thriftTrue   = 1
 	thriftFalse  = 2
@@ -33,7 +33,7 @@ const (
 	thriftUUID   = 13
 )
 
-// thriftMaxDepth is how deep values may lie in others; Parquet's lie five deep.
+// thriftMaxDepth is how deep values may be nested; Parquet's are nested five deep.
 const thriftMaxDepth = 32
 
 func (r *thriftReader) fail(err error) {
@@ -123,7 +123,7 @@ func (r *thriftReader) list(read func(typ byte)) {
 	r.depth--
 }
 
-// skip skips a value that is a field, whose truth takes no bytes.
+// skip skips the value of a field, where a boolean takes no bytes.
 func (r *thriftReader) skip(typ byte) {
 	if typ != thriftTrue && typ != thriftFalse {
 		r.skipElement(typ)

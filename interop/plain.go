@@ -11,15 +11,15 @@ import (
 	"seen/bloom"
 )
 
-// ln2 is a variable so that products of it are rounded as at run time elsewhere: the
-// sizes of other systems are meant to the bit.
+// ln2 is a variable, so its products are rounded at run time as in the other systems,
+// whose sizes must match to the bit.
 var ln2 = math.Log(2)
 
 // scheme is how a system maps a key to bits, as a struct of all that the mapping
 // depends on: two filters can be united if and only if their schemes are equal.
 type scheme interface {
-	// positions appends the bits of key to dst, each below the length. Its error says
-	// why key is none that such a filter could have been given.
+	// positions appends the bits of key to dst, each below the length. Its error says why
+	// such a filter cannot have key.
 	positions(dst []uint64, key []byte) ([]uint64, error)
 	// size returns the number of bits, and of probes of a key.
 	size() (m, k uint64)
@@ -28,22 +28,22 @@ type scheme interface {
 	params() []Field
 }
 
-// plain is what those filters have in common that are an array of bits of which each
-// key sets k. Any number of goroutines may ask, as long as none changes it.
+// plain is the common part of filters that are an array of bits in which each key sets k.
+// Any number of goroutines may ask, as long as none changes it.
 type plain struct {
 	bits   bitArray
 	scheme scheme
-	// What the file says, or was asked for; 0 where that is not known.
+	// What the file says, or what the filter was made for; 0 if that is not known.
 	capacity, added uint64
 	rate            float64
 }
 
-// scratch holds slices for positions. The compiler cannot see that a scheme does not
-// keep the one it is given, and would allocate one for each key.
+// scratch holds slices for positions. The compiler cannot see that a scheme does not keep
+// its slice, and would allocate one for each key.
 var scratch = sync.Pool{New: func() any { return new([]uint64) }}
 
-// Has reports whether key may have been added, as the system itself would answer; what
-// cannot be a key there was not.
+// Has reports whether key may have been added, as the system itself answers. What cannot
+// be a key there was never added.
 func (p *plain) Has(key []byte) bool {
 	buf := scratch.Get().(*[]uint64)
 	defer scratch.Put(buf)
@@ -84,7 +84,8 @@ func (a *bitArray) setAll(positions []uint64) bool {
 }
 
 // Add adds key and reports whether it was certainly not there before. It fails for what
-// cannot be a key of the system, and with [ErrReadOnly] where the filter was parsed.
+// cannot be a key of the system, and with [ErrReadOnly] if the filter was opened from
+// bytes.
 func (p *plain) Add(key []byte) (bool, error) {
 	isNew, err := p.set(key)
 	if isNew {
@@ -108,8 +109,8 @@ func (p *plain) set(key []byte) (bool, error) {
 	return p.bits.setAll(positions), nil
 }
 
-// unite makes p the OR of both. What the two say of the keys added to them is summed
-// up, which counts twice what both have.
+// unite makes p the OR of both. The numbers of added keys are summed up, so keys in both
+// count twice.
 func (p *plain) unite(o *plain) error {
 	if p.scheme != o.scheme {
 		return schemeDifference(p.scheme, o.scheme)
@@ -175,7 +176,7 @@ func (p *plain) stats(name string) bloom.Stats {
 	return s
 }
 
-// notes returns what a user should know of the bits, from those beyond the filter.
+// notes says what a user should know about bits beyond the filter.
 func (p *plain) notes() []string {
 	m, _ := p.scheme.size()
 	return noteBeyond(&p.bits, m)
@@ -203,7 +204,7 @@ func bytesOf(bits uint64) uint64 {
 	return n
 }
 
-// foreign returns f as an interface that is nil where there is an error.
+// foreign returns f as an interface, which is nil if there is an error.
 func foreign[F Foreign](f F, err error) (Foreign, error) {
 	if err != nil {
 		return nil, err

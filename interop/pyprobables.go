@@ -25,7 +25,7 @@ const (
 	// pyMD5 takes the first 8 bytes of a digest, little-endian; the first digest is
 	// that of the key, each further one that of the digest before it.
 	pyMD5
-	// pySHA256 is PyMD5 with SHA-256.
+	// pySHA256 is pyMD5 with SHA-256.
 	pySHA256
 )
 
@@ -42,12 +42,12 @@ func (h pyHash) String() string {
 	return fmt.Sprintf("hash(%d)", uint8(h))
 }
 
-// pyOptions is what the user of pyprobables chose and the file does not tell.
+// pyOptions is what the program chose and the file does not tell.
 type pyOptions struct {
 	Hash pyHash
-	// Bytes says that the keys were bytes objects. Otherwise they were of type str,
-	// and pyFNV mixes in whole code points, also those above 255, where it mixes in
-	// bytes here. The two agree for ASCII alone. What is no UTF-8 is no str.
+	// Bytes says that the keys were bytes objects. Otherwise they were of type str, and
+	// pyFNV mixes in whole code points, also those above 255, where it mixes in bytes
+	// here. The two agree only for ASCII. Keys that are not UTF-8 are not str.
 	Bytes bool
 }
 
@@ -58,7 +58,7 @@ func (o pyOptions) check() error {
 	return nil
 }
 
-// checkKey says why key is none that such a filter could have been given, if so.
+// checkKey returns an error if such a filter cannot have key.
 func (o pyOptions) checkKey(key []byte) error {
 	if !o.Bytes && !utf8.Valid(key) {
 		return fmt.Errorf("the key %q is not UTF-8, and the keys of this filter are text", key)

@@ -17,9 +17,8 @@ import (
 // probes k follow from those. export_hex writes the same in hexadecimal digits, with
 // the bytes of each number of the footer reversed.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A PyBloom must not be
-// copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type pyBloom struct {
 	plain
 	hex bool
@@ -42,8 +41,8 @@ func (s pyScheme) bloom(b bitArray, footer pyFooter, hex bool) *pyBloom {
 	return &pyBloom{plain{b, s, footer.capacity, footer.added, float64(footer.rate)}, hex}
 }
 
-// openPyBloom returns the filter that b holds, in either form, which content tells. It
-// refers to b, which must not change, unless that is hexadecimal.
+// openPyBloom returns the filter in b, in either form. It refers to b, which must not
+// change, unless b is hexadecimal.
 func openPyBloom(b []byte, o pyOptions) (*pyBloom, error) {
 	f, err := parsePyBloom(b, o)
 	if err != nil {
@@ -72,8 +71,8 @@ func parsePyBloom(b []byte, o pyOptions) (*pyBloom, error) {
 }
 
 // Add adds key and reports whether it was certainly not there before. It fails for a key
-// that is no text, and with [ErrReadOnly] if f was parsed. The number of additions grows
-// with each, as there.
+// that is not text, and with [ErrReadOnly] if f was opened from bytes. The number of
+// additions grows with each, as there.
 func (f *pyBloom) Add(key []byte) (bool, error) {
 	isNew, err := f.set(key)
 	if err == nil && f.added != math.MaxUint64 {
@@ -82,8 +81,8 @@ func (f *pyBloom) Add(key []byte) (bool, error) {
 	return isNew, err
 }
 
-// Union makes f the OR of f and other, which must be a PyBloom of the same size and
-// hash. The numbers of additions are summed up.
+// Union makes f the OR of f and other, which must be a pyBloom of the same size and hash.
+// The numbers of additions are summed up.
 func (f *pyBloom) Union(other Reader) error {
 	o, ok := other.(*pyBloom)
 	if !ok {

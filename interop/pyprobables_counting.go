@@ -19,8 +19,8 @@ import (
 // of each of its k positions, twice where two of them are the same, and a counter
 // that is full stays so.
 //
-// Any number of goroutines may ask while none changes the filter. A PyCounting must
-// not be copied.
+// Any number of goroutines may ask while none changes the filter. The struct must not be
+// copied.
 type pyCounting struct {
 	scheme   pyScheme
 	footer   pyFooter
@@ -41,8 +41,8 @@ func newPyCounting(c pyConfig) (*pyCounting, error) {
 	return &pyCounting{s, c.footer(), counters, c.Hex}, nil
 }
 
-// openPyCounting returns the filter that b holds, in either form, which content tells.
-// It refers to b, which must not change, unless that is hexadecimal.
+// openPyCounting returns the filter in b, in either form. It refers to b, which must not
+// change, unless b is hexadecimal.
 func openPyCounting(b []byte, o pyOptions) (*pyCounting, error) {
 	f, err := parsePyCounting(b, o)
 	if err != nil {
@@ -88,8 +88,8 @@ func (f *pyCounting) Count(key []byte) uint64 {
 	return uint64(least)
 }
 
-// Add adds key once and reports whether it was certainly not there before. It fails
-// for a key that is no text, and with [ErrReadOnly] if f was parsed.
+// Add adds key once and reports whether it was certainly not there before. It fails for a
+// key that is not text, and with [ErrReadOnly] if f was opened from bytes.
 func (f *pyCounting) Add(key []byte) (bool, error) {
 	if err := f.counters.mayChange(); err != nil {
 		return false, err

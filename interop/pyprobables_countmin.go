@@ -20,8 +20,8 @@ import (
 // i of the key modulo the width. A counter that is full stays so; one below zero,
 // which removals can lead to, counts as zero here.
 //
-// Any number of goroutines may ask while none changes the sketch. A PyCountMin must not
-// be copied.
+// Any number of goroutines may ask while none changes the sketch. The struct must not be
+// copied.
 type pyCountMin struct {
 	width, depth uint32
 	added        int64
@@ -74,7 +74,7 @@ func newPyCountMin(c pyCountMinConfig) (*pyCountMin, error) {
 	return f, nil
 }
 
-// openPyCountMin returns the sketch that b holds, and to which it refers.
+// openPyCountMin returns the sketch that b holds. It refers to b.
 func openPyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
 	f, err := parsePyCountMin(b, o)
 	if err != nil {
@@ -131,8 +131,8 @@ func (f *pyCountMin) Count(key []byte) uint64 {
 	return uint64(max(0, least))
 }
 
-// Add adds key once and reports whether it was certainly not there before. It fails
-// for a key that is no text, and with [ErrReadOnly] if f was parsed.
+// Add adds key once and reports whether it was certainly not there before. It fails for a
+// key that is not text, and with [ErrReadOnly] if f was opened from bytes.
 func (f *pyCountMin) Add(key []byte) (bool, error) {
 	if err := f.counters.mayChange(); err != nil {
 		return false, err
@@ -191,8 +191,8 @@ func (f *pyCountMin) Stats() bloom.Stats {
 		}
 		s.Ones += ones
 		s.ErrorRate *= float64(ones) / float64(f.width)
-		// Each row by itself counts distinct keys as an array of one probe does; they
-		// all have the same keys, so that one of them has to do.
+		// Each row by itself counts distinct keys as an array of one probe does; all rows
+		// have the same keys, so one row is enough.
 		if at == 0 {
 			s.Cardinality = sizing.Params{Shape: sizing.Classic, M: uint64(f.width), K: 1}.Cardinality(ones)
 		}

@@ -13,17 +13,17 @@ import (
 )
 
 // pyExpanding is an ExpandingBloomFilter of the Python package pyprobables: a chain of
-// filters of the same size and rate. A key is added to the last of them, unless one
-// has it; when as many keys as the capacity says went there, another begins. With
-// each the rate of the whole grows.
+// filters of the same size and rate. A key is added to the last of them, unless one has
+// it; when it has as many keys as the capacity says, another begins. The error rate of
+// the whole grows with each.
 //
 // The file is, for each of the chain, the number of additions in 64 bits and the bits
 // as in pyBloom, and a footer of 28 bytes: the number of filters, the capacity of one
 // and the additions to the whole, keys that it had included, in 64 bits each, and the
 // error rate as a float of 32. Numbers are little-endian. There is no hexadecimal form.
 //
-// Any number of goroutines may ask while none changes the filter. A PyExpanding must
-// not be copied.
+// Any number of goroutines may ask while none changes the filter. The struct must not be
+// copied.
 type pyExpanding struct {
 	scheme pyScheme
 	footer pyFooter
@@ -59,7 +59,7 @@ func (f *pyExpanding) grow() error {
 	return nil
 }
 
-// openPyExpanding returns the filter that b holds, and to which it refers.
+// openPyExpanding returns the filter that b holds. It refers to b.
 func openPyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {
 	f, err := parsePyExpanding(b, o)
 	if err != nil {
@@ -119,9 +119,9 @@ func (f *pyExpanding) hasAll(positions []uint64) bool {
 	return false
 }
 
-// Add adds key, unless it seems to be there, and reports whether it was not. It fails
-// for a key that is no text, with [ErrReadOnly] if f was parsed, and if the memory for
-// another filter cannot be had.
+// Add adds key, unless it seems to be there, and reports whether it was not. It fails for
+// a key that is not text, with [ErrReadOnly] if f was opened from bytes, and if there is
+// not enough memory for another filter.
 func (f *pyExpanding) Add(key []byte) (bool, error) {
 	if err := f.chain[0].bits.mayChange(); err != nil {
 		return false, err
@@ -163,8 +163,8 @@ func (f *pyExpanding) Clone() (*pyExpanding, error) {
 // KeyKind returns what the bytes of a key are.
 func (f *pyExpanding) KeyKind() KeyKind { return f.scheme.keyKind() }
 
-// Stats describes the filter. It reads all bits. Added is the number of additions, of
-// keys that were there too.
+// Stats describes the filter. It reads all bits. Added is the number of additions, also
+// of keys added before.
 func (f *pyExpanding) Stats() bloom.Stats {
 	all := bloom.Stats{
 		Type: "pyprobables", Probes: int(f.scheme.k), Layers: len(f.chain), Capacity: f.footer.capacity * uint64(len(f.chain)),

@@ -38,7 +38,7 @@ var rdbFormat = format{
 	rewrap: rewrapRDB,
 }
 
-// detectRDB names the key where there is but one filter.
+// detectRDB names the key if there is only one filter.
 func detectRDB(b []byte) (Confidence, Spec, bool) {
 	if !rdb.IsFile(b) {
 		return 0, Spec{}, false
@@ -50,8 +50,8 @@ func detectRDB(b []byte) (Confidence, Spec, bool) {
 	return Certain, s, true
 }
 
-// rdbFilters is an RDB file: a list of the filters of RedisBloom in it. As a whole it answers
-// yes for a key that any of them may hold.
+// rdbFilters is an RDB file: a list of the filters of RedisBloom in it. It answers yes
+// for a key that any of them may hold.
 type rdbFilters struct {
 	b       []byte
 	entries []rdbEntry
@@ -68,7 +68,7 @@ type rdbEntry struct {
 }
 
 // parseRDB finds the filters. It reads the key and the length of each value, and leaves
-// arrays as they are in the file, where few bytes may stand for many.
+// arrays compressed, since few bytes may stand for many.
 func parseRDB(b []byte) (*rdbFilters, error) {
 	file := &rdbFilters{b: b, named: make(map[string]int)}
 	err := rdb.Walk(b, func(r *rdb.Reader, kind byte, db uint64) error {

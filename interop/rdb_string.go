@@ -10,17 +10,17 @@ import (
 	"seen/internal/recipe"
 )
 
-// stringParams are the parameters of formats of which a filter may be a string of Redis
-// and so lie in an RDB file.
+// stringParams are the parameters of formats whose filters are strings of Redis and may
+// be in an RDB file.
 var stringParams = []param{
 	{name: "rdb", meaning: "the key of the string, if the file is an RDB file of Redis; for several strings, their keys without the number", place: true},
 	{name: "db", meaning: "together with rdb, the number of the database, if the key is in several", place: true},
 }
 
-// ReadStrings returns what a file of a filter holds that lies in strings of Redis under
-// name. Most formats have one string, of that name. The md5 recipe has one for each of
-// its blocks, which stand one after another at their full length. read returns a string,
-// and false if there is none.
+// ReadStrings reads a filter from strings of Redis and returns its contents for [Open].
+// Most formats have one string, called name. The md5 recipe has one for each of its
+// blocks; they follow one another, padded to their full length. read returns a string,
+// and false if it does not exist.
 func ReadStrings(s Spec, name string, read func(key string) ([]byte, bool, error)) ([]byte, error) {
 	keys, full, err := stringKeys(s, name)
 	if err != nil {
@@ -32,7 +32,7 @@ func ReadStrings(s Spec, name string, read func(key string) ([]byte, bool, error
 		if err != nil {
 			return nil, err
 		}
-		// A block that no key has come to is not there.
+		// A block without keys does not exist.
 		if parts[i], found = b, found || ok; uint64(len(b)) > full {
 			return nil, fmt.Errorf("%s: %w: string %q has %d bytes, more than the %d of such offsets; give the width of the offsets", s.Name, ErrBadData, key, len(b), full)
 		}
@@ -59,9 +59,8 @@ func ReadStrings(s Spec, name string, read func(key string) ([]byte, bool, error
 	return all, nil
 }
 
-// stringKeys returns the keys of the strings in which a filter called name lies in Redis,
-// and the most bytes that each may have, which are those that all but the last have in a
-// file.
+// stringKeys returns the keys of the strings of a filter called name, and the most bytes
+// of each. In a file all strings but the last have that length.
 func stringKeys(s Spec, name string) (keys []string, full uint64, err error) {
 	f, err := findFormat(s.Name)
 	if err != nil {
@@ -175,7 +174,8 @@ func openInRDB(b []byte, s Spec, open func(b []byte, s Spec) (Foreign, error)) (
 	return f, nil
 }
 
-// redisson adds to s what the hash of Redisson's filter says, one of n under that key.
+// redisson adds to s what the hash beside Redisson's filter says. n is the number of
+// values under its key.
 func (v *rdbValue) redisson(s Spec, n int) (Spec, error) {
 	if n > 1 {
 		return s, fmt.Errorf("%w: it is in several databases", ErrSpec)

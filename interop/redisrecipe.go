@@ -19,9 +19,9 @@ func newRedisRecipe(r recipe.Recipe) (*bitmap, error) {
 	return newBitmap(s, 0, 0)
 }
 
-// openRedisRecipe returns the filter whose string in Redis is b, and to which it
-// refers. Where a recipe has several strings, b is all of them in the order of their
-// numbers, each but the last filled up with zeros to its full length.
+// openRedisRecipe returns the filter whose string in Redis is b. It refers to b. Where a
+// recipe has several strings, b is all of them in the order of their numbers, each but
+// the last filled up with zeros to its full length.
 func openRedisRecipe(b []byte, r recipe.Recipe) (*bitmap, error) {
 	s, err := recipeOf(r)
 	if err != nil {
@@ -54,7 +54,7 @@ func recipeOf(r recipe.Recipe) (s recipeBitmap, err error) {
 	return s, s.recipe.Check()
 }
 
-// check refuses strings that are no whole bytes.
+// check refuses strings that are not whole bytes.
 func (s recipeBitmap) check() error {
 	if s.bits < 3 {
 		return fmt.Errorf("offsets of %d bits give strings of less than a byte; give 3 or more", s.bits)

@@ -97,7 +97,7 @@ func (s recipeBitmap) calculateParts() []bitPart {
 		if total == 0 {
 			continue // so few positions that the sample has none
 		}
-		for j := range parts { // exact but for the sampled high bits
+		for j := range parts { // exact except for the sampled high bits
 			parts[j].rates[i] *= float64(positions) / total
 		}
 	}

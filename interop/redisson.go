@@ -23,7 +23,7 @@ import (
 //
 // The hash is HighwayHash of 128 bits with a key that is part of Redisson. Its halves a
 // and b make h = a, a+b, 2a+b, 2a+2b and so on; bit (h mod 2^63) mod Size is set, as
-// SETBIT counts bits: the highest of a byte first. Filters of before 2018 had other
+// SETBIT counts bits: the highest of a byte first. Filters from before 2018 have other
 // hashes.
 type redisson struct {
 	Size       uint64 // m, 1 to 2^32-2
@@ -63,7 +63,7 @@ func newRedisson(r redisson, capacity uint64, errorRate float64) (*bitmap, error
 	return newBitmap(r, capacity, errorRate)
 }
 
-// openRedisson returns the filter whose string in Redis is b, and to which it refers.
+// openRedisson returns the filter whose string in Redis is b. It refers to b.
 func openRedisson(b []byte, r redisson) (*bitmap, error) { return parseBitmap(b, r) }
 
 func (r redisson) check() error {

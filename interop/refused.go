@@ -57,7 +57,7 @@ func refusedDetect(name string, c Confidence, is func(b []byte) bool) func(b []b
 }
 
 // valkeyMark is what the payload of DUMP begins with for a filter of Valkey's module,
-// but for the encoding.
+// except for the encoding.
 var valkeyMark = binary.BigEndian.AppendUint64([]byte{rdb.KindModule, 0x81}, rdb.ModuleID("bloomfltr", 0))[:8]
 
 // isDragonfly reports whether b is the header of Dragonfly's dump, by itself or with the

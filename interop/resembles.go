@@ -87,7 +87,7 @@ func isFilter(b []byte) bool {
 	return len(all) > 0 && all[0].Confidence > Possible && all[0].Refused == "" || bytes.HasPrefix(b, frame.Magic())
 }
 
-// isRDBStart reports whether b is no more than the first bytes of an RDB file.
+// isRDBStart reports whether b is only the first bytes of an RDB file.
 func isRDBStart(b []byte) bool {
 	return len(b) > len("REDIS") && len(b) <= len("REDIS0000") && bytes.HasPrefix(b, []byte("REDIS00"))
 }
@@ -125,7 +125,7 @@ func resemblesJSON(b []byte, depth int) string {
 	s.space()
 	rest := len(b) - s.at
 	if format == "" && inText == "" && rest == 0 && b[0] == '"' && depth == 0 {
-		// Only a string: what is in it is all that there is.
+		// The content is one string, so its text decides.
 		raw := b[1:]
 		if !s.cut {
 			raw = bytes.TrimRight(raw, " \t\r\n")
@@ -155,7 +155,8 @@ func resemblesJSON(b []byte, depth int) string {
 	return ""
 }
 
-// unquote returns what a string of JSON holds; where it is cut, what its beginning does.
+// unquote returns the text of a JSON string; if it is cut short, the text of its
+// beginning.
 func unquote(raw []byte, cut bool) ([]byte, bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, true
@@ -172,8 +173,7 @@ func unquote(raw []byte, cut bool) ([]byte, bool) {
 	return nil, false
 }
 
-// wrapsFilter reports whether a string holds a filter: as JSON, or in digits of which all
-// make one.
+// wrapsFilter reports whether a string holds a filter: as JSON, or in digits.
 func wrapsFilter(content []byte, depth int) bool {
 	const least = 20 // the shortest that is worth a look
 	if len(content) < least {
@@ -263,8 +263,8 @@ func resemblesDigits(b []byte, depth int) string {
 	return ""
 }
 
-// unbroken returns digits in lines of one length, of which the last may be shorter, as one
-// line, and what they are; notDigits for anything else.
+// unbroken joins digits in lines of one length (the last may be shorter), and says what
+// they are; notDigits for anything else.
 func unbroken(b []byte) (whole []byte, kind digits) {
 	width, ended := 0, false
 	kind = hexDigits
@@ -292,7 +292,8 @@ func unbroken(b []byte) (whole []byte, kind digits) {
 }
 
 // decodesToFilter reports whether digits of hexadecimal or base64 make a filter, or its
-// JSON, whole or not; or if they are alone, and so not a list of keys, something in gzip.
+// JSON, whole or not; or, if they are the only line and so not a list of keys, something
+// in gzip.
 func decodesToFilter(text []byte, alone bool, depth int) bool {
 	kind := digitsOf(text)
 	if kind == notDigits || len(text) > decodeMost || depth >= wrappings {

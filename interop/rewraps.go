@@ -1,9 +1,8 @@
 package interop
 
-// Rewraps returns what [Rewrap] can write f as, besides the file that f was opened from:
-// other forms of the same system's, and other formats that map a key to the same bits. In
-// an RDB file the filter has the given key. There may be none: a filter stores bits and
-// not keys, so that nothing can be made that maps keys to others.
+// Rewraps returns the specifications that [Rewrap] can write f as, apart from the file
+// that f was opened from: other forms of the same format, and formats that map a key to
+// the same bits. In an RDB file the filter has the given key. The list may be empty.
 func Rewraps(f Foreign, key string) (all []Spec) {
 	own, _ := ParseSpec(f.Describe().Format) // it opens f, so that it can be parsed
 	for _, target := range formats {

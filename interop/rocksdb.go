@@ -21,8 +21,8 @@ import (
 // 9 bits of the other half for a bit of the line, the lowest bit of a byte first, and
 // multiplies that half by 9e3779b9. The hash is a preview of XXH3.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A RocksDB must not be copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type rocksDB struct{ plain }
 
 const (
@@ -70,8 +70,8 @@ func rocksdbProbes(millibits uint64) uint64 {
 const rocksdbMaxLines = 1 << 26
 
 // newRocksDB returns an empty filter of the size that RocksDB gives to so many different
-// keys with so many bits per key, 1 to 100, which need not be whole. (With
-// optimize_filters_for_memory it gives another one.)
+// keys with so many bits per key, 1 to 100, perhaps a fraction. (With
+// optimize_filters_for_memory RocksDB uses another size.)
 func newRocksDB(keys uint64, bitsPerKey float64) (*rocksDB, error) {
 	millibits := uint64(0)
 	if bitsPerKey >= 1 && bitsPerKey <= 100 {
@@ -89,7 +89,7 @@ func newRocksDB(keys uint64, bitsPerKey float64) (*rocksDB, error) {
 	return &rocksDB{plain{bits: b, scheme: s, capacity: keys}}, nil
 }
 
-// openRocksDB returns the filter that b is, a whole filter block, and to which it refers.
+// openRocksDB returns the filter in b, a whole filter block. It refers to b.
 func openRocksDB(b []byte) (*rocksDB, error) {
 	f, err := parseRocksDB(b)
 	if err != nil {
@@ -120,7 +120,7 @@ func parseRocksDB(b []byte) (*rocksDB, error) {
 	return &rocksDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: rocksScheme{uint64(len(body)) / rocksdbLine, uint64(tail[2])}}}, nil
 }
 
-// Union makes f the OR of f and other, which must be a RocksDB, or a table with one, of
+// Union makes f the OR of f and other, which must be a rocksDB, or a table with one, of
 // the same size and probes.
 func (f *rocksDB) Union(other Reader) error {
 	switch o := other.(type) {
@@ -141,8 +141,8 @@ func (f *rocksDB) Clone() (*rocksDB, error) {
 	return &rocksDB{p}, nil
 }
 
-// Stats describes the filter. It reads all bits. The error rate is the mean of what the
-// lines have, which are not filled alike.
+// Stats describes the filter. It reads all bits. The error rate is the mean over the
+// lines, whose fill differs.
 func (f *rocksDB) Stats() bloom.Stats {
 	s := f.stats("rocksdb")
 	sum, lines := 0.0, 0
@@ -205,7 +205,7 @@ const (
 	rocksdbVersion = 5
 )
 
-// openRocksDBTable returns the filter of the table file b, to which it refers.
+// openRocksDBTable returns the filter of the table file b. It refers to b.
 func openRocksDBTable(b []byte) (*rocksDBTable, error) {
 	t, err := parseRocksDBTable(b)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // The hash of RocksDB's filters is a preview of XXH3, frozen before that was finished:
-// libraries of XXH3 give other results. The secret is the one that XXH3 has kept.
+// libraries of XXH3 give other results. XXH3 kept the secret.
 
 const xxph3Secret = "" +
 	"\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe\x7c\x01\x81\x2c\xf7\x21\xad\x1c\xde\xd4\x6d\xe9\x83\x90\x97\xdb\x72\x40\xa4\xa4\xb7\xb3\x67\x1f" +

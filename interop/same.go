@@ -50,7 +50,7 @@ func unite[F Foreign](to *bitArray, into F, other Reader, match func(g F) (*bitA
 	return nil
 }
 
-// noteBeyond is what a user should know of bits behind the m of a filter.
+// noteBeyond says what a user should know about bits beyond the m of a filter.
 func noteBeyond(a *bitArray, m uint64) []string {
 	n := a.beyond(m)
 	if n == 0 {

@@ -10,7 +10,7 @@ import (
 	"seen/bloom"
 )
 
-// sparkType is what Spark was given to add. The file does not say which it was.
+// sparkType is the type of the keys that Spark added. The file does not say it.
 type sparkType string
 
 // The types of Spark's BloomFilter.
@@ -39,8 +39,8 @@ var sparkTypes = []string{string(sparkString), string(sparkBinary), string(spark
 // What SQL puts into such a filter to join tables is usually a hash of 64 bits of the
 // value, as a long, and not the value.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public,
-// so that whoever chooses keys can choose some that collide. A Spark must not be copied.
+// Any number of goroutines may ask while none changes the filter. The hash is public, so
+// an attacker can choose keys that collide. The struct must not be copied.
 type spark struct {
 	version int
 	typ     sparkType
@@ -108,7 +108,7 @@ func (f *spark) check() error {
 }
 
 // openSpark returns the filter to which values of a type were added. It refers to b,
-// which must not change, and is there at once, whatever its length.
+// which must not change, and opening takes the same time for any length.
 func openSpark(b []byte, typ sparkType) (*spark, error) {
 	if err := typ.check(); err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func (f *spark) position(h1, h2 uint32, i uint64) uint64 {
 	return uint64(c^c>>63) % f.m
 }
 
-// Has reports whether key may have been added. A key that is no value of the type never
-// was.
+// Has reports whether key may have been added. A key that is not a value of the type was
+// never added.
 func (f *spark) Has(key []byte) bool {
 	if !f.takes(key) {
 		return false
@@ -176,8 +176,8 @@ func (f *spark) Has(key []byte) bool {
 	return f.bits.hasEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) })
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails, with
-// ErrReadOnly, if f was parsed; and if key is no value of the type.
+// Add adds key and reports whether it was certainly not there before. It fails with
+// ErrReadOnly if f was opened from bytes, or if key is not a value of the type.
 func (f *spark) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
@@ -189,8 +189,8 @@ func (f *spark) Add(key []byte) (bool, error) {
 	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil
 }
 
-// Clone returns a copy that shares nothing with f, and can be changed. It fails if the
-// memory cannot be had.
+// Clone returns a copy that shares nothing with f, and can be changed. It fails if there
+// is not enough memory.
 func (f *spark) Clone() (*spark, error) {
 	g := *f
 	var err error
@@ -201,8 +201,8 @@ func (f *spark) Clone() (*spark, error) {
 	return &g, nil
 }
 
-// Union adds the keys of other, which must be a Spark with the same version, type, seed, m and k.
-// Otherwise it returns an error that wraps bloom.ErrIncompatible.
+// Union adds the keys of other, which must be a spark with the same version, type, seed,
+// m and k. Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *spark) Union(other Reader) error {
 	return unite(&f.bits, f, other, func(g *spark) (*bitArray, error) {
 		return &g.bits, checkSame(same{"versions", f.version, g.version}, same{"types", f.typ, g.typ}, same{"seeds", f.seed, g.seed},

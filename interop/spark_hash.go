@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// sparkMurmur3 is MurmurHash3 for x86, 32 bits, as Spark has it: the bytes behind the
-// last whole word are not put together, but each is extended with its sign and mixed in
-// as a word of its own. (Modules with this hash do as its author does.)
+// sparkMurmur3 is MurmurHash3 for x86, 32 bits, as Spark has it: the bytes after the last
+// whole word are not combined: each is sign-extended and mixed in as a word of its own.
+// (Go modules with this hash follow its author instead.)
 func sparkMurmur3(key []byte, seed uint32) uint32 {
 	h := seed
 	mix := func(k uint32) {

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// Spec names a format and its parameters. The zero value stands for what content
-// tells.
+// Spec names a format and its parameters. The zero value lets content decide.
 type Spec struct {
 	Name   string
 	Params map[string]string
 }
 
-// ParseSpec reads NAME[:PARAM=VALUE,...]. In a value a backslash takes the meaning of
-// the byte after it away: \, is a comma and \\ a backslash. The name, the parameters
-// and values of which there is a list must exist; what is missing is not looked for.
+// ParseSpec reads NAME[:PARAM=VALUE,...]. In a value, \, is a comma and \\ a backslash.
+// It checks the name, the parameters and values from a list, but not whether parameters
+// are missing.
 func ParseSpec(text string) (Spec, error) {
 	name, rest, more := strings.Cut(text, ":")
 	f, err := findFormat(name)
@@ -86,8 +85,8 @@ func (s Spec) with(name, value string) Spec {
 	return Spec{s.Name, params}
 }
 
-// number returns a parameter that is a whole number from least to most; 0 where it is
-// not given.
+// number returns a parameter that is a whole number from least to most; 0 if it is
+// missing.
 func (s Spec) number(name string, least, most uint64) (uint64, error) {
 	text := s.Params[name]
 	if text == "" {
@@ -144,9 +143,8 @@ func (f *format) check(s Spec) error {
 	return nil
 }
 
-// complete checks s and fills in what is not given: presets, and with guess, for what is
-// required, the first of its values if it has a list of them. Without guess what is
-// required must be there.
+// complete checks s and fills in defaults. With guess it also fills in the first value of
+// required parameters that have a list; without guess required parameters must be given.
 func (f *format) complete(s Spec, guess, forWrite bool) (Spec, error) {
 	if err := f.check(s); err != nil {
 		return Spec{}, err

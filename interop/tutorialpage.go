@@ -14,14 +14,14 @@ import (
 	"seen/bloom"
 )
 
-// tutorialPage is the filter of a well-known page that shows what a Bloom filter is: m
-// boxes, 15 there, and two hashes, called fnv and murmur. The page stores nothing; the
-// file is the numbers of the boxes that are filled, one in a line.
+// tutorialPage is the filter of a well-known page that explains Bloom filters, as
+// textbooks show it: m boxes, 15 on the page, and two hashes, called fnv and murmur. The
+// page stores nothing; the file has the numbers of the filled boxes, one per line.
 //
-// Both hashes are calculated with the numbers of a browser, and are those of their names
-// for no text but the shortest. It is for demonstration, and can only be asked.
+// Both hashes are calculated with a browser's numbers, and match their names only for the
+// shortest texts. It is a demonstration, and can only be asked.
 //
-// Any number of goroutines may ask. A TutorialPage must not be copied.
+// Any number of goroutines may ask. The struct must not be copied.
 type tutorialPage struct{ plain }
 
 // tutorialMaxBits is the most boxes of a page.
@@ -55,8 +55,8 @@ func (s tutorialScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 	return append(dst, uint64(math.Abs(tutorialFNV(units)))%s.m, uint64(tutorialMurmur(units))%s.m), nil
 }
 
-// tutorialFNV is the page's first hash: FNV-1 of 32 bits, but for products that a
-// floating-point number of 53 bits rounds.
+// tutorialFNV is the page's first hash: FNV-1 of 32 bits, with products rounded to
+// floating-point numbers of 53 bits.
 func tutorialFNV(units []uint16) float64 {
 	h := 2166136261.0
 	mix := func(b uint16) { h = float64(int32(uint32(int64(h*16777619))) ^ int32(b)) }

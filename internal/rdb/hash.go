@@ -27,10 +27,9 @@ func (r *Reader) Hash() (map[string]string, error) {
 }
 
 // ParseListPack reads a small hash as Redis has it since version 7, the string of a value
-// of [KindHashPack]: names and values in
-// turn. In front are its length in 32 bits and the number of texts in 16, and ff is its
-// end. A text is a number or bytes, told by its first bits, and is followed by its
-// length, for readers that go backwards.
+// of [KindHashPack]: names and values in turn. It begins with its length in 32 bits and
+// the number of texts in 16 bits, and ends with ff. The first bits of a text say whether
+// it is a number or bytes; its length follows it, for readers that go backwards.
 func ParseListPack(b []byte) (map[string]string, error) {
 	const head = 6
 	all := make(map[string]string)

@@ -14,8 +14,8 @@ const Version = 9
 // and a checksum.
 const TailSize = 10
 
-// table is of the CRC-64 of Redis, whose start and final value are not inverted as
-// they are in package crc64.
+// table is that of the CRC-64 of Redis, which does not invert its start and final value
+// as package crc64 does.
 var table = crc64.MakeTable(0x95ac9329ac4bc9b5)
 
 // Checksum is the one at the end of payloads and files.

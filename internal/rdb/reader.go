@@ -33,7 +33,7 @@ const (
 	moduleText   = 5
 )
 
-// Reader reads the parts of a value. After the first failure it reads zeros. After the first failure it reads zeros.
+// Reader reads the parts of a value. After the first failure it reads zeros.
 type Reader struct {
 	rest []byte
 	err  error

@@ -91,7 +91,7 @@ func (r *Reader) repeat(each func()) {
 
 // skipScore skips a number of a sorted set in the text form of early versions.
 func (r *Reader) skipScore() {
-	// From 253 on the length stands for not a number and the two infinities.
+	// Lengths from 253 on are not-a-number and the two infinities.
 	if n := r.Take(1)[0]; n < 253 {
 		r.Take(uint64(n))
 	}

@@ -36,11 +36,10 @@ const (
 	ScrapyBits = 30
 )
 
-// MD5 is the widely copied recipe of crawlers that remember URLs in Redis
-// strings: seven polynomial hashes over the hexadecimal MD5 of a key, in one of
-// several strings that the MD5 chooses. The strings are called NAME0, NAME1 and so
-// on. The zero value of a field stands for what the recipe has as it was
-// published.
+// MD5 is the widely copied recipe of crawlers that remember URLs in Redis strings: seven
+// polynomial hashes over the hexadecimal MD5 of a key, in one of several strings that the
+// MD5 chooses. The strings are called NAME0, NAME1 and so on. A field that is 0 has the
+// published value.
 type MD5 struct {
 	Blocks int // strings, 1 to 256; 1 as published
 	Bits   int // of an offset, 1 to 32; 31 as published: strings of up to 256 MiB
@@ -72,10 +71,10 @@ func (MD5) Multipliers() []uint64 {
 
 var md5Seeds = [...]uint64{5, 7, 11, 13, 31, 37, 61}
 
-// Positions appends to dst the offsets of the bits of a key, as SETBIT counts
-// them (the most significant bit of a byte first), two of which may be equal, and
-// returns the number of the string in which they lie. Published versions answer
-// for the empty key that it was never seen, without looking.
+// Positions appends to dst the offsets of the bits of a key, as SETBIT counts them (the
+// most significant bit of a byte first), two of which may be equal, and returns the
+// number of the string that has them. Published versions always answer that the empty key
+// is new.
 func (r MD5) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
 	sum := md5.Sum(key)
 	var text [2 * md5.Size]byte
@@ -91,10 +90,9 @@ func (r MD5) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
 	return int(sum[0]) % max(r.Blocks, 1), dst
 }
 
-// Scrapy is the recipe with which crawlers on Scrapy and Redis remember
-// requests: polynomial hashes over the text of the key itself, which there is the
-// SHA-1 fingerprint of the request in hexadecimal digits. The zero value of a
-// field stands for what the recipe has as it was published.
+// Scrapy is the recipe with which crawlers on Scrapy and Redis remember requests:
+// polynomial hashes over the text of the key itself, which there is the SHA-1 fingerprint
+// of the request in hexadecimal digits. A field that is 0 has the published value.
 //
 // The estimated number of keys of such a filter, and its error, are those for keys that
 // are fingerprints.
@@ -103,7 +101,7 @@ type Scrapy struct {
 	Hashes int // seeds 0, 1 and so on; 6 as published
 }
 
-// MaxHashes is far above the seven of any recipe seen in use.
+// MaxHashes is far above the seven hashes of recipes in use.
 const MaxHashes = 256
 
 // ScrapyHashes is the number of hashes as it was published.
@@ -117,11 +115,11 @@ func (r Scrapy) Check() error {
 	return checkBits(r.Bits)
 }
 
-// Positions appends to dst the offsets of the bits of a key, as SETBIT counts
-// them, and returns 0, since all lie in one string. The hashes run over the code
-// points of the key, as Python's ord has them; a byte that is not UTF-8 counts as
-// Python's surrogateescape has it, 0xdc00 and the byte. Published versions answer
-// for the empty key that it was never seen, without looking.
+// Positions appends to dst the offsets of the bits of a key, as SETBIT counts them, and
+// returns 0, since all are in one string. The hashes run over the code points of the key,
+// as Python's ord has them; a byte that is not UTF-8 counts as Python's surrogateescape
+// has it, 0xdc00 and the byte. Published versions always answer that the empty key is
+// new.
 func (r Scrapy) Positions(dst []uint64, key []byte) (block int, offsets []uint64) {
 	hashes := cmp.Or(r.Hashes, ScrapyHashes)
 	mask := offsetMask(r.Bits, ScrapyBits)

@@ -104,8 +104,8 @@ func parseHeader(b []byte) (header, error) {
 	return h, h.check(le.Uint64(b))
 }
 
-// check refuses a header that cannot be, for any reason that the other system has,
-// and some more that keep a question from taking minutes.
+// check refuses headers that RedisBloom refuses, and headers that would make a question
+// take minutes.
 func (h *header) check(total uint64) error {
 	if h.options&^allOptions != 0 {
 		return rdb.Bad("options %#x; seen reads %#x", h.options, allOptions)
@@ -137,10 +137,9 @@ func (h *header) filter(reserve func(bytes uint64) error) (*Filter, error) {
 	return f, nil
 }
 
-// FromHeader returns a filter with the sub-filters that a dump's header
-// describes and no bits yet, which [Filter.LoadChunk] brings: what BF.LOADCHUNK
-// with iterator 1 does. A header of some bytes can ask for any amount of memory; only
-// reserve keeps it from getting that.
+// FromHeader returns a filter with the sub-filters that a dump's header describes,
+// without bits: what BF.LOADCHUNK with iterator 1 does. [Filter.LoadChunk] loads the
+// bits. A short header can ask for any amount of memory; only reserve limits it.
 func FromHeader(header []byte, reserve func(bytes uint64) error) (*Filter, error) {
 	h, err := parseHeader(header)
 	if err != nil {
@@ -181,10 +180,10 @@ func (f *Filter) find(at int64) (*link, uint64) {
 	return nil, 0
 }
 
-// LoadChunk does what BF.LOADCHUNK does with a pair that BF.SCANDUMP gave, other than
-// the first: it puts data where it belongs, which is before the iterator. Chunks may
-// come in any order. It fails with [ErrBadData], [ErrNoLink] or [ErrTooBig] and has
-// then changed nothing.
+// LoadChunk does what BF.LOADCHUNK does with a pair that BF.SCANDUMP gave, other than the
+// first: it stores data before the position that the iterator names. Chunks may come in
+// any order. It fails with [ErrBadData], [ErrNoLink] or [ErrTooBig] and has then changed
+// nothing.
 func (f *Filter) LoadChunk(iterator int64, data []byte) error {
 	n := int64(len(data))
 	if iterator <= 0 || iterator < n {
@@ -239,8 +238,8 @@ func Decode(b []byte, reserve func(bytes uint64) error) (*Filter, error) {
 	return Read(bytes.NewReader(b), int64(len(b)), reserve)
 }
 
-// Read returns the filter whose header and body are the next size bytes of
-// r. What the header announces is compared with size before memory is allocated.
+// Read returns the filter whose header and body are the next size bytes of r. It compares
+// the header with size before it allocates memory.
 func Read(r io.Reader, size int64, reserve func(bytes uint64) error) (*Filter, error) {
 	head := make([]byte, headSize)
 	if size < headSize {

@@ -3,9 +3,9 @@
 // interop, which reads and writes it as files, and internal/store, which keeps it in a
 // server.
 //
-// It does no I/O but on readers and writers that it is given. What it decodes may be
-// hostile: lengths are checked before memory is taken, and the caller is asked. Each type
-// says what several goroutines may do with it.
+// It does no I/O but on readers and writers that it is given. Its input may be hostile:
+// it checks lengths, and asks the caller, before it takes memory. Each type says what
+// several goroutines may do with it.
 package redisbloom
 
 import (
@@ -23,12 +23,12 @@ import (
 var (
 	// ErrFull says that a filter which does not grow has reached its capacity.
 	ErrFull = errors.New("the filter is full and does not grow")
-	// ErrGrow says that a filter cannot grow any more, whatever the memory: the
-	// error rate of the next sub-filter would be 0, or its size has no number.
+	// ErrGrow says that a filter cannot grow any more, with any memory: the error rate of
+	// the next sub-filter would be 0, or its size is beyond 64 bits.
 	ErrGrow = errors.New("the filter cannot grow any more")
 	// ErrBadData says that bytes are not a filter, or not an iterator of a dump.
 	ErrBadData = rdb.ErrBadData
-	// ErrNoLink says that a chunk of a dump lies outside the filter.
+	// ErrNoLink says that a chunk of a dump is outside the filter.
 	ErrNoLink = errors.New("no sub-filter has this offset")
 	// ErrTooBig says that a chunk of a dump crosses the end of a sub-filter.
 	ErrTooBig = errors.New("the chunk is too big")
@@ -44,26 +44,23 @@ const (
 	allOptions = noRound | capacityAsBits | force64 | noScaling
 )
 
-// noExpansion is what the header of a filter that does not grow has as its
-// expansion, which means nothing there.
+// noExpansion is the expansion in the header of a filter that does not grow, where it has
+// no effect.
 const noExpansion = 2
 
-// Filter is a Bloom filter as RedisBloom keeps it: a chain of sub-filters, each
-// with half the error rate of the one before it, and MurmurHash64A with a fixed
-// seed. It answers as that system does for the same dump, bit by bit; what it dumps
-// loads there.
+// Filter is a Bloom filter as RedisBloom keeps it: a chain of sub-filters, each with half
+// the error rate of the one before it, and MurmurHash64A with a fixed seed. It answers as
+// RedisBloom does for the same dump, and RedisBloom loads what it dumps.
 //
-// The hash is public. Whoever may choose keys can choose some that collide, and the
-// error rate does not hold against them; nor, by construction, for arrays of a few
-// bytes. Use it to move in and out.
+// The hash is public: an attacker can choose keys that collide, and the error rate does
+// not hold for them. Nor does it hold for arrays of a few bytes. Use this filter to
+// exchange data with RedisBloom.
 //
 // Any number of goroutines may ask (Has, HasHash, HasHashes, Added, Capacity, Bytes,
-// Info, Hash, Hashes, ScanDump, and all that encodes) while one changes the filter;
-// they never wait. An error, a yes for a key that was never added, may come from the
-// bits of a key whose addition has begun. What is encoded meanwhile may lack keys
-// that are being added, or count keys whose bits it lacks: keep the writer out, or
-// encode a Clone, for a dump of one moment. All other calls are for one goroutine at
-// a time.
+// Info, Hash, Hashes, ScanDump, and the methods that encode) while one changes the
+// filter; they never wait. What is encoded during an addition may lack keys, or count
+// keys whose bits it lacks: for a dump of one moment stop the writer, or encode a Clone.
+// All other methods are for one goroutine at a time.
 //
 // The zero value is not usable. A Filter must not be copied.
 type Filter struct {
@@ -84,16 +81,16 @@ const MaxErrorRate = 0.25
 type Config struct {
 	// Capacity is the number of keys of the first sub-filter, at least 1.
 	Capacity uint64
-	// ErrorRate is between 0 and 1, exclusively; one above [MaxErrorRate] is
-	// taken for that, as RedisBloom does. A filter that grows gives half of it to the
-	// first sub-filter, a quarter to the second, and so on.
+	// ErrorRate is between 0 and 1, exclusively. It is cut to [MaxErrorRate], as in
+	// RedisBloom. A filter that grows gives half of it to the first sub-filter, a quarter
+	// to the second, and so on.
 	ErrorRate float64
 	// Expansion is what the capacity of a sub-filter is multiplied by for the next;
 	// 0 means that the filter does not grow.
 	Expansion uint32
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
-	// allocated. Its error refuses what needed the memory, and nothing has changed.
-	// It is not part of a dump.
+	// allocated. If it returns an error, the call that needed the memory fails and
+	// changes nothing. It is not part of a dump.
 	Reserve func(bytes uint64) error
 }
 
@@ -205,8 +202,8 @@ func (f *Filter) AddHash(h Hash) (bool, error) {
 func (f *Filter) AddHashes(added []bool, hs []Hash) (done int, err error) {
 	for at := 0; at < len(hs); at += batchKeys {
 		n := min(batchKeys, len(hs)-at)
-		// Asking for all at once brings their words into the cache. What is there
-		// stays there, only the others need a second look.
+		// Asking for all at once brings their words into the cache. Only keys that are
+		// new need a second look.
 		answers := added[at : at+n]
 		f.HasHashes(answers, hs[at:at+n])
 		for i := range answers {
@@ -223,8 +220,8 @@ func (f *Filter) AddHashes(added []bool, hs []Hash) (done int, err error) {
 }
 
 // Prepare makes the sub-filters that n more new keys will need, so that adding them
-// cannot fail. If there is room for fewer only, it returns their number and the
-// error that stands in the way of the next.
+// cannot fail. If there is room for fewer, it returns their number and the error that
+// prevents the next.
 func (f *Filter) Prepare(n uint64) (uint64, error) {
 	for {
 		room := f.room()
@@ -295,8 +292,8 @@ func (f *Filter) Clear() {
 	f.bytes.Store(overhead + first.memory())
 }
 
-// Clone returns a copy that shares nothing with f but the Reserve function, which is
-// not asked. It fails if the memory cannot be had.
+// Clone returns a copy that shares nothing with f but the Reserve function, which is not
+// asked. It fails if there is not enough memory.
 func (f *Filter) Clone() (*Filter, error) {
 	c := &Filter{options: f.options, expansion: f.expansion}
 	links := f.chain()
@@ -306,7 +303,7 @@ func (f *Filter) Clone() (*Filter, error) {
 	c.reserve = f.reserve
 	for i, l := range c.chain() {
 		for j := range l.words {
-			// What is zero is not written, so that a copy takes no more memory.
+			// Zeros are not written, so a copy takes no more memory than the original.
 			if w := atomic.LoadUint64(&links[i].words[j]); w != 0 {
 				l.words[j] = w
 			}
@@ -316,7 +313,7 @@ func (f *Filter) Clone() (*Filter, error) {
 	return c, nil
 }
 
-// describe returns what a chain is made of, and the keys in each sub-filter.
+// shapesOf returns the shapes of the sub-filters, and the keys in each.
 func shapesOf(links []*link) (shapes []shape, added []uint64) {
 	for _, l := range links {
 		shapes = append(shapes, l.shape)
@@ -325,9 +322,8 @@ func shapesOf(links []*link) (shapes []shape, added []uint64) {
 	return shapes, added
 }
 
-// Release returns the memory of the filter to the system at once, rather than when
-// the filter is collected. It must not run at the same time as any other call, and
-// the filter must not be used any more: calls panic.
+// Release returns the memory of the filter to the system at once, not when the filter is
+// collected. It must not run at the same time as any other call. Later calls panic.
 func (f *Filter) Release() {
 	for _, l := range append(f.chain(), f.spare...) {
 		l.words = nil

@@ -15,8 +15,8 @@ const (
 	seed32 = 0x9747b28c
 )
 
-// Hash returns the hash of key as f's options want it: by 64-bit arithmetic, or
-// for some filters of early versions by 32-bit arithmetic. It does not allocate.
+// Hash returns the hash of key by f's options: in 64-bit arithmetic, or in 32-bit
+// arithmetic for some filters of early versions. It does not allocate.
 func (f *Filter) Hash(key []byte) Hash { return hashOf(key, f.options) }
 
 func hashOf(key []byte, options uint32) Hash {

@@ -60,7 +60,7 @@ func (f *Filter) appendDump(dst []byte, version uint16) []byte {
 	return binary.LittleEndian.AppendUint64(dst, rdb.Checksum(dst[start:]))
 }
 
-// payloadMark is what the payload of each filter begins with, but for the encoding.
+// payloadMark is what the payload of each filter begins with, except for the encoding.
 var payloadMark = binary.BigEndian.AppendUint64([]byte{rdb.KindModule, 0x81}, rdb.ModuleID(moduleName, 0))[:8]
 
 // IsPayload reports whether b begins as the payload of a filter.

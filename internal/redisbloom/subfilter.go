@@ -11,8 +11,7 @@ import (
 	"seen/internal/pages"
 )
 
-// shape is what the header of a dump says of a sub-filter, but for the keys
-// in it.
+// shape is what the header of a dump says of a sub-filter, without the number of keys.
 type shape struct {
 	bytes      uint64 // of the array
 	bits       uint64 // 8 * bytes
@@ -37,12 +36,12 @@ type link struct {
 
 const (
 	tighten = 0.5
-	// The numbers as that system has them, cut after 15 digits.
+	// The numbers as RedisBloom has them, cut after 15 digits.
 	ln2        = 0.693147180559945
 	ln2Squared = 0.480453013918201
 
-	// maxBytes bounds all arrays of a filter together, to 32 TiB or what the
-	// address space of a 32-bit system holds.
+	// maxBytes limits all arrays of a filter together to 32 TiB, or to the address space
+	// of a 32-bit system.
 	maxBytes = min(math.MaxInt/2, 1<<45)
 	// maxLinks is far above the 1075 sub-filters after which the error rate has
 	// been halved to nothing.
@@ -144,9 +143,9 @@ func (l *link) probe(h Hash) probe {
 	return probe{h.A, h.B, h.A % l.modulus, h.B % l.modulus}
 }
 
-// advance returns p at the next position. Both remainders are below the modulus, which
-// is at most 2^63, so that their sum does not overflow. It is written without branches,
-// which would be taken at random.
+// advance returns p at the next position. Both remainders are below the modulus, which is
+// at most 2^63, so that their sum does not overflow. It has no branches, which the
+// processor could not predict.
 func (l *link) advance(p probe) probe {
 	x, lost := bits.Add64(p.x, p.step, 0)
 	at, below := bits.Sub64(p.at+p.rest, l.modulus, 0)
@@ -208,10 +207,9 @@ func (f *Filter) HasHashes(found []bool, hs []Hash) int {
 }
 
 // hasBatch is HasHashes for one batch. Each sub-filter is asked for the first bit of
-// every key, and then for the others of those that have it, where the processor guesses
-// rightly that they will be there and goes ahead. The sets of keys are the bits of a
-// word: no address depends on a bit that was asked for, or the questions would wait for
-// each other.
+// every key, and then for the other bits of the keys that have it; the processor predicts
+// those to be set and runs ahead. The sets of keys are the bits of a word, so no address
+// depends on a bit that was read: otherwise the reads would wait for each other.
 func hasBatch(links []*link, found []bool, hs []Hash) int {
 	var probes [batchKeys]probe
 	open := ^uint64(0) >> (batchKeys - len(hs)) // keys that are not found yet
