@@ -13,8 +13,8 @@ import (
 	"seen/internal/keyhash"
 )
 
-// encoder is a sketch that can describe itself as a frame of one part, whose bytes are
-// those of body and after them those of tail. They may be the memory of the sketch.
+// encoder is a sketch that describes itself as a frame of one part: the bytes of body, then
+// those of tail. They may be the memory of the sketch.
 type encoder interface {
 	encode() (h frame.Header, body, tail []byte)
 }
@@ -62,8 +62,8 @@ type decoder[S any] interface {
 	encoder
 	Hash() bloom.Hash
 	frameType() frame.Type
-	// decode sets the sketch, which is a zero value before, and may be left in any
-	// state when it returns an error. The sketch does not refer to body.
+	// decode sets a sketch that is a zero value. After an error its state is undefined. The
+	// sketch does not refer to body.
 	decode(h *frame.Header, body []byte, hash keyhash.Hash) error
 }
 
@@ -93,7 +93,7 @@ func readFrom[S any, P decoder[S]](s P, r io.Reader) (int64, error) {
 	return int64(l.Total), replace(s, h, parts)
 }
 
-// replace puts the sketch that a frame holds in the place of s.
+// replace replaces s by the sketch in a frame.
 func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 	if h.Type != s.frameType() {
 		return fmt.Errorf("the bytes hold a %v, not a %v", h.Type, s.frameType())
@@ -119,7 +119,7 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 	return nil
 }
 
-// sameHeader reports whether h is what s itself would write.
+// sameHeader reports whether s would write h.
 func sameHeader(h *frame.Header, s encoder) bool {
 	again, _, _ := s.encode()
 	a, errA := frame.AppendHeader(nil, h)
@@ -133,8 +133,8 @@ func bad(h *frame.Header, format string, args ...any) error {
 }
 
 // A count-min sketch is a frame of type 10 with one part of kind 4, counters, of
-// 64 bits: k is the number of rows, m the number of all counters. Row after row
-// they stand in the part, in each row column after column.
+// 64 bits: k is the number of rows, m the number of all counters. The part has row after
+// row, and in each row column after column.
 //
 //	field 0  width, the counters of a row
 //	field 1  depth, the number of rows, 1 to 32
@@ -202,15 +202,15 @@ func (c *CountMin) AppendBinary(b []byte) ([]byte, error) { return appendBinary(
 func (c *CountMin) MarshalBinary() ([]byte, error) { return appendBinary(c, nil) }
 
 // UnmarshalBinary replaces c by the count-min sketch that b holds, or leaves c as
-// it is and returns an error. A sketch whose keys are hashed with a secret can
-// only be read into one with that secret; see [bloom.SecretError].
+// it is and returns an error. If its keys are hashed with SipHash, c must have
+// been made with the same secret; see [bloom.SecretError].
 func (c *CountMin) UnmarshalBinary(b []byte) error { return unmarshal(c, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (c *CountMin) WriteTo(w io.Writer) (int64, error) { return writeTo(c, w) }
 
-// ReadFrom replaces c by the count-min sketch that r holds, to r's end; see
-// UnmarshalBinary. It allocates as the bytes arrive.
+// ReadFrom replaces c by the count-min sketch in r, which it reads to the end; see
+// UnmarshalBinary.
 func (c *CountMin) ReadFrom(r io.Reader) (int64, error) { return readFrom(c, r) }
 
 // A HyperLogLog sketch is a frame of type 11 with one part.
@@ -291,15 +291,15 @@ func (s *HyperLogLog) AppendBinary(b []byte) ([]byte, error) { return appendBina
 func (s *HyperLogLog) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
 
 // UnmarshalBinary replaces s by the HyperLogLog sketch that b holds, or leaves s
-// as it is and returns an error. A sketch whose keys are hashed with a secret can
-// only be read into one with that secret; see [bloom.SecretError].
+// as it is and returns an error. If its keys are hashed with SipHash, s must have
+// been made with the same secret; see [bloom.SecretError].
 func (s *HyperLogLog) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (s *HyperLogLog) WriteTo(w io.Writer) (int64, error) { return writeTo(s, w) }
 
-// ReadFrom replaces s by the HyperLogLog sketch that r holds, to r's end; see
-// UnmarshalBinary. It allocates as the bytes arrive.
+// ReadFrom replaces s by the HyperLogLog sketch in r, which it reads to the end; see
+// UnmarshalBinary.
 func (s *HyperLogLog) ReadFrom(r io.Reader) (int64, error) { return readFrom(s, r) }
 
 // A Flajolet-Martin sketch is a frame of type 12 with one part of kind 7,
@@ -345,13 +345,13 @@ func (s *FlajoletMartin) AppendBinary(b []byte) ([]byte, error) { return appendB
 func (s *FlajoletMartin) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
 
 // UnmarshalBinary replaces s by the Flajolet-Martin sketch that b holds, or leaves
-// s as it is and returns an error. A sketch whose keys are hashed with a secret
-// can only be read into one with that secret; see [bloom.SecretError].
+// s as it is and returns an error. If its keys are hashed with SipHash, s must have
+// been made with the same secret; see [bloom.SecretError].
 func (s *FlajoletMartin) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (s *FlajoletMartin) WriteTo(w io.Writer) (int64, error) { return writeTo(s, w) }
 
-// ReadFrom replaces s by the Flajolet-Martin sketch that r holds, to r's end; see
-// UnmarshalBinary. It allocates as the bytes arrive.
+// ReadFrom replaces s by the Flajolet-Martin sketch in r, which it reads to the end; see
+// UnmarshalBinary.
 func (s *FlajoletMartin) ReadFrom(r io.Reader) (int64, error) { return readFrom(s, r) }

@@ -8,7 +8,7 @@ import (
 )
 
 // A count-min sketch with counters of 32 bits is a frame of type 14 with one part of
-// kind 4, counters; it is as that of type 10 but for the width of the counters.
+// kind 4, counters. It is like type 10 except for the width of the counters.
 //
 //	field 0  width, the counters of a row
 //	field 1  depth, the number of rows, 1 to 1024
@@ -54,13 +54,13 @@ func (c *CountMin32) AppendBinary(b []byte) ([]byte, error) { return appendBinar
 func (c *CountMin32) MarshalBinary() ([]byte, error) { return appendBinary(c, nil) }
 
 // UnmarshalBinary replaces c by the count-min sketch that b holds, or leaves c as it
-// is and returns an error. A sketch whose keys are hashed with a secret can only be
-// read into one with that secret; see [bloom.SecretError].
+// is and returns an error. If its keys are hashed with SipHash, c must have
+// been made with the same secret; see [bloom.SecretError].
 func (c *CountMin32) UnmarshalBinary(b []byte) error { return unmarshal(c, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (c *CountMin32) WriteTo(w io.Writer) (int64, error) { return writeTo(c, w) }
 
-// ReadFrom replaces c by the count-min sketch that r holds, to r's end; see
-// UnmarshalBinary. It allocates as the bytes arrive.
+// ReadFrom replaces c by the count-min sketch in r, which it reads to the end; see
+// UnmarshalBinary.
 func (c *CountMin32) ReadFrom(r io.Reader) (int64, error) { return readFrom(c, r) }

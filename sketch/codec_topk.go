@@ -22,7 +22,7 @@ import (
 // The buckets come first, row by row: 8 bytes each, the count in the low half and the
 // fingerprint in the high one. Then come the keys that are kept: the count in 8 bytes,
 // the length in 8 bytes, and the key, for each. They are in the order of a binary heap:
-// none has a lower count than number (i-1)/2, i being its own number from 0.
+// number i, from 0, does not have a lower count than number (i-1)/2.
 //
 // A key with hash h has the fingerprint h mod 2^32, and in each row the column that it
 // has in a count-min sketch of the same width.
@@ -109,13 +109,13 @@ func (t *TopK) AppendBinary(b []byte) ([]byte, error) { return appendBinary(t, b
 func (t *TopK) MarshalBinary() ([]byte, error) { return appendBinary(t, nil) }
 
 // UnmarshalBinary replaces t by the top-k sketch that b holds, or leaves t as it is and
-// returns an error. A sketch whose keys are hashed with a secret can only be read into
-// one with that secret; see [bloom.SecretError].
+// returns an error. If its keys are hashed with SipHash, t must have
+// been made with the same secret; see [bloom.SecretError].
 func (t *TopK) UnmarshalBinary(b []byte) error { return unmarshal(t, b) }
 
 // WriteTo writes what AppendBinary appends.
 func (t *TopK) WriteTo(w io.Writer) (int64, error) { return writeTo(t, w) }
 
-// ReadFrom replaces t by the top-k sketch that r holds, to r's end; see
-// UnmarshalBinary. It allocates as the bytes arrive.
+// ReadFrom replaces t by the top-k sketch in r, which it reads to the end; see
+// UnmarshalBinary.
 func (t *TopK) ReadFrom(r io.Reader) (int64, error) { return readFrom(t, r) }

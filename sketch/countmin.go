@@ -10,19 +10,18 @@ import (
 	"seen/internal/keyhash"
 )
 
-// CountMin counts how often each key was added, in a table of Depth rows of Width
-// counters: a key raises one counter in each row, and its count is the least of
-// them. Other keys share the counters, so a count may be too high but is never
-// too low. With N the sum of all that was added, it exceeds the truth by more
-// than e/Width * N with a probability of at most e^-Depth (e = 2.718...; Cormode
-// and Muthukrishnan, "An improved data stream summary: the count-min sketch and
-// its applications", 2005).
+// CountMin counts how often each key was added, in a table of Depth rows of Width counters:
+// a key raises one counter in each row, and its count is the least of them. Other keys
+// share the counters, so a count may be too high but is never too low. With N the sum of
+// all counts, it exceeds the truth by more than e/Width * N with a probability of at most
+// e^-Depth (e = 2.718...; Cormode and Muthukrishnan, "An improved data stream summary: the
+// count-min sketch and its applications", 2005).
 //
-// The error is a share of the whole stream, so that CountMin tells frequent keys
-// from others, and says little about rare ones.
+// The error is a share of the whole stream: CountMin finds frequent keys, and says little
+// about rare ones.
 //
-// Counters have 64 bits and stick at their largest value, math.MaxUint64; a count
-// of that value means "that often or more", and the error bound no longer holds.
+// Counters have 64 bits and stick at their largest value, math.MaxUint64. A count of that
+// value means "that often or more", and the error bound does not hold any more.
 //
 // The zero value is not usable; make one with [NewCountMin].
 type CountMin struct {
@@ -34,12 +33,12 @@ type CountMin struct {
 	total        uint64
 }
 
-// CountMinConfig says how large a count-min sketch is to be: give Epsilon and
-// Delta, or Width and Depth.
+// CountMinConfig says how large a [CountMin] is. Give Epsilon and Delta, or Width and
+// Depth.
 type CountMinConfig struct {
-	// Epsilon is the excess of a count, as a share of the sum of all counts, that
-	// may be passed with probability Delta. Both are between 0 and 1, exclusively;
-	// Delta is at least e^-32, about 1.3e-14.
+	// A count exceeds the truth by more than Epsilon, as a share of the sum of all counts,
+	// with a probability of at most Delta. Both are between 0 and 1, exclusively; Delta is
+	// at least e^-32, about 1.3e-14.
 	Epsilon float64
 	Delta   float64
 	// Width is the number of counters of a row, Depth the number of rows, 1 to 32.
@@ -47,8 +46,8 @@ type CountMinConfig struct {
 	Depth int
 	// Conservative makes Add raise only the counters that must rise for the new
 	// count (Estan and Varghese, "New directions in traffic measurement and
-	// accounting", 2002). Counts are never higher than without, often much lower;
-	// Add is slower, and a merge loses part of what was won.
+	// accounting", 2002). Counts are never higher than without, and often much lower. Add is
+	// slower, and Merge loses part of the advantage.
 	Conservative bool
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash bloom.Hash
@@ -61,9 +60,8 @@ const (
 	maxCounters = min(math.MaxInt/8, 1<<42)
 )
 
-// NewCountMin returns an empty sketch. It needs 8 * Width * Depth bytes; from
-// Epsilon and Delta follow Width = ceil(e / Epsilon) and Depth = ceil(ln(1 / Delta)).
-// It returns an error if the numbers are out of range or the table is too large.
+// NewCountMin returns an empty sketch of 8 * Width * Depth bytes. Epsilon and Delta mean
+// Width = ceil(e / Epsilon) and Depth = ceil(ln(1 / Delta)).
 func NewCountMin(c CountMinConfig) (*CountMin, error) {
 	if err := c.Hash.Validate(); err != nil {
 		return nil, err
@@ -109,9 +107,8 @@ func (c *CountMin) Hash() bloom.Hash { return hashOf(c.hash) }
 // Total returns N, the sum of all that was added, at most math.MaxUint64.
 func (c *CountMin) Total() uint64 { return c.total }
 
-// Add adds n to the count of key and returns the count, which is at least n and
-// at least the true one. Adding 0 only returns the count. It does not allocate
-// and does not keep key.
+// Add adds n to the count of key and returns the count, which is at least the true one. It
+// does not allocate and does not keep key.
 func (c *CountMin) Add(key []byte, n uint64) uint64 { return c.AddHash(c.hash.Sum(key), n) }
 
 // AddString is Add for a string, without a copy.
@@ -133,8 +130,8 @@ func (c *CountMin) AddHash(h, n uint64) uint64 {
 	return least
 }
 
-// raise is AddHash with conservative update: the new count is the old one plus n,
-// and counters that are not below it stay.
+// raise is AddHash with conservative update: the new count is the old one plus n, and
+// counters above it stay.
 func (c *CountMin) raise(h, n uint64) uint64 {
 	c.total = addSaturating(c.total, n)
 	var cells [maxDepth]*uint64
@@ -174,9 +171,9 @@ func (c *CountMin) CountHash(h uint64) uint64 {
 // step of SplitMix64.
 const rowStep = 0x9e3779b97f4a7c15
 
-// column returns the position of a key in one of its rows. x is the key's hash
-// plus rowStep for every row up to this one; mixed, it is one independent number per
-// row, whose high bits select among any width without a division.
+// column returns the column of a key in a row. x is the key's hash plus rowStep for every
+// row up to this one. Mixed, it is an independent number for each row, whose high bits
+// select a column without a division.
 func column(x, width uint64) uint64 {
 	hi, _ := bits.Mul64(mix(x), width)
 	return hi
@@ -196,12 +193,11 @@ func addSaturating(a, b uint64) uint64 {
 	return sum | -carry
 }
 
-// ErrorBound returns the error that counts keep to now: with probability 1-delta
-// a count exceeds the truth by no more than excess. They follow from the real
-// size of the table: excess is e/Width * Total, delta is e^-Depth.
+// ErrorBound returns the present bound of the error: with probability 1-delta a count
+// exceeds the truth by at most excess. excess is e/Width * Total, delta is e^-Depth.
 //
-// The probability is over the choice of the hash: it holds for any key and any
-// stream that were chosen without knowing its seed or secret.
+// The probability is over the choice of the hash: it holds for any key and any stream that
+// were chosen without knowing its seed or secret.
 func (c *CountMin) ErrorBound() (excess, delta float64) {
 	return math.E / float64(c.width) * float64(c.total), math.Exp(-float64(c.depth))
 }
@@ -214,7 +210,7 @@ type CountMinStats struct {
 	Bytes        uint64  // memory of the table
 	Total        uint64  // sum of all that was added
 	Epsilon      float64 // e / Width, the bound of the excess as a share of Total
-	Delta        float64 // e^-Depth, the probability of passing it
+	Delta        float64 // e^-Depth, the probability of a larger excess
 	NonZero      uint64  // counters in use
 	Stuck        uint64  // counters that reached the largest value
 }
@@ -240,11 +236,10 @@ func (c *CountMin) Stats() CountMinStats {
 	return s
 }
 
-// Merge adds the counts of other to c. Without conservative update the result is
-// the sketch of both streams together. With it the result is still never too
-// low and keeps to the error bound, but its counts may be higher than those of
-// one sketch that was fed with both streams. It fails with [ErrIncompatible],
-// and leaves c as it is, if width, depth, update or hash differ.
+// Merge adds the counts of other to c. Without conservative update the result is the sketch
+// of both streams together. With it counts are still never too low and within the error
+// bound, but may be higher than those of one sketch of both streams. If width, depth,
+// update or hash differ, Merge fails with [ErrIncompatible] and does not change c.
 func (c *CountMin) Merge(other *CountMin) error {
 	if err := c.checkAlike(other); err != nil {
 		return err

@@ -16,17 +16,16 @@ import (
 	"seen/internal/pages"
 )
 
-// CountMin32 is a count-min sketch as servers keep them for their clients: counters of
-// 32 bits in half the memory of a [CountMin], weighted sums of sketches, and one
-// goroutine that adds while any number ask.
+// CountMin32 is a count-min sketch for servers: counters of 32 bits, in half the memory of a
+// [CountMin], weighted sums of sketches, and one goroutine that adds while any number ask.
 //
-// Its counts are those of a CountMin with plain update, up to 4294967295: there a
-// counter sticks, and a count of that value means "that often or more".
+// Its counts are those of a CountMin with plain update, up to 4294967295. There a counter
+// sticks, and a count of that value means "that often or more".
 //
-// Any number of goroutines may ask (Count, Total, and what tells the size) while one
-// changes the sketch; they never wait. A count that is taken while its key is added
-// lies between the count before and the count after; while Clear runs, it is made of old
-// and of new counters. All other calls are for one goroutine at a time.
+// Any number of goroutines may ask (Count, CountHash, Total, Width, Depth, Bytes, Hash,
+// Stuck) while one changes the sketch; they never wait. While a key is added, its count is
+// between the old and the new one; while Clear runs, it is made of old and new counters.
+// All other calls are for one goroutine at a time.
 //
 // The zero value is not usable; make one with [NewCountMin32] or read one. A CountMin32
 // must not be copied.
@@ -39,7 +38,7 @@ type CountMin32 struct {
 	mem   *pages.Array // what words is a part of; nil if that is a slice
 }
 
-// CountMin32Config says how large a [CountMin32] is to be.
+// CountMin32Config says how large a [CountMin32] is.
 type CountMin32Config struct {
 	// Width is the number of counters of a row, Depth the number of rows, 1 to 1024.
 	Width uint64
@@ -47,19 +46,19 @@ type CountMin32Config struct {
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash bloom.Hash
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
-	// allocated. Its error refuses the sketch.
+	// allocated. If it returns an error, so does NewCountMin32.
 	Reserve func(bytes uint64) error
 }
 
-// ErrOverflow is matched by errors about a sum of sketches in which a counter would be
-// below 0 or above its largest value.
+// ErrOverflow is matched by errors about a sum of sketches with a counter below 0 or above
+// the largest value.
 var ErrOverflow = errors.New("a counter overflows")
 
 const (
 	maxDepth32 = frame.MaxProbes
-	// maxTotal32 lets the total be told where numbers have a sign.
+	// maxTotal32 fits into signed numbers, such as those of clients of a server.
 	maxTotal32 = math.MaxInt64
-	// countMin32Overhead is the memory of a sketch beside its counters.
+	// countMin32Overhead is the memory of a sketch without its counters.
 	countMin32Overhead = 192
 )
 
@@ -114,8 +113,8 @@ func (c *CountMin32) set(i uint64, n uint32) {
 	atomic.StoreUint64(w, atomic.LoadUint64(w)&^(math.MaxUint32<<shift)|uint64(n)<<shift)
 }
 
-// Add adds n to the count of key and returns the count, which is at least n, or the
-// largest value, and at least the true one.
+// Add adds n to the count of key and returns the count, which is at least the true one, or
+// the largest value.
 func (c *CountMin32) Add(key []byte, n uint64) uint32 { return c.AddHash(c.hash.Sum(key), n) }
 
 // AddHash is Add for a key whose hash is h.
@@ -149,12 +148,13 @@ func (c *CountMin32) CountHash(h uint64) uint32 {
 }
 
 // Sum returns a new sketch of the size of c: the sum of sketches, each multiplied by its
-// weight; nil weights are all 1. Counters that stuck count as their value. It fails with
-// [ErrIncompatible] if the width, depth or hash of a source is not that of c, with
-// [ErrOverflow] if a counter of the sum would be outside 0 to 4294967295, or the total
-// outside 0 to math.MaxInt64, and if the memory cannot be had. Unless step is nil it is
-// called now and then with the number of counters read since the last call; its error
+// weight; nil weights are all 1. A stuck counter counts as its value. Unless step is nil it
+// is called now and then with the number of counters read since the last call, and an error
 // ends Sum.
+//
+// Sum fails with [ErrIncompatible] if the width, depth or hash of a source differs from that
+// of c, with [ErrOverflow] if a counter of the sum is outside 0 to 4294967295 or the total
+// outside 0 to math.MaxInt64, and if there is not enough memory.
 func (c *CountMin32) Sum(sources []*CountMin32, weights []int64, step func(counters int) error) (*CountMin32, error) {
 	terms, total, err := c.terms(sources, weights)
 	if err != nil {
@@ -178,11 +178,10 @@ type term struct {
 	weight wide
 }
 
-// terms returns the terms of a sum, one for each sketch however often it is given, and
-// the total.
+// terms returns the terms of a sum, one for each different sketch, and the total.
 func (c *CountMin32) terms(sources []*CountMin32, weights []int64) (terms []term, total uint64, err error) {
 	if len(sources) == 0 || weights != nil && len(weights) != len(sources) {
-		return nil, 0, fmt.Errorf("%d sketches to add up, %d weights; give a weight to each of one or more", len(sources), len(weights))
+		return nil, 0, fmt.Errorf("%d sketches to add up, %d weights; give one or more sketches, and a weight for each", len(sources), len(weights))
 	}
 	sum := new(big.Int)
 	place := map[*CountMin32]int{}
@@ -209,7 +208,7 @@ func (c *CountMin32) terms(sources []*CountMin32, weights []int64) (terms []term
 	return terms, sum.Uint64(), nil
 }
 
-// add adds terms to c, which is all zero and which no other goroutine knows.
+// add adds terms to c, which is all zero and not yet shared.
 func (c *CountMin32) add(terms []term, step func(counters int) error) error {
 	const stepCounters = 1 << 12
 	for i := range c.width * uint64(c.depth) {
@@ -280,8 +279,7 @@ func (c *CountMin32) Clear() {
 	runtime.KeepAlive(c)
 }
 
-// Clone returns a copy that shares nothing with c. It fails if the memory cannot be
-// had.
+// Clone returns a copy that shares nothing with c. It fails if there is not enough memory.
 func (c *CountMin32) Clone() (*CountMin32, error) {
 	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hash: c.hash}
 	err := d.fill(c.words)

@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// Stuck returns how many counters stand at their largest value, from where they do not
-// go on, in a sample of at most n of them that is evenly spread, and how many that
-// looked at. Others may change the sketch meanwhile.
+// Stuck reads an evenly spread sample of at most n counters. It returns how many of them are
+// at their largest value, where they stay, and how many it has read. Another goroutine may
+// change the sketch meanwhile.
 func (c *CountMin32) Stuck(n uint64) (stuck, of uint64) {
 	all := c.width * uint64(c.depth)
 	of = min(n, all)

@@ -141,7 +141,7 @@ func TestCountMin32Sum(t *testing.T) {
 			fits++
 		}
 	})
-	if fits < 5 {
+	if fits < 5 && !testing.Short() { // which tries a fifth of the sums
 		t.Errorf("only %d sums of several sketches fit, so that this tests less than it should", fits)
 	}
 }

@@ -1,23 +1,25 @@
-// Package sketch answers "how often was this key seen?" and "how many different
-// keys were seen?" in memory that does not grow with the stream, within stated
-// errors.
+// Package sketch answers two questions about a stream, within stated errors and in memory
+// that does not grow: how often was this key seen, and how many different keys were seen?
+// Whether a key was seen at all is a question for the filters of package bloom.
 //
-// [CountMin] counts each key; its counts are never too low. [HyperLogLog] and
-// [FlajoletMartin] estimate the number of distinct keys; HyperLogLog needs a
-// quarter of the memory for the same error and is the one to use, FlajoletMartin
-// is its ancestor, simpler to read and to port. [TopK] finds the most frequent keys.
-// [CountMin32] is CountMin in half the memory for one goroutine that adds and any
-// number that ask. To ask whether a key was seen is for the filters of package bloom.
+//   - [CountMin] counts each key. Its counts are never too low.
+//   - [CountMin32] is CountMin in half the memory, for one goroutine that adds and any
+//     number that ask.
+//   - [HyperLogLog] estimates the number of distinct keys.
+//   - [FlajoletMartin] does so in four times the memory for the same error. It is the
+//     ancestor of HyperLogLog, easier to read and to port.
+//   - [TopK] finds the most frequent keys.
 //
-// Sketches of the same kind, size and hash can be merged, all but TopK, so that parts
-// of a stream can be counted on several machines. Encoded they are files in the format
-// of docs/FORMAT.md.
+// Sketches of the same type, size and hash can be merged, except TopK, so you can count
+// parts of a stream on several machines. Encoded sketches are files in the format of
+// docs/FORMAT.md.
 //
-// Everything derives from one 64-bit hash of the key. Two keys with equal hashes
-// are one key to a sketch, which n keys make happen about n*n/2^65 times.
+// A sketch hashes a key once, to 64 bits, by a [bloom.Hash]. Two keys with equal hashes are
+// one key to a sketch; among n keys, about n*n/2^65 pairs have equal hashes. Everybody can
+// construct keys that collide under a hash that is known: where keys come from strangers
+// use [bloom.RandomHash] or [bloom.SecretHash].
 //
-// Any number of goroutines may read a sketch at the same time, as long as none
-// changes it; CountMin32 allows more.
+// Any number of goroutines may read a sketch while none changes it; CountMin32 allows more.
 package sketch
 
 import (

@@ -20,12 +20,12 @@ func ExampleCountMin() {
 	}
 	excess, delta := words.ErrorBound()
 	fmt.Println(words.CountString("the"), words.CountString("and"), words.CountString("fish"), "of", words.Total())
-	fmt.Printf("at most %.3f too high, but for a probability of %.4f\n", excess, delta)
+	fmt.Printf("at most %.3f too high, except with a probability of %.4f\n", excess, delta)
 	st := words.Stats()
 	fmt.Println(st.Depth, "rows of", st.Width, "counters,", st.NonZero, "in use")
 	// Output:
 	// 3 2 0 of 8
-	// at most 0.008 too high, but for a probability of 0.0009
+	// at most 0.008 too high, except with a probability of 0.0009
 	// 7 rows of 2719 counters, 35 in use
 }
 

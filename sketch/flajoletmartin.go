@@ -12,9 +12,9 @@ import (
 
 // FlajoletMartin estimates the number of distinct keys by probabilistic counting
 // with stochastic averaging, PCSA (Flajolet and Martin, "Probabilistic counting
-// algorithms for data base applications", 1985). A key's hash selects one of the
-// bitmaps and a bit there, bit r with probability 2^-(r+1); from the average
-// position R of the lowest zero bit follows the number of keys, about
+// algorithms for data base applications", 1985). The hash of a key chooses a bitmap and a
+// bit in it, bit r with probability 2^-(r+1). With R the average position of the lowest zero
+// bit, the number of keys is about
 //
 //	maps / 0.77351 * 2^R
 //
@@ -29,7 +29,7 @@ type FlajoletMartin struct {
 
 const maxMaps = 1 << 16
 
-// FlajoletMartinConfig says how large a [FlajoletMartin] is to be.
+// FlajoletMartinConfig says how large a [FlajoletMartin] is.
 type FlajoletMartinConfig struct {
 	// Maps is the number of bitmaps of 64 bits, a power of two from 1 to 65536.
 	Maps int
@@ -56,16 +56,15 @@ func (s *FlajoletMartin) Hash() bloom.Hash { return hashOf(s.hash) }
 // Maps returns the number of bitmaps.
 func (s *FlajoletMartin) Maps() int { return len(s.maps) }
 
-// Add adds key and reports whether that changed the sketch. If it did the key was
-// certainly not there before; if not it was, or makes no difference. It does not
-// allocate and does not keep key.
+// Add adds key and reports whether that changed the sketch, which only a new key does; most
+// new keys do not change a large sketch. It does not allocate and does not keep key.
 func (s *FlajoletMartin) Add(key []byte) bool { return s.AddHash(s.hash.Sum(key)) }
 
 // AddString is Add for a string, without a copy.
 func (s *FlajoletMartin) AddString(key string) bool { return s.AddHash(s.hash.SumString(key)) }
 
-// AddHash is Add for a key whose hash is h, which must be well mixed in all of its
-// bits, as those of the sketch's own Hash are.
+// AddHash is Add for a key whose hash is h. Hashes must be well mixed in all bits, like those
+// of the sketch's own Hash.
 func (s *FlajoletMartin) AddHash(h uint64) bool {
 	m := &s.maps[h&uint64(len(s.maps)-1)]
 	top := s.topBit()
@@ -75,7 +74,7 @@ func (s *FlajoletMartin) AddHash(h uint64) bool {
 	return isNew
 }
 
-// hashBits is the number of bits of a hash that are left when the bitmap is chosen.
+// hashBits is the number of bits of a hash that do not choose the bitmap.
 func (s *FlajoletMartin) hashBits() int { return 64 - bits.TrailingZeros(uint(len(s.maps))) }
 
 // topBit is the highest bit of a bitmap in use, for hashes whose rest is zero.
@@ -85,19 +84,18 @@ const (
 	// phi is the bias of the position of the lowest zero bit: of n keys in one
 	// bitmap it is near log2(phi * n) (Flajolet and Martin 1985, theorem 3.A).
 	phi = 0.77351
-	// asymptotic is the number of keys per bitmap from which phi alone is right to
-	// within a tenth of a percent.
+	// asymptotic is the number of keys for each bitmap from which phi alone has an error of
+	// less than a tenth of a percent.
 	asymptotic = 8
 )
 
 // Cardinality estimates the number of distinct keys that were added. It reads all
 // bitmaps.
 //
-// Below eight keys per bitmap the formula of Flajolet and Martin does not hold; it
-// makes 1.29 * maps of no key at all. The estimate is then the number of keys that
-// makes the bits found most likely. (The usual correction, the term 2^(-1.75 R) of
-// Scheuermann and Mauve 2007, is right for no keys and for many, but up to 23 % too
-// high between.)
+// Below eight keys for each bitmap the formula of Flajolet and Martin does not hold: for an
+// empty sketch it gives 1.29 * maps. The estimate is then the number of keys for which the
+// bits are most likely. (The usual correction, the term 2^(-1.75 R) of Scheuermann and Mauve
+// 2007, is right for no keys and for many, but up to 23 % too high between.)
 func (s *FlajoletMartin) Cardinality() float64 {
 	n := float64(len(s.maps))
 	lowestZeros := 0
@@ -184,9 +182,8 @@ func (s *FlajoletMartin) StdErr() float64 {
 	return math.Sqrt(max(0, variance) / maps)
 }
 
-// Merge adds the keys of other to s: afterwards s is the sketch that was fed with
-// both streams. It fails with [ErrIncompatible], and leaves s as it is, if the
-// number of bitmaps or the hash differ.
+// Merge adds the keys of other to s: s becomes the sketch of both streams. If the number of
+// bitmaps or the hash differ, Merge fails with [ErrIncompatible] and does not change s.
 func (s *FlajoletMartin) Merge(other *FlajoletMartin) error {
 	if err := s.checkAlike(other); err != nil {
 		return err

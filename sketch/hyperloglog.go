@@ -18,9 +18,9 @@ import (
 // near-optimal cardinality estimation algorithm", 2007). The standard error is
 // 1.04 / sqrt(2^precision), 0.81 % in 16 KiB at precision 14.
 //
-// Up to 2^precision / 8 distinct keys it keeps their hashes instead, and the
-// cardinality is exact but for keys with equal hashes. Its state depends only on
-// the set of keys that were added, not on their order nor on merges between.
+// Up to 2^precision / 8 distinct keys it keeps their hashes instead, and the cardinality is
+// exact except for keys with equal hashes. Its state depends only on the set of keys, not
+// on their order or on merges.
 //
 // The registers and the estimate from them are those of
 // github.com/axiomhq/hyperloglog (LogLog-Beta by Qin, Kim and Tung 2016, which
@@ -32,10 +32,10 @@ type HyperLogLog struct {
 	precision int
 	// exact holds the hashes added so far; it is nil once registers are in use.
 	exact map[uint64]struct{}
-	// dense is the library's encoding of a sketch with registers: a head of
-	// eight bytes, then the registers. They are kept outside the library because
-	// it does not say whether a hash changed them, and because its own form for few
-	// keys depends on the order of additions and allocates all the time.
+	// dense is the library's encoding of a sketch with registers: a head of eight bytes,
+	// then the registers. They are outside the library because it does not report whether a
+	// hash changed them, and because its form for few keys depends on the order of additions
+	// and allocates often.
 	dense []byte
 }
 
@@ -43,11 +43,11 @@ const (
 	minPrecision = 4
 	maxPrecision = 18
 	denseHead    = 8
-	// exactShare makes the hashes take as much room in a file as the registers.
+	// exactShare makes hashes and registers take the same space in a file.
 	exactShare = 8
 )
 
-// HyperLogLogConfig says how large a [HyperLogLog] is to be.
+// HyperLogLogConfig says how large a [HyperLogLog] is.
 type HyperLogLogConfig struct {
 	// Precision is the binary logarithm of the number of registers, 4 to 18; 14 is
 	// usual.
@@ -73,23 +73,22 @@ func (s *HyperLogLog) Hash() bloom.Hash { return hashOf(s.hash) }
 // Precision returns the binary logarithm of the number of registers.
 func (s *HyperLogLog) Precision() int { return s.precision }
 
-// Add adds key and reports whether that changed the sketch. If it did the key was
-// certainly not there before; if not it was, or makes no difference. Once
-// registers are in use it does not allocate. It does not keep key.
+// Add adds key and reports whether that changed the sketch, which only a new key does; most
+// new keys do not change a large sketch. It does not keep key, and does not allocate once
+// registers are in use.
 func (s *HyperLogLog) Add(key []byte) bool { return s.AddHash(s.hash.Sum(key)) }
 
 // AddString is Add for a string, without a copy.
 func (s *HyperLogLog) AddString(key string) bool { return s.AddHash(s.hash.SumString(key)) }
 
-// AddHash is Add for a key whose hash is h. The hash must be well mixed in all of
-// its bits, as those of the sketch's own Hash are: the estimate is taken from how
-// many zeros they begin with.
+// AddHash is Add for a key whose hash is h. Hashes must be well mixed in all bits, like those
+// of the sketch's own Hash: the estimate follows from the zeros that they begin with.
 func (s *HyperLogLog) AddHash(h uint64) bool {
 	if s.exact != nil {
 		return s.addExact(h)
 	}
-	// The register is chosen by the high bits; its value is the position of the
-	// first one bit in the rest, or one more than the rest has bits.
+	// The high bits choose the register; its value is the position of the first one bit in
+	// the rest, or one more than the rest has bits.
 	i := h >> (64 - s.precision)
 	rank := byte(bits.LeadingZeros64(h<<s.precision|1<<(s.precision-1)) + 1)
 	r := &s.dense[denseHead+i]
@@ -138,8 +137,8 @@ func newDense(precision int) []byte {
 // registers returns the registers in use.
 func (s *HyperLogLog) registers() []byte { return s.dense[denseHead:] }
 
-// Cardinality estimates the number of distinct keys that were added. It reads all
-// registers, into a copy of them.
+// Cardinality estimates the number of distinct keys that were added. It copies and reads all
+// registers.
 func (s *HyperLogLog) Cardinality() float64 {
 	if s.exact != nil {
 		return float64(len(s.exact))
@@ -155,16 +154,15 @@ func (s *HyperLogLog) Cardinality() float64 {
 // from theorem 1 of the paper; for higher ones it is near 1.04.
 var stdErrs = [...]float64{4: 1.106, 5: 1.070, 6: 1.054, 7: 1.046}
 
-// StdErr returns the relative standard error of Cardinality: 0 while the hashes
-// are kept, then at most 1.04 / sqrt(2^precision), with 1.106, 1.070, 1.054 and 1.046
-// in the place of 1.04 for precisions 4 to 7. With few keys for each register it is
-// less, down to 0.7 of that. Two estimates of three lie within one standard error of
-// the truth, 997 of 1000 within three.
+// StdErr returns the relative standard error of Cardinality: 0 while the sketch keeps
+// hashes, then at most 1.04 / sqrt(2^precision), with 1.106, 1.070, 1.054 and 1.046 instead
+// of 1.04 for precisions 4 to 7. With few keys for each register it is less, down to 0.7 of
+// that. Two estimates of three are within one standard error of the truth, 997 of 1000
+// within three.
 //
-// It is the Cramér-Rao bound, which the estimator comes within a few percent of. Where
-// n keys fall on m registers as a Poisson process, a register is at most k with
-// probability exp(-l 2^-k), l being n/m. For a known number of keys the variance n of
-// that process goes off.
+// It is the Cramér-Rao bound; the estimator is a few percent above it. If n keys reach m
+// registers as a Poisson process, a register is at most k with probability exp(-l 2^-k),
+// where l is n/m. For a known number of keys the variance n of that process is subtracted.
 func (s *HyperLogLog) StdErr() float64 {
 	if s.exact != nil {
 		return 0
@@ -191,9 +189,8 @@ func (s *HyperLogLog) StdErr() float64 {
 	return c / bound * math.Sqrt(variance/registers)
 }
 
-// Merge adds the keys of other to s: afterwards s is the sketch that was fed with
-// both streams. It fails with [ErrIncompatible], and leaves s as it is, if
-// precision or hash differ.
+// Merge adds the keys of other to s: s becomes the sketch of both streams. If precision or
+// hash differ, Merge fails with [ErrIncompatible] and does not change s.
 func (s *HyperLogLog) Merge(other *HyperLogLog) error {
 	if err := s.checkAlike(other); err != nil {
 		return err

@@ -17,27 +17,27 @@ import (
 // TopK finds the k keys that come most often, with HeavyKeeper (Yang, Zhang, Li, Gong,
 // Uhlig, Chen and Li, "HeavyKeeper: An Accurate Algorithm for Finding Top-k Elephant
 // Flows", 2018): Depth rows of Width buckets, each with the fingerprint of one key and
-// its count. A key that comes to a bucket of another takes away one of its count with
-// a probability of Decay to the power of that count, and the bucket when the count is
-// 0: so frequent keys stay, and the others wear each other out. The k best are kept
-// with their keys.
+// its count. A key that meets a bucket of another key lowers that count by one with a
+// probability of Decay to the power of the count, and takes the bucket when the count is 0.
+// So frequent keys stay, and the others displace each other. The sketch keeps the k best
+// keys as they are.
 //
-// Counts are never too high, but for keys whose fingerprints of 32 bits agree in a
-// bucket, and are a little too low for keys that share buckets: with N the sum of all
-// that was added, the count of a key that came n times is too low by eps * N or more
-// with a probability of at most (1 / (eps * Width * n * (1/Decay - 1)))^Depth.
+// Counts are never too high, except for keys in one bucket with equal fingerprints of 32
+// bits. They are a little too low for keys that share buckets: with N the sum of all counts,
+// the count of a key that came n times is too low by eps * N or more with a probability of
+// at most (1 / (eps * Width * n * (1/Decay - 1)))^Depth.
 //
-// The random numbers are part of the sketch: the same calls on equal sketches leave
-// equal sketches. A key is any sequence of bytes and is kept whole.
+// The random numbers are part of the sketch: the same calls on equal sketches leave equal
+// sketches. A key is any sequence of bytes.
 //
-// Any number of goroutines may ask at the same time, as long as none changes the
-// sketch. The zero value is not usable; make one with [NewTopK] or read one.
+// Any number of goroutines may ask while none changes the sketch. The zero value is not
+// usable; make one with [NewTopK] or read one.
 type TopK struct {
 	k, width, depth int
 	decay           float64
 	hash            keyhash.Hash
 	random          uint64
-	mem             *pages.Array // what buckets lie in, nil: an ordinary slice
+	mem             *pages.Array // what buckets is a part of; nil if that is a slice
 	buckets         []uint64     // row by row: the fingerprint in the high half, the count in the low
 	heap            []entry      // the least first, as in container/heap
 	place           map[string]int
@@ -51,22 +51,22 @@ type entry struct {
 	count uint32
 }
 
-// TopKConfig says how large a [TopK] is to be.
+// TopKConfig says how large a [TopK] is.
 type TopKConfig struct {
-	// K is the number of keys that are kept.
+	// K is the number of most frequent keys to find.
 	K int
 	// Width is the number of buckets of a row, and Depth the number of rows, 1 to 1024;
 	// 0 means that of [DefaultTopK]. [TopKNeed] computes other sizes.
 	Width, Depth int
-	// Decay is above 0 and at most 1; 0 stands for 0.9. With 1 every other key takes
-	// away, however frequent a key is.
+	// Decay is above 0 and at most 1; 0 stands for 0.9. With 1 every other key lowers a
+	// count, however high it is.
 	Decay float64
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash bloom.Hash
-	// Seed is where the random numbers begin.
+	// Seed is the start of the random numbers.
 	Seed uint64
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
-	// allocated for the buckets. Its error refuses the sketch.
+	// allocated for the buckets. If it returns an error, so does NewTopK.
 	Reserve func(bytes uint64) error
 }
 
@@ -74,8 +74,8 @@ const (
 	defaultTopKDecay = 0.9
 	maxTopKDepth     = 1024
 	maxTopK          = math.MaxInt32
-	// topKOverhead is the memory of a sketch beside buckets and keys, entryOverhead that
-	// of a key that is kept beside its bytes.
+	// topKOverhead is the memory of a sketch without buckets and keys, entryOverhead that of
+	// a kept key without its bytes.
 	topKOverhead  = 2304
 	entryOverhead = 96
 )
@@ -121,7 +121,7 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 	return t, nil
 }
 
-// checkTopK returns an error for a size that cannot be.
+// checkTopK returns an error for an impossible size.
 func checkTopK(k, width, depth int, decay float64) error {
 	switch {
 	case k < 1 || k > maxTopK:
@@ -136,8 +136,8 @@ func checkTopK(k, width, depth int, decay float64) error {
 	return nil
 }
 
-// setChances fills the table of powers. Multiplying one by one, and never calling a
-// function that may round otherwise elsewhere, gives the same on all machines.
+// setChances fills the table of powers. It multiplies one by one instead of calling a
+// function that may round differently, so the table is the same on all machines.
 func (t *TopK) setChances() {
 	p := 1.0
 	for i := range t.chances {
@@ -150,7 +150,7 @@ func (t *TopK) setChances() {
 func (t *TopK) chance(count uint32) float64 {
 	const last = uint32(len(t.chances) - 1)
 	p := t.chances[count%last]
-	// Squaring the highest power of the table for the rest.
+	// Square the highest power of the table for the rest.
 	for rest, square := count/last, t.chances[last]; rest > 0 && p > 0; rest >>= 1 {
 		if rest&1 != 0 {
 			p *= square
@@ -189,19 +189,19 @@ func (t *TopK) Bytes() uint64 {
 	return topKOverhead + 8*uint64(len(t.buckets)) + t.keyBytes + entryOverhead*uint64(len(t.heap))
 }
 
-// Add counts key once. It returns the key that had to make room for it among the best,
-// if one had to.
+// Add counts key once. If key displaces another from the best k, Add returns that key and
+// true.
 func (t *TopK) Add(key []byte) (expelled []byte, ok bool) { return t.Incr(key, 1) }
 
-// Incr counts key n times. The time that it takes does not depend on n, except where Decay
-// is close to, and less than, 1.
+// Incr counts key n times. Its time does not depend on n, except if Decay is slightly below
+// 1.
 func (t *TopK) Incr(key []byte, n uint32) (expelled []byte, ok bool) {
 	if n == 0 {
 		return nil, false
 	}
 	count := t.raise(t.hash.Sum(key), n)
 	if i, member := t.place[string(key)]; member {
-		// Not below what it was: no count is ever too high.
+		// A count is never too high, so the higher one is right.
 		if count > t.heap[i].count {
 			t.heap[i].count = count
 			t.down(i)
@@ -217,7 +217,7 @@ func (t *TopK) Incr(key []byte, n uint32) (expelled []byte, ok bool) {
 		t.up(len(t.heap) - 1)
 	case count < t.heap[0].count:
 		return nil, false
-	default: // of two that are equal the newer one stays
+	default: // of two with equal counts the newer one stays
 		expelled, ok = []byte(t.heap[0].key), true
 		delete(t.place, t.heap[0].key)
 		t.keyBytes -= uint64(len(expelled))
@@ -228,7 +228,7 @@ func (t *TopK) Incr(key []byte, n uint32) (expelled []byte, ok bool) {
 	return expelled, ok
 }
 
-// raise counts a key in the buckets, and returns the highest count that it has there.
+// raise counts a key in the buckets and returns its highest count there.
 func (t *TopK) raise(h uint64, n uint32) (highest uint32) {
 	fp := uint32(h)
 	for row := t.buckets; len(row) != 0; row = row[t.width:] {
@@ -255,8 +255,8 @@ func (t *TopK) raise(h uint64, n uint32) (highest uint32) {
 	return highest
 }
 
-// wear lets n arrivals of another key take away from a count. It returns how many of
-// them were left when the count came to 0.
+// wear lets n arrivals of another key lower a count. It returns how many of them were left
+// when the count reached 0.
 func (t *TopK) wear(count *uint32, n uint32) (left uint32) {
 	if t.decay == 1 { // each takes one
 		if n < *count {
@@ -283,15 +283,14 @@ func (t *TopK) wear(count *uint32, n uint32) (left uint32) {
 	return 0
 }
 
-// rare is the probability below which it costs less to draw how many arrivals are in
-// vain than to draw for each.
+// rare is the probability below which it costs less to draw the number of unlucky arrivals
+// than to draw for each.
 const rare = 1.0 / 64
 
 // unlucky returns how many of n arrivals come before the first that is lucky with
-// probability p, which is n if none is. The digits of that number, whose distribution is
-// geometric, are independent in base 2: digit i is 1 with the odds of q^(2^i) to 1, where
-// q = 1 - p. Nothing but products and quotients is needed, which are the same on all
-// machines.
+// probability p; n if none is. That number has a geometric distribution, whose binary digits
+// are independent: digit i is 1 with the odds of q^(2^i) to 1, where q = 1 - p. This takes
+// only products and quotients, which are the same on all machines.
 func (t *TopK) unlucky(p float64, n uint32) uint32 {
 	digits := bits.Len32(n)
 	var powers [33]float64
@@ -317,8 +316,7 @@ func (t *TopK) Has(key []byte) bool {
 	return ok
 }
 
-// Count returns how often key came, as far as the sketch knows: 0 if no bucket is its
-// own.
+// Count returns how often key came, as far as the sketch knows: 0 if the key has no bucket.
 func (t *TopK) Count(key []byte) uint32 {
 	if i, ok := t.place[string(key)]; ok {
 		return t.heap[i].count
@@ -354,7 +352,7 @@ func (t *TopK) List() []TopKEntry {
 	return list
 }
 
-// put puts an entry to a place of the heap.
+// put stores an entry at a place of the heap.
 func (t *TopK) put(i int, e entry) {
 	t.heap[i] = e
 	t.place[e.key] = i
@@ -399,8 +397,7 @@ func (t *TopK) Clear() {
 	runtime.KeepAlive(t)
 }
 
-// Clone returns a copy that shares nothing with t. It fails if the memory cannot be
-// had.
+// Clone returns a copy that shares nothing with t. It fails if there is not enough memory.
 func (t *TopK) Clone() (*TopK, error) {
 	c := *t
 	err := c.fill(t.buckets)
@@ -427,8 +424,8 @@ func (t *TopK) fill(buckets []uint64) error {
 	return nil
 }
 
-// Equal reports whether t and other have the same size, hash, counts and keys, and the
-// same random numbers to come.
+// Equal reports whether t and other have the same size, hash, counts, keys and state of
+// the random numbers.
 func (t *TopK) Equal(other *TopK) bool {
 	equal := t.k == other.k && t.width == other.width && t.depth == other.depth && t.decay == other.decay && t.hash == other.hash &&
 		t.random == other.random && slices.Equal(t.buckets, other.buckets) && slices.Equal(t.heap, other.heap)

@@ -5,48 +5,47 @@ import (
 	"math"
 )
 
-// TopKNeed says what a [TopK] is to find; [TopKNeed.Size] computes how large it has to be.
+// TopKNeed says what a [TopK] must find; [TopKNeed.Size] computes its size.
 type TopKNeed struct {
-	// K is the number of keys that are wanted.
+	// K is the number of most frequent keys to find.
 	K int
-	// Share is what the least frequent of the K most frequent keys has of all that is
-	// counted, above 0 and at most 1/K. Rest is what all keys but these K have together; 0
-	// means the most that is possible, 1 - K Share. [ZipfShares] computes both for keys
-	// whose frequencies follow the law of Zipf.
+	// Share is the share of the least frequent of these keys in all counts, above 0 and at
+	// most 1/K. Rest is the share of all other keys together; 0 means the largest possible,
+	// 1 - K Share. [ZipfShares] computes both for frequencies that follow the law of Zipf.
 	Share, Rest float64
-	// Recall is the share of the K most frequent keys that are to be found, on average,
-	// with a count that is too low by at most the share CountError of it. Both are
-	// between 0 and 1, exclusively; 0 means 0.99 and 0.01.
+	// Recall is the share of the K keys that the sketch finds on average, with a count that
+	// is too low by at most the share CountError of it. Both are between 0 and 1,
+	// exclusively; 0 means 0.99 and 0.01.
 	Recall, CountError float64
 }
 
-// TopKSize is what a [TopKNeed] takes.
+// TopKSize is the size of a sketch that meets a [TopKNeed].
 type TopKSize struct {
 	Width, Depth int
 	Decay        float64
-	// Bytes is the memory of the buckets, and of K keys beside their own bytes.
+	// Bytes is the memory of the buckets and of K keys, without the bytes of the keys.
 	Bytes uint64
-	// Additions is how much has to be counted in all until what was wanted holds.
+	// Additions is the sum of all counts from which on the sketch meets the need.
 	Additions uint64
 }
 
 const (
 	defaultTopKRecall     = 0.99
 	defaultTopKCountError = 0.01
-	// leastTopKCount is how often the least frequent of the wanted keys has to come. A key
-	// takes some tens of arrivals until others can hardly take a bucket from it, and keys
-	// that come equally often, which are many where counts are low, displace each other.
+	// leastTopKCount is how often the least frequent of the K keys must come. A key needs
+	// some tens of arrivals before others can hardly take its bucket, and keys with equal
+	// counts, of which there are many where counts are low, displace each other.
 	leastTopKCount = 1000
-	// lostCounts is how many of its arrivals a key may miss until then, at most, in nearly
-	// all cases; the mean is below 1.
+	// lostCounts is how many arrivals a key misses until then at most, in nearly all cases;
+	// the mean is below 1.
 	lostCounts = 10
 )
 
 // Size returns the size of a sketch that meets the need.
 //
-// A row finds a key if what the other keys of its bucket bring is no more than what it
-// brings itself: its count then rises from the start, and the more it rises the less they
-// take away. The bucket has another of the K-1 wanted keys with probability (K-1)/Width
+// A row finds a key if the other keys of its bucket do not come more often than the key
+// itself: its count then rises from the start, and the higher it is, the less they lower
+// it. The bucket has another of the K keys with probability (K-1)/Width
 // at most, and by Markov's inequality more than Share of others with probability
 // Rest/(Width Share) at most. With A = K-1 + Rest/Share, all of Depth independent rows
 // fail with probability (A/Width)^Depth at most, which is 1-Recall for a Width of
@@ -90,10 +89,10 @@ func (n TopKNeed) Size() (TopKSize, error) {
 	return s, nil
 }
 
-// ZipfShares returns what the k-th of so many keys has of all that is counted, and what
-// those after it have together, where the i-th most frequent key comes in proportion to
-// i^-skew. A skew of 1 is the law of Zipf; words, pages and addresses have 0.8 to 1.3. k
-// must be 1 to keys, and skew from 0 to 10.
+// ZipfShares returns the share of the k-th most frequent of so many keys in all counts, and
+// that of all less frequent keys together, if the i-th most frequent key comes in proportion
+// to i^-skew. A skew of 1 is the law of Zipf; words, pages and addresses have 0.8 to 1.3. k
+// is 1 to keys, and skew 0 to 10.
 func ZipfShares(k, keys uint64, skew float64) (share, rest float64, err error) {
 	switch {
 	case k < 1 || k > keys:
@@ -109,8 +108,8 @@ func ZipfShares(k, keys uint64, skew float64) (share, rest float64, err error) {
 	return math.Pow(float64(k), -skew) / (first + after), after / (first + after), nil
 }
 
-// powerSum returns the sum of i^-skew for i from..to, by the formula of Euler and
-// Maclaurin behind the first ten thousand terms.
+// powerSum returns the sum of i^-skew for i from..to, by the formula of Euler and Maclaurin
+// after the first ten thousand terms.
 func powerSum(from, to uint64, skew float64) (sum float64) {
 	const exact = 10_000
 	i := from
@@ -128,8 +127,8 @@ func powerSum(from, to uint64, skew float64) (sum float64) {
 	return sum + integral + (math.Pow(a, -skew)+math.Pow(b, -skew))/2
 }
 
-// DefaultTopK returns the size that a sketch of k keys has by default: one that finds 99
-// of 100 of the most frequent among a million keys that follow the law of Zipf.
+// DefaultTopK returns the default size of a sketch of k keys: it finds 99 of 100 of the most
+// frequent among a million keys that follow the law of Zipf.
 func DefaultTopK(k int) (TopKSize, error) {
 	const keys = 1_000_000
 	share, rest, err := ZipfShares(uint64(max(1, k)), uint64(max(k, keys)), 1)

@@ -1,8 +1,8 @@
 // Package bridge hands other packages of this module what package bloom keeps from its
 // users: the way in for files that were taken apart, snapshots of filters in use, and
 // cuckoo filters as a server treats them. It is not for anything that a user of bloom
-// could want. Bloom stores its functions here while it is initialised and nobody changes
-// them afterwards, so they may be called from any goroutine that may use the filter.
+// could want. Bloom stores its functions here while it is initialised, and they never
+// change, so any goroutine that may use the filter may call them.
 //
 // Bloom imports this package, which therefore cannot name the types of bloom: functions
 // are stored as any, and callers assert the type in the comment.
@@ -29,7 +29,7 @@ var FromFrame any
 //
 // Bits are only ever set, so no key is lost by this: the file has every key that was
 // added before the call. Of those added during the call it has some, none, or a part of
-// the bits, which other keys could have set as well. It has none of those added after
+// the bits, which other keys could have set as well. It has no keys added after
 // the call. The numbers of keys in it are those at its end.
 //
 // When ctx ends, so does WriteSnapshot, with its error. If an exact Adaptive becomes a

@@ -8,13 +8,13 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// IsShort reports whether Short applies. Keys of 9 to 16 bytes, which most ids
-// are, take half as long without a call for each.
+// IsShort reports whether Short applies: to keys of 9 to 16 bytes, as most ids are, which
+// take half as long without a call for each.
 func IsShort(key []byte) bool { return uint(len(key)-9) < 8 }
 
-// Short is XXH3 for 9 to 16 bytes, in a form that compilers inline. It is the
-// part for small inputs, with seed 0, of the specification of xxHash 0.8; the
-// constants are made of the default secret there.
+// Short is XXH3 for 9 to 16 bytes, in a form that compilers inline. It is the part for small
+// inputs with seed 0 in the specification of xxHash 0.8; the constants are from its default
+// secret.
 func Short(key []byte) uint64 {
 	low := binary.LittleEndian.Uint64(key) ^ 0x6782737bea4239b9
 	high := binary.LittleEndian.Uint64(key[len(key)-8:]) ^ 0xaf56bc3b0996523a
@@ -66,13 +66,13 @@ func Sums[T []byte | string](hs []uint64, keys []T) {
 	}
 }
 
-// Summer is a Hash made ready for many keys that come one by one.
+// Summer is a Hash prepared for many keys that come one by one.
 type Summer struct {
 	hash *Hash
 	nh   *nhSchedule // nil for other algorithms
 }
 
-// Summer returns h made ready. h must not change while the Summer is in use.
+// Summer returns h prepared. h must not change while the Summer is in use.
 func (h *Hash) Summer() Summer {
 	s := Summer{hash: h}
 	if h.Algorithm == NH {
@@ -81,7 +81,7 @@ func (h *Hash) Summer() Summer {
 	return s
 }
 
-// Sum does what the Sum of the hash does.
+// Sum returns the hash of key.
 func (s *Summer) Sum(key []byte) uint64 {
 	if s.nh != nil {
 		return s.nh.sum(key)
@@ -89,8 +89,8 @@ func (s *Summer) Sum(key []byte) uint64 {
 	return s.hash.Sum(key)
 }
 
-// SumLines is SumKeys for keys one after another in data, from its start, each followed
-// by tail bytes: key i ends tail bytes before ends[i].
+// SumLines is SumKeys for keys one after another in data, each followed by tail bytes: key i
+// ends tail bytes before ends[i].
 func (h *Hash) SumLines(hs []uint64, data []byte, ends []uint32, tail int) {
 	ends = ends[:len(hs)]
 	start := uint32(0)

@@ -1,13 +1,14 @@
-// Package keyhash turns keys into the 64-bit hashes that every filter and
-// sketch of this module works on.
+// Package keyhash turns keys into the 64-bit hashes that every filter and sketch of this
+// module works on. Users know its Hash as that of package bloom.
 //
-// There is one hash per filter and it is taken once per key; everything else
-// (lines, lanes, probe positions, registers) is derived from it. Three algorithms
-// are offered: XXH3 with a seed, for filters that are built on several machines
-// and merged; SipHash-2-4 with a 128-bit secret, for the same where keys come from
-// strangers who must not be able to choose keys which collide; and NH with a random
-// key, nearly as fast as XXH3, for sets that one process makes for itself. A fourth,
-// MurmurHash64A, is there for layouts that other systems have fixed.
+// A filter has one hash function and calls it once for each key; lines, lanes, probe
+// positions and registers follow from the hash. There are four algorithms:
+//
+//   - XXH3 with a seed, for filters that are made on several machines and merged.
+//   - SipHash-2-4 with a 128-bit secret, for the same where strangers choose the keys.
+//   - NH with a random key, nearly as fast as XXH3, for sets that one process makes for
+//     itself.
+//   - MurmurHash64A, for layouts of other systems.
 //
 // A Hash is a plain value. All its methods are safe for concurrent use.
 package keyhash
@@ -27,23 +28,22 @@ import (
 type Algorithm uint8
 
 const (
-	// XXH3 is XXH3-64 with a 64-bit seed, as specified by xxHash 0.8. It is
-	// fast and not secret: anyone who knows the seed can construct collisions.
+	// XXH3 is XXH3-64 with a 64-bit seed, as specified by xxHash 0.8. It is fast and not
+	// secret: everyone who knows the seed can construct collisions.
 	XXH3 Algorithm = 0
-	// SipHash is SipHash-2-4 keyed with a 128-bit secret. Without the secret
-	// no client can construct colliding keys.
+	// SipHash is SipHash-2-4 keyed with a 128-bit secret. Without the secret no one can
+	// construct colliding keys.
 	SipHash Algorithm = 1
-	// Murmur64A is MurmurHash64A with a 64-bit seed, for layouts of other systems
-	// only: it is slower than XXH3, and collisions for all seeds at once are easy to
-	// construct.
+	// Murmur64A is MurmurHash64A with a 64-bit seed, for layouts of other systems only: it
+	// is slower than XXH3, and keys that collide for all seeds are easy to construct.
 	Murmur64A Algorithm = 2
-	// NH adds up products of words of the key and of a secret, as UMAC does. No two
-	// keys collide for more than a tiny share of all secrets, and a hash takes little
-	// longer than with XXH3. The secret is in the file; see Random.
+	// NH adds up products of words of the key and of a secret, as UMAC does. Two keys
+	// collide only for a tiny share of all secrets, and a hash takes little longer than with
+	// XXH3. Files contain the secret; see Random.
 	NH Algorithm = 3
 )
 
-// String returns the name used in reports and on the command line.
+// String returns the name in reports.
 func (a Algorithm) String() string {
 	switch a {
 	case XXH3:
@@ -76,8 +76,8 @@ func Of[A ~uint8](algorithm A, seed uint64, secret [SecretSize]byte) Hash {
 	return Hash{Algorithm: Algorithm(algorithm), Seed: seed, Secret: secret}
 }
 
-// Random returns an NH function with a new random secret. What is made with it cannot
-// be merged with what is made with another one.
+// Random returns an NH function with a new random secret. Filters with different secrets
+// cannot be merged.
 func Random() Hash {
 	h := Hash{Algorithm: NH}
 	rand.Read(h.Secret[:]) // never fails
@@ -135,9 +135,9 @@ func (h *Hash) other(key []byte) uint64 {
 	return siphash.Hash(k0, k1, key)
 }
 
-// KeyID identifies a secret without revealing it, so that files can say which
-// secret they need. For SipHash and NH it is the first eight bytes, little-endian, of the
-// SHA-256 of the text "seen key id" followed by the secret, for the others 0.
+// KeyID identifies a secret without revealing it, so that files can say which secret they
+// need. For SipHash and NH it is the first eight bytes, little-endian, of the SHA-256 of the
+// text "seen key id" and the secret; for the others it is 0.
 func (h Hash) KeyID() uint64 {
 	if !h.Algorithm.HasSecret() {
 		return 0

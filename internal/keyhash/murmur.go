@@ -4,10 +4,9 @@ import "encoding/binary"
 
 const murmurMul = 0xc6a4a7935bd1e995
 
-// SumMurmur64A returns the MurmurHash64A of key, by Austin Appleby, who put it in
-// the public domain. Other systems fix the positions of keys by it; it has
-// colliding keys for any seed, which are easy to construct. No module that is kept
-// has this variant of Murmur.
+// SumMurmur64A returns the MurmurHash64A of key, by Austin Appleby, who put it in the public
+// domain. Other systems compute positions of keys by it. Keys that collide for any seed are
+// easy to construct. No maintained module has this variant of Murmur.
 func SumMurmur64A(key []byte, seed uint64) uint64 {
 	h := seed ^ uint64(len(key))*murmurMul
 	for ; len(key) >= 8; key = key[8:] {

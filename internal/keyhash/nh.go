@@ -8,15 +8,14 @@ import (
 	"github.com/dchest/siphash"
 )
 
-// nhBlock is the number of bytes whose products NH adds up. Longer keys are cut into
-// blocks.
+// nhBlock is the number of bytes of a block. Longer keys are several blocks.
 const nhBlock = 1024
 
 // nhPrime is 2^61-1, modulo which the polynomial of the blocks is computed.
 const nhPrime = 1<<61 - 1
 
-// nhSchedule is the secret of an NH hash expanded into words. docs/FORMAT.md defines
-// the hash, and docs/DESIGN.md says what it is worth. A schedule never changes.
+// nhSchedule is the secret of an NH hash expanded into words. docs/FORMAT.md defines the
+// hash, and docs/DESIGN.md says what it guarantees. A schedule never changes.
 type nhSchedule struct {
 	secret [SecretSize]byte
 	length uint64    // what the length of a key is multiplied by
@@ -55,8 +54,8 @@ func newSchedule(secret [SecretSize]byte) *nhSchedule {
 	return s
 }
 
-// schedules keeps the schedules used last, each in the place that its secret leads
-// to: making one takes as long as hashing some hundred keys.
+// schedules keeps recent schedules, each in a place that follows from its secret: to make one
+// takes as long as to hash some hundred keys.
 var schedules [64]atomic.Pointer[nhSchedule]
 
 // scheduleOf returns the schedule of a secret.
@@ -103,7 +102,7 @@ func (s *nhSchedule) block(key []byte) uint64 {
 		high, low = addProduct(high, low, le.Uint64(rest)+words[0], le.Uint64(rest[8:])+words[1])
 		words = words[2:]
 	}
-	// The last 16 bytes, or where there are fewer the first 8 and the last 8.
+	// The last 16 bytes or, of a shorter key, the first 8 and the last 8.
 	high, low = addProduct(high, low, le.Uint64(key[max(n-16, 0):])+words[0], le.Uint64(key[n-8:])+words[1])
 	return fold(&s.fold, high, low)
 }

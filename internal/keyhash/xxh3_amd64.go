@@ -14,8 +14,8 @@ import (
 // inAssembly tells whether this processor runs the assembly.
 var inAssembly = cpu.X86.HasBMI2
 
-// manyKeys stores the hashes of the first keys in hs, which is as long as keys,
-// and returns for how many it did. The key after those has to be hashed in Go.
+// manyKeys stores the hashes of the first keys in hs, which is as long as keys, and returns
+// their number. The next key must be hashed in Go.
 func manyKeys[T []byte | string](hs []uint64, keys []T) int {
 	if !inAssembly || len(keys) == 0 {
 		return 0
