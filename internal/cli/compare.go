@@ -45,8 +45,8 @@ system can be compared if each is one array, of the same size and hash.`,
 	return cmd
 }
 
-// comparisonReport is a comparison as JSON; its names are an interface to scripts.
-// What is not known is null.
+// comparisonReport is a comparison as JSON; its names are an interface to scripts. An
+// unknown number is null.
 type comparisonReport struct {
 	Sets         [2]string       `json:"sets"`
 	Exact        bool            `json:"exact"`
@@ -81,7 +81,7 @@ func printComparison(w io.Writer, c *setfile.Comparison) error {
 	return t.flush()
 }
 
-// explainCompare adds to an error about a filter that cannot be compared what can be done.
+// explainCompare adds to an error about a filter that cannot be compared what to do.
 func explainCompare(err error) error {
 	var e *setfile.IncomparableError
 	switch {

@@ -92,7 +92,7 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	return nil
 }
 
-// countedWriter remembers how much it wrote.
+// countedWriter counts the bytes that it writes.
 type countedWriter struct {
 	w io.WriterTo
 	n int64
@@ -103,8 +103,8 @@ func (c *countedWriter) WriteTo(w io.Writer) (n int64, err error) {
 	return c.n, err
 }
 
-// writeChunks writes the chunks of a dump into a folder, which is made and must not be
-// there yet: chunks of another dump beside them would be taken for the same.
+// writeChunks creates a folder and writes the chunks of a dump into it. The folder must not
+// exist: chunks of another dump in it would become part of this one.
 func writeChunks(folder string, w io.WriterTo) (int64, error) {
 	chunker, ok := w.(interop.Chunker)
 	if !ok {

@@ -13,12 +13,12 @@ import (
 	"seen/interop"
 )
 
-// foreignFlags say what filters of other systems are, where their content does not.
+// foreignFlags give the format of filters of other systems, if content does not tell it.
 type foreignFlags struct {
 	format     formatValue
 	must       []string
 	allowEmpty bool
-	login      *fleetFlags // the log-in to a running engine; nil: that of its address and the environment
+	login      *fleetFlags // log-in to a running engine; nil: from its address and the environment
 }
 
 func (f *foreignFlags) register(cmd *cobra.Command) {
@@ -41,8 +41,8 @@ func (f *foreignFlags) registerFormat(cmd *cobra.Command) {
 // formatValue is a format and its parameters: NAME[:PARAM=VALUE,...].
 type formatValue struct {
 	spec     interop.Spec
-	mayLines bool // texts are sets of the command
-	lines    bool // they are texts, whatever their bytes look like
+	mayLines bool // the command accepts texts as sets
+	lines    bool // the sets are texts, whatever their bytes look like
 }
 
 // formatLines is the format of a set that is a text.
@@ -92,7 +92,7 @@ func (a *app) openSet(name string, flags *foreignFlags, r *recordFlags, inspect 
 	return s, nil
 }
 
-// explainOpen adds to an error of opening a set which option helps.
+// explainOpen adds to an error of opening a set the options that help.
 func explainOpen(err error) error {
 	var text *setfile.TextError
 	var compressed *setfile.CompressedError
@@ -107,8 +107,8 @@ func explainOpen(err error) error {
 	return fmt.Errorf("%w (give --format, see \"seen formats\"); to read it as lines, give --format %s", err, formatLines)
 }
 
-// kindOf is openSet for commands that want the file of a filter of ours: one that is
-// compressed, or in a pipe, is an error.
+// kindOf is openSet for commands that need the file of a filter of seen: a filter of seen
+// that is compressed or comes through a pipe is an error.
 func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (setfile.Kind, *setfile.Foreign, error) {
 	s, err := a.openSet(name, flags, new(recordFlags), inspect)
 	if err == nil {
@@ -151,8 +151,8 @@ func (a *app) openLive(address string, login *fleetFlags, c setfile.Config) (*se
 	return f, nil
 }
 
-// lookupForeign makes a set to ask of a filter of another system, whose keys are encoded
-// as r says, or as the filter has them.
+// lookupForeign opens a filter of another system for asking. Without --key-encoding, r gets
+// the encoding of the filter's keys.
 func lookupForeign(f *setfile.Foreign, r *recordFlags) (*lookupSet, error) {
 	set := &lookupSet{Lookup: f.Lookup()}
 	switch {
@@ -188,8 +188,8 @@ func (a *app) checkMembers(sets []*lookupSet, r *recordFlags, flags *foreignFlag
 	return nil
 }
 
-// sameKeys refuses sets of numbers beside others, unless the user has said that all keys
-// are numbers.
+// sameKeys refuses sets with number keys together with others, unless --key-encoding says
+// that all keys are numbers.
 func sameKeys(sets []*lookupSet, given bool) error {
 	for _, s := range sets {
 		if s.Numbers != sets[0].Numbers && !given {
@@ -216,7 +216,7 @@ func formatHint(err error) string {
 	return "; give --format " + strings.Join(e.Try, " or --format ")
 }
 
-// unknownFormat adds the way out to the error of a file that is not a filter of ours.
+// unknownFormat adds to the error of a file that is not a filter of seen what to do.
 func unknownFormat(err error) error {
 	return fmt.Errorf("%w; if it is a filter of another system, give --format, see \"seen formats\"", err)
 }

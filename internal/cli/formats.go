@@ -95,7 +95,7 @@ func yes(is bool) string {
 	return "-"
 }
 
-// printLeft prints columns with their text at the left.
+// printLeft prints columns with the text at the left.
 func printLeft(w io.Writer, rows [][]string) error {
 	var widths []int
 	for _, row := range rows {
@@ -122,7 +122,7 @@ func printLeft(w io.Writer, rows [][]string) error {
 	return nil
 }
 
-// chooseFormats returns the formats with the names, or all.
+// chooseFormats returns the formats with the given names, or all formats.
 func chooseFormats(names []string) ([]interop.FormatInfo, error) {
 	all := interop.Formats()
 	if len(names) == 0 {

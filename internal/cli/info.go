@@ -101,7 +101,7 @@ func (a *app) info(cmd *cobra.Command, flags *infoFlags, names []string) error {
 				err = r.print(a.env.Stdout, i > 0)
 			}
 			if err != nil {
-				return err // of writing
+				return err // from writing
 			}
 			err = r.problem()
 		}
@@ -144,8 +144,8 @@ func (a *app) describe(name string, flags *infoFlags) (report, error) {
 	return r, nil
 }
 
-// inspect describes the file name. With verify it reads all of it. A damaged file
-// is described as far as its header goes, with a Problem.
+// inspect describes the file name. With verify it reads all of it. Of a damaged file it
+// describes the header, and sets Problem.
 func inspect(name string, verify bool) (*infoReport, error) {
 	f, err := bloomfile.Open(name, bloomfile.Options{})
 	if err != nil {
@@ -176,8 +176,8 @@ func inspect(name string, verify bool) (*infoReport, error) {
 	return r, nil
 }
 
-// setState is what there is to say about the state of a filter, in info and merge;
-// its JSON names are an interface to scripts.
+// setState is the state of a filter in the reports of info and merge; its JSON names are an
+// interface to scripts.
 type setState struct {
 	Type        string          `json:"type"`
 	M           uint64          `json:"m"`
@@ -208,7 +208,7 @@ type estimateReport struct {
 	StdErr float64 `json:"standard_error"`
 }
 
-// reportOf returns nil for what is not known, since JSON has no infinity.
+// reportOf returns nil for an unknown estimate, because JSON has no infinity.
 func reportOf(e sizing.Estimate) *estimateReport {
 	if !e.Known() {
 		return nil
@@ -248,8 +248,8 @@ func stateOf(st bloom.Stats) setState {
 	return s
 }
 
-// keysLeeway is how far above the capacity a number of keys, which may be estimated, can
-// be before that is worth a warning.
+// keysLeeway is how far a number of keys, which may be an estimate, can be above the capacity
+// without a warning.
 const keysLeeway = 1.01
 
 // warningsOf says what is wrong with the state of a filter; with rate, also that it is past
@@ -266,7 +266,7 @@ func warningsOf(st bloom.Stats, rate bool) []string {
 	return append(w, stuckCounters(st.Stuck)...)
 }
 
-// stuckCounters warns of counters that no longer know their count.
+// stuckCounters warns of counters that have lost their count.
 func stuckCounters(n uint64) []string {
 	if n == 0 {
 		return nil
@@ -274,9 +274,9 @@ func stuckCounters(n uint64) []string {
 	return []string{fmt.Sprintf("%s counters are stuck; keys that use them cannot be removed any more", figure.Comma(n))}
 }
 
-// pastRate reports whether a filter has a higher error rate than was asked for because
-// it has too many keys. The rate follows from how many bits are set, which is chance:
-// a small filter with no more keys than it was made for may well be a tenth above.
+// pastRate reports whether a filter has a higher error rate than was asked for because it
+// has too many keys. The rate depends on how many bits are set, which varies by chance: a
+// small filter at its capacity can be a tenth above the rate asked for, and is not past it.
 func pastRate(st bloom.Stats) bool {
 	if !sizing.PastRate(st.ErrorRate, st.AskedErrorRate) {
 		return false
@@ -293,7 +293,7 @@ func pastCapacity(added, capacity uint64) []string {
 	return []string{fmt.Sprintf("past its capacity: %s keys are in a filter for %s", figure.Comma(added), figure.Comma(capacity))}
 }
 
-// rows writes the state as names, indented, and values.
+// rows writes the state as rows of a table, with indented names.
 func (s *setState) rows(t table, indent string) {
 	unit := "bits"
 	switch {

@@ -10,7 +10,7 @@ import (
 	"seen/interop"
 )
 
-// foreignReport is what info reports of a filter of another system; its JSON names are
+// foreignReport is what info reports about a filter of another system; its JSON names are
 // an interface to scripts.
 type foreignReport struct {
 	Set    string `json:"set"`
@@ -27,7 +27,7 @@ type foreignReport struct {
 	past      error         // its error rate
 }
 
-// fieldReport is one more thing that the file says.
+// fieldReport is a further parameter or number in the file.
 type fieldReport struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -42,7 +42,7 @@ type partReport struct {
 
 func (r *foreignReport) problem() error { return r.past }
 
-// inspectForeign describes a filter of another system. With all it reads its bits.
+// inspectForeign describes a filter of another system. With all, it reads the bits too.
 func inspectForeign(f *setfile.Foreign, all bool) (*foreignReport, error) {
 	r := &foreignReport{Set: f.Name, FileBytes: f.Size}
 	return r, f.Read(func() error {

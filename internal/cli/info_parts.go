@@ -15,7 +15,7 @@ import (
 	"seen/internal/setfile"
 )
 
-// infoReport is what info reports of one file; its JSON names are an interface to
+// infoReport is what info reports about one file; its JSON names are an interface to
 // scripts.
 type infoReport struct {
 	Set string `json:"set"`
@@ -47,7 +47,7 @@ type hashReport struct {
 	text      string
 }
 
-// windowReport says what a window remembers.
+// windowReport says how long a window remembers keys.
 type windowReport struct {
 	Span        string `json:"span,omitempty"`
 	SpanKeys    uint64 `json:"span_keys,omitempty"`
@@ -127,8 +127,7 @@ func publicHash(is bool) string {
 	return "; public: anyone can make keys that the filter says yes to (--secret prevents it)"
 }
 
-// layerOf describes an array. Its fill and rate are those expected of the number of keys
-// in it.
+// layerOf describes an array. Fill and rate are what the number of its keys lets expect.
 func layerOf(a bloom.Array) layerReport {
 	return layerReport{
 		Layer: a.Layer, M: a.Params.M, K: a.Params.K, Bytes: a.Params.Bytes(), Capacity: a.Capacity, Added: a.Added,
@@ -152,8 +151,8 @@ func (w *windowReport) String() string {
 	return text
 }
 
-// generations describes the arrays of a window, newest first, and which of them
-// it still asks.
+// generations describes the arrays of a window, newest first, and says which of them are
+// still in use.
 func generations(arrays []bloom.Array, c *bloom.WindowConfig) []layerReport {
 	var layers []layerReport
 	for _, a := range slices.Backward(arrays) {

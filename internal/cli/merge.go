@@ -97,8 +97,8 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	return past(m.output, st)
 }
 
-// explainUnlike adds to an error about unlike sets what to do about random keys, and to one about
-// a file of another system how to name its format.
+// explainUnlike adds to an error about unlike sets why random keys differ, and to an error
+// about a file that is not a filter of seen what to do.
 func explainUnlike(err error) error {
 	var unlike *setfile.UnlikeError
 	switch {
@@ -110,7 +110,7 @@ func explainUnlike(err error) error {
 	return err
 }
 
-// opener opens sets for a look at their bits.
+// opener opens sets whose bits are read.
 func (a *app) opener(flags *foreignFlags) setfile.Opener {
 	return func(name string) (*setfile.Set, error) {
 		s, err := a.openSet(name, flags, new(recordFlags), true)

@@ -13,7 +13,7 @@ import (
 	"seen/interop"
 )
 
-// An Opener opens a set by its name, for a look at its bits.
+// An Opener opens a set by its name. The caller reads its bits and does not ask it for keys.
 type Opener func(name string) (*Set, error)
 
 // UnlikeError says that two sets cannot be united or compared.
@@ -33,8 +33,8 @@ type United interface {
 	Stats() bloom.Stats
 }
 
-// Unite makes the union of sets, which are all filter files of ours or all of one other
-// system. Sets that cannot be united are an [UnlikeError].
+// Unite makes the union of sets, which must all be filter files of seen or all be filters of
+// one other system. The error is an [UnlikeError] if the sets differ.
 func Unite(ctx context.Context, names []string, open Opener) (United, error) {
 	first, err := open(names[0])
 	switch {
@@ -114,7 +114,7 @@ type fileSet struct {
 	view bloom.View
 }
 
-// readSet reads a filter file, without the secret of its hash.
+// readSet reads a filter file. It does not need the secret of its hash.
 func readSet(name string) (*fileSet, error) {
 	f, err := bloomfile.Open(name, bloomfile.Options{})
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *fileSet) unite(other *fileSet) error {
 	return fmt.Errorf("%s and %s cannot be merged: %w", s.name, other.name, err)
 }
 
-// unlike returns what makes two filters unlike: type, hash and layout; nil if nothing does.
+// unlike returns an [UnlikeError] with the differences in type, hash and layout, or nil.
 func (s *fileSet) unlike(other *fileSet) error {
 	e := &UnlikeError{A: s.name, B: other.name}
 	var list []string
