@@ -22,7 +22,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 			sections[name] = body
 		}
 	}
-	_, others, _ := strings.Cut(string(text), "\n## What else there is\n")
+	_, others, _ := strings.Cut(string(text), "\n## Other commands\n")
 	for line := range strings.Lines(others) {
 		if words, ok := strings.CutPrefix(line, "| `"); ok && words[:1] == strings.ToUpper(words[:1]) {
 			words, _, _ = strings.Cut(words, "`")
