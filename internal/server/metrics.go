@@ -9,9 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics gathers what a server and its store do, in the form of Prometheus. It is
-// made before the store, whose events it takes; all methods are for any number of
-// goroutines.
+// Metrics collects what a server and its store do, for Prometheus. It is created before
+// the store, whose events it receives. Any number of goroutines may call its methods.
 type Metrics struct {
 	registry        *prometheus.Registry
 	fsync           prometheus.Histogram
@@ -48,16 +47,16 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// Fsync notes a sync of the log.
+// Fsync records a sync of the log.
 func (m *Metrics) Fsync(took time.Duration) { m.fsync.Observe(took.Seconds()) }
 
-// Checkpoint notes a checkpoint and the bytes that it wrote.
+// Checkpoint records a checkpoint and the bytes that it wrote.
 func (m *Metrics) Checkpoint(took time.Duration, bytes uint64) {
 	m.checkpoint.Observe(took.Seconds())
 	m.checkpointBytes.Add(float64(bytes))
 }
 
-// Error notes an error in the background.
+// Error counts an error in the background.
 func (m *Metrics) Error() { m.errors.Inc() }
 
 // handler answers with the metrics, including the state of a server. The state has its
