@@ -27,7 +27,7 @@ var replies = []struct {
 	{"array", func(w *Writer) { w.Array(2); w.Int(1); w.OK() }, "*2\r\n:1\r\n+OK\r\n", "*2\r\n:1\r\n+OK\r\n", "[:1, +OK]", "[:1, +OK]"},
 	{"map", func(w *Writer) { w.Map(1); w.Simple("a"); w.Array(0) }, "*2\r\n+a\r\n*0\r\n", "%1\r\n+a\r\n*0\r\n", "[+a, []]", "{+a: []}"},
 	{"set", func(w *Writer) { w.Set(1); w.Simple("a") }, "*1\r\n+a\r\n", "~1\r\n+a\r\n", "[+a]", "~[+a]"},
-	{"push", func(w *Writer) { w.Push(1); w.Simple("a") }, "*1\r\n+a\r\n", ">1\r\n+a\r\n", "[+a]", ">[+a]"},
+	{"push", func(w *Writer) { w.aggregate('>', 1, 1); w.Simple("a") }, "*1\r\n+a\r\n", ">1\r\n+a\r\n", "[+a]", ">[+a]"},
 	{"yes", func(w *Writer) { w.Bool(true) }, ":1\r\n", "#t\r\n", ":1", "#t"},
 	{"no", func(w *Writer) { w.Bool(false) }, ":0\r\n", "#f\r\n", ":0", "#f"},
 	{"double", func(w *Writer) { w.Double(0.5) }, "$3\r\n0.5\r\n", ",0.5\r\n", `"0.5"`, ",0.5"},
@@ -35,7 +35,7 @@ var replies = []struct {
 	{"infinite", func(w *Writer) { w.Double(math.Inf(-1)) }, "$4\r\n-inf\r\n", ",-inf\r\n", `"-inf"`, ",-inf"},
 	{"infinity", func(w *Writer) { w.Double(math.Inf(1)) }, "$3\r\ninf\r\n", ",inf\r\n", `"inf"`, ",inf"},
 	{"not a number", func(w *Writer) { w.Double(math.NaN()) }, "$3\r\nnan\r\n", ",nan\r\n", `"nan"`, ",nan"},
-	{"big number", func(w *Writer) { w.BigNumber("123456789012345678901") }, "$21\r\n123456789012345678901\r\n", "(123456789012345678901\r\n",
+	{"big number", func(w *Writer) { bigNumber(w, "123456789012345678901") }, "$21\r\n123456789012345678901\r\n", "(123456789012345678901\r\n",
 		`"123456789012345678901"`, "(123456789012345678901"},
 	{"text", func(w *Writer) { w.Verbatim("txt", "a\nb") }, "$3\r\na\nb\r\n", "=7\r\ntxt:a\nb\r\n", `"a\nb"`, `="txt:a\nb"`},
 }
@@ -148,13 +148,13 @@ func rewrite(w *Writer, v Value) {
 	case Set:
 		w.Set(len(v.Elems))
 	case Push:
-		w.Push(len(v.Elems))
+		w.aggregate('>', len(v.Elems), len(v.Elems))
 	case Double:
 		w.Double(v.Float)
 	case Bool:
 		w.Bool(v.Int == 1)
 	case BigNumber:
-		w.BigNumber(v.Text)
+		bigNumber(w, v.Text)
 	case Verbatim:
 		w.number('=', int64(len(v.Text)))
 		w.buf = append(append(w.buf, v.Text...), '\r', '\n')
@@ -162,4 +162,14 @@ func rewrite(w *Writer, v Value) {
 	for _, elem := range v.Elems {
 		rewrite(w, elem)
 	}
+}
+
+// bigNumber writes an integer of any size, which in version 2 is a string.
+func bigNumber(w *Writer, decimal string) {
+	if w.Proto != 3 {
+		w.BulkString(decimal)
+		return
+	}
+	w.buf = append(w.buf, '(')
+	w.line(decimal)
 }

@@ -9,7 +9,7 @@ import (
 // Proto is 3. Types that version 2 does not have take the form that Redis uses. The zero
 // value is ready.
 //
-// Arrays, maps, sets and pushes are announced with the number of their members; write
+// Arrays, maps and sets are announced with the number of their members; write
 // the members next.
 type Writer struct {
 	Proto int
@@ -108,9 +108,6 @@ func (w *Writer) Map(n int) { w.aggregate('%', n, 2*n) }
 // Set announces an unordered set of n values; in version 2 an array.
 func (w *Writer) Set(n int) { w.aggregate('~', n, n) }
 
-// Push announces a message of n values that is not a reply; in version 2 an array.
-func (w *Writer) Push(n int) { w.aggregate('>', n, n) }
-
 func (w *Writer) aggregate(kind byte, n3, n2 int) {
 	if w.Proto == 3 {
 		w.number(kind, int64(n3))
@@ -157,17 +154,6 @@ func appendDouble(b []byte, f float64) []byte {
 		return append(b, "nan"...)
 	}
 	return strconv.AppendFloat(b, f, 'g', -1, 64)
-}
-
-// BigNumber writes an integer of any size, given in decimal; in version 2 a
-// string.
-func (w *Writer) BigNumber(decimal string) {
-	if w.Proto != 3 {
-		w.BulkString(decimal)
-		return
-	}
-	w.buf = append(w.buf, '(')
-	w.line(decimal)
 }
 
 // Verbatim writes a text with its format, three letters such as txt; in version
