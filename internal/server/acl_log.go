@@ -33,24 +33,8 @@ func aclLogs(c *call) {
 	c.out.Array(len(entries))
 	for _, e := range entries {
 		c.out.Map(10)
-		c.out.BulkString("count")
-		c.out.Int(e.Count)
-		for _, field := range []struct{ name, value string }{
-			{"reason", e.Reason}, {"context", e.Context}, {"object", e.Object}, {"username", e.User},
-		} {
-			c.out.BulkString(field.name)
-			c.out.BulkString(field.value)
-		}
-		c.out.BulkString("age-seconds")
-		c.out.Double(float64(now.Sub(e.First).Milliseconds()) / 1000)
-		c.out.BulkString("client-info")
-		c.out.BulkString(e.Client)
-		for _, field := range []struct {
-			name  string
-			value int64
-		}{{"entry-id", e.ID}, {"timestamp-created", e.First.UnixMilli()}, {"timestamp-last-updated", e.Last.UnixMilli()}} {
-			c.out.BulkString(field.name)
-			c.out.Int(field.value)
-		}
+		c.fields("count", e.Count, "reason", e.Reason, "context", e.Context, "object", e.Object, "username", e.User,
+			"age-seconds", float64(now.Sub(e.First).Milliseconds())/1000, "client-info", e.Client,
+			"entry-id", e.ID, "timestamp-created", e.First.UnixMilli(), "timestamp-last-updated", e.Last.UnixMilli())
 	}
 }

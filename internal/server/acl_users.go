@@ -48,19 +48,19 @@ var aclCommands = section("server", nil, []command{{
 func aclWhoAmI(c *call) { c.out.BulkString(c.user.Load().Name) }
 
 func aclList(c *call) {
-	users := c.server.acl.List()
-	c.out.Array(len(users))
-	for _, u := range users {
-		c.out.BulkString("user " + u.Name + " " + u.Rights().Describe())
+	var lines []string
+	for _, u := range c.server.acl.List() {
+		lines = append(lines, "user "+u.Name+" "+u.Rights().Describe())
 	}
+	c.strings(lines)
 }
 
 func aclUsers(c *call) {
-	users := c.server.acl.List()
-	c.out.Array(len(users))
-	for _, u := range users {
-		c.out.BulkString(u.Name)
+	var names []string
+	for _, u := range c.server.acl.List() {
+		names = append(names, u.Name)
 	}
+	c.strings(names)
 }
 
 func aclGetUser(c *call) {
@@ -77,20 +77,7 @@ func aclGetUser(c *call) {
 	for _, word := range words {
 		c.out.BulkString(word)
 	}
-	c.out.BulkString("passwords")
-	passwords := r.Passwords()
-	c.out.Array(len(passwords))
-	for _, p := range passwords {
-		c.out.BulkString(p)
-	}
-	for _, field := range []struct{ name, value string }{
-		{"commands", r.Rules()}, {"keys", r.Keys()}, {"channels", r.Channels()},
-	} {
-		c.out.BulkString(field.name)
-		c.out.BulkString(field.value)
-	}
-	c.out.BulkString("selectors")
-	c.out.Array(0)
+	c.fields("passwords", r.Passwords(), "commands", r.Rules(), "keys", r.Keys(), "channels", r.Channels(), "selectors", []string{})
 }
 
 func aclSetUser(c *call) {
@@ -131,20 +118,18 @@ func aclDelUser(c *call) {
 func aclCat(c *call) {
 	switch len(c.args) {
 	case 2:
-		c.out.Array(len(acl.Categories))
-		for _, name := range acl.Categories {
-			c.out.BulkString(name)
-		}
+		c.strings(acl.Categories)
 	case 3:
 		commands, ok := c.server.table.acl.Category(strings.ToLower(string(c.args[2])))
 		if !ok {
 			c.out.Error("ERR Unknown category '" + string(c.args[2]) + "'")
 			return
 		}
-		c.out.Array(len(commands))
+		var names []string
 		for _, cmd := range commands {
-			c.out.BulkString(cmd.Name)
+			names = append(names, cmd.Name)
 		}
+		c.strings(names)
 	default:
 		c.wrongSubcommand()
 	}

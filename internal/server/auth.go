@@ -128,18 +128,7 @@ func hello(c *call) {
 	}
 	c.out.Proto = proto
 	c.out.Map(7)
-	for _, field := range []struct{ name, value string }{{"server", "redis"}, {"version", redisVersion}} {
-		c.out.BulkString(field.name)
-		c.out.BulkString(field.value)
-	}
-	c.out.BulkString("proto")
-	c.out.Int(int64(proto))
-	c.out.BulkString("id")
-	c.out.Int(c.id)
-	for _, field := range []struct{ name, value string }{{"mode", "standalone"}, {"role", "master"}} {
-		c.out.BulkString(field.name)
-		c.out.BulkString(field.value)
-	}
+	c.fields("server", "redis", "version", redisVersion, "proto", proto, "id", c.id, "mode", "standalone", "role", "master")
 	c.out.BulkString("modules")
 	listModules(c)
 }

@@ -57,10 +57,8 @@ var bfCommands = family([]string{"bloom"}, []command{
 // filterDefaults returns the current defaults of new filters.
 func (c *call) filterDefaults() filterDefaults { return *c.server.filters.Load() }
 
-// notMade is the reply when a filter cannot be created.
-func (c *call) notMade(err error, text string) string {
-	return c.storeError(err, own{noMachineMemory, noMemory}, own{anyOther, text})
-}
+// notMade are the texts for a filter that cannot be created.
+func notMade(text string) []own { return []own{{noMachineMemory, noMemory}, {anyOther, text}} }
 
 // bloomOptions are the options of a new Bloom filter.
 type bloomOptions struct {

@@ -150,7 +150,7 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 				continue
 			}
 			if problem != nil {
-				return nil, c.notMade(problem, notCreated)
+				return nil, c.storeError(problem, notMade(notCreated)...)
 			}
 			f = made
 		}

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/resp"
 	"seen/internal/server/args"
 	"seen/internal/store"
@@ -24,18 +22,10 @@ func (c *call) createBloom(o bloomOptions, problem string) {
 		c.out.Error(problem)
 		return
 	}
-	for !taken[store.Filter](c, itemExists) {
+	create[store.Filter](c, itemExists, func() (store.LSN, error) {
 		_, at, err := c.store().CreateBloom(c.args[1], o.config())
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-			return
-		case !errors.Is(err, store.ErrExists):
-			c.out.Error(c.notMade(err, notCreated))
-			return
-		}
-	}
+		return at, err
+	}, notMade(notCreated)...)
 }
 
 // parseBloomReserve reads

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+
 	"seen/internal/resp"
 	"seen/internal/server/args"
 	"seen/internal/store"
@@ -122,6 +124,45 @@ func (c *call) bools(answers []bool) {
 	c.out.Array(len(answers))
 	for _, answer := range answers {
 		c.out.Bool(answer)
+	}
+}
+
+// strings writes an array of strings.
+func (c *call) strings(list []string) {
+	c.out.Array(len(list))
+	for _, s := range list {
+		c.out.BulkString(s)
+	}
+}
+
+// fields writes members of a map, names and values in turn. A value is a string, a
+// number or a list of strings.
+func (c *call) fields(list ...any) {
+	for _, member := range list {
+		switch m := member.(type) {
+		case string:
+			c.out.BulkString(m)
+		case int:
+			c.out.Int(int64(m))
+		case int64:
+			c.out.Int(m)
+		case float64:
+			c.out.Double(m)
+		case []string:
+			c.strings(m)
+		}
+	}
+}
+
+// create replies to a command that creates a V under its key: exists if the key has one.
+func create[V store.Value](c *call, exists string, do func() (store.LSN, error), texts ...own) {
+	for !taken[V](c, exists) {
+		at, err := do()
+		if !errors.Is(err, store.ErrExists) {
+			c.confirm(at, err, texts...)
+			return
+		}
+		c.after(at)
 	}
 }
 

@@ -87,7 +87,7 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 				continue
 			}
 			if problem != nil {
-				return nil, c.notMade(problem, cuckooNotCreated)
+				return nil, c.storeError(problem, notMade(cuckooNotCreated)...)
 			}
 		}
 		c.after(at)

@@ -17,53 +17,35 @@ var cfInsertNXCommand = command{
 	arguments: args.Of("key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]"),
 }
 
-func cfInsert(c *call) {
-	answers, ok := c.insertIntoCuckoo(false)
-	if !ok {
-		return
-	}
-	c.out.Array(len(answers))
-	for _, a := range answers {
-		if a.problem != nil && c.out.Proto != 3 {
-			c.out.Int(-1)
-		} else {
-			c.out.Bool(a.added)
-		}
-	}
-}
+func cfInsert(c *call) { c.insertIntoCuckoo(false) }
 
-func cfInsertNX(c *call) {
-	answers, ok := c.insertIntoCuckoo(true)
-	if !ok {
-		return
-	}
-	c.out.Array(len(answers))
-	for _, a := range answers {
-		switch {
-		case a.problem != nil:
-			c.out.Int(-1)
-		case a.added:
-			c.out.Int(1)
-		default:
-			c.out.Int(0)
-		}
-	}
-}
+func cfInsertNX(c *call) { c.insertIntoCuckoo(true) }
 
-// insertIntoCuckoo returns the results for the keys of CF.INSERT and CF.INSERTNX, or
-// writes an error.
-func (c *call) insertIntoCuckoo(absentOnly bool) ([]cuckooAnswer, bool) {
+func (c *call) insertIntoCuckoo(absentOnly bool) {
 	o, keysAt, problem := parseCuckooInsert(c.args, c.filterDefaults())
 	if problem != "" {
 		c.out.Error(problem)
-		return nil, false
+		return
 	}
 	answers, problem := c.addToCuckoo(c.args[keysAt:], o, absentOnly)
 	if problem != "" {
 		c.out.Error(problem)
-		return nil, false
+		return
 	}
-	return answers, true
+	numbers := absentOnly || c.out.Proto != 3 // as RedisBloom replies
+	c.out.Array(len(answers))
+	for _, a := range answers {
+		switch {
+		case a.problem != nil && numbers:
+			c.out.Int(-1)
+		case numbers && a.added:
+			c.out.Int(1)
+		case numbers:
+			c.out.Int(0)
+		default:
+			c.out.Bool(a.added)
+		}
+	}
 }
 
 // parseCuckooInsert reads

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/resp"
 	"seen/internal/server/args"
 	"seen/internal/store"
@@ -20,18 +18,10 @@ func cfReserve(c *call) {
 		c.out.Error(problem)
 		return
 	}
-	for !taken[*store.Cuckoo](c, itemExists) {
+	create[*store.Cuckoo](c, itemExists, func() (store.LSN, error) {
 		_, at, err := c.store().CreateCuckoo(c.args[1], c.cuckooConfig(o))
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-			return
-		case !errors.Is(err, store.ErrExists):
-			c.out.Error(c.notMade(err, cuckooNotCreated))
-			return
-		}
-	}
+		return at, err
+	}, notMade(cuckooNotCreated)...)
 }
 
 // parseCuckooReserve reads

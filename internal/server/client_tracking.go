@@ -29,13 +29,9 @@ func clientTracking(c *call) {
 
 func clientTrackingInfo(c *call) {
 	c.out.Map(3)
-	c.out.BulkString("flags")
+	c.fields("flags")
 	c.out.Set(1)
-	c.out.BulkString("off")
-	c.out.BulkString("redirect")
-	c.out.Int(-1)
-	c.out.BulkString("prefixes")
-	c.out.Array(0)
+	c.fields("off", "redirect", -1, "prefixes", []string{})
 }
 
 func clientCaching(c *call) {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"math"
 
 	"seen/internal/resp"
@@ -34,25 +33,18 @@ func cmsInitByDim(c *call) { c.initCountMin(parseCountMinByDim) }
 func cmsInitByProb(c *call) { c.initCountMin(parseCountMinByProb) }
 
 func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, problem string)) {
-	for !taken[store.Value](c, countMinExists) {
-		width, depth, problem := parse(c.args)
-		if problem != "" {
-			c.out.Error(problem)
-			return
-		}
-		_, at, err := c.store().CreateCountMin(c.args[1], store.CountMinConfig{Width: uint64(width), Depth: int(depth)})
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-			return
-		case errors.Is(err, store.ErrExists):
-			continue
-		default: // too many counters for any machine
-			c.out.Error(c.storeError(err, own{anyOther, countMinNoMemory}))
-		}
+	if taken[store.Value](c, countMinExists) {
 		return
 	}
+	width, depth, problem := parse(c.args)
+	if problem != "" {
+		c.out.Error(problem)
+		return
+	}
+	create[store.Value](c, countMinExists, func() (store.LSN, error) {
+		_, at, err := c.store().CreateCountMin(c.args[1], store.CountMinConfig{Width: uint64(width), Depth: int(depth)})
+		return at, err
+	}, own{anyOther, countMinNoMemory}) // too many counters for any machine
 }
 
 // maxDepth is the largest number of rows. Each row halves the probability of a large

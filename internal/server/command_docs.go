@@ -25,10 +25,7 @@ func commandDocs(c *call) {
 
 // documentCommand writes the name of a command and its entry of COMMAND DOCS.
 func (c *call) documentCommand(cmd *command) {
-	texts := []struct{ name, value string }{
-		{"summary", cmd.summary}, {"since", cmd.since}, {"group", cmd.group}, {"complexity", cmd.complexity},
-	}
-	n := len(texts)
+	n := 4
 	if len(cmd.arguments) > 0 {
 		n++
 	}
@@ -37,10 +34,7 @@ func (c *call) documentCommand(cmd *command) {
 	}
 	c.out.BulkString(cmd.full)
 	c.out.Map(n)
-	for _, text := range texts {
-		c.out.BulkString(text.name)
-		c.out.BulkString(text.value)
-	}
+	c.fields("summary", cmd.summary, "since", cmd.since, "group", cmd.group, "complexity", cmd.complexity)
 	if len(cmd.arguments) > 0 {
 		c.out.BulkString("arguments")
 		c.documentArguments(cmd.arguments)
@@ -57,12 +51,12 @@ func (c *call) documentCommand(cmd *command) {
 func (c *call) documentArguments(list []args.Argument) {
 	c.out.Array(len(list))
 	for _, a := range list {
-		fields := []struct{ name, value string }{{"name", a.Name}, {"type", a.Kind}}
+		fields := []any{"name", a.Name, "type", a.Kind}
 		if len(a.Parts) == 0 && a.Kind != "pure-token" {
-			fields = append(fields, struct{ name, value string }{"display_text", a.Name})
+			fields = append(fields, "display_text", a.Name)
 		}
 		if a.Token != "" {
-			fields = append(fields, struct{ name, value string }{"token", a.Token})
+			fields = append(fields, "token", a.Token)
 		}
 		var flags []string
 		if a.Optional {
@@ -71,17 +65,14 @@ func (c *call) documentArguments(list []args.Argument) {
 		if a.Multiple {
 			flags = append(flags, "multiple")
 		}
-		n := len(fields)
+		n := len(fields) / 2
 		for _, more := range []bool{a.Kind == "key", len(flags) > 0, len(a.Parts) > 0} {
 			if more {
 				n++
 			}
 		}
 		c.out.Map(n)
-		for _, field := range fields {
-			c.out.BulkString(field.name)
-			c.out.BulkString(field.value)
-		}
+		c.fields(fields...)
 		if a.Kind == "key" {
 			c.out.BulkString("key_spec_index")
 			c.out.Int(0)

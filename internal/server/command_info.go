@@ -58,10 +58,7 @@ func commandList(c *call) {
 			names = append(names, cmd.full)
 		}
 	}
-	c.out.Array(len(names))
-	for _, name := range names {
-		c.out.BulkString(name)
-	}
+	c.strings(names)
 }
 
 func (c *call) describeAll(list []*command) {
@@ -140,25 +137,13 @@ func (c *call) keySpec(a acl.Access, first, last, step int) {
 	c.statuses(accessFlags(a))
 	c.out.BulkString("begin_search")
 	c.out.Map(2)
-	c.out.BulkString("type")
-	c.out.BulkString("index")
-	c.out.BulkString("spec")
+	c.fields("type", "index", "spec")
 	c.out.Map(1)
-	c.out.BulkString("index")
-	c.out.Int(int64(first))
-	c.out.BulkString("find_keys")
+	c.fields("index", first, "find_keys")
 	c.out.Map(2)
-	c.out.BulkString("type")
-	c.out.BulkString("range")
-	c.out.BulkString("spec")
+	c.fields("type", "range", "spec")
 	c.out.Map(3)
-	for _, field := range []struct {
-		name  string
-		value int
-	}{{"lastkey", last}, {"keystep", step}, {"limit", 0}} {
-		c.out.BulkString(field.name)
-		c.out.Int(int64(field.value))
-	}
+	c.fields("lastkey", last, "keystep", step, "limit", 0)
 }
 
 // accessFlags returns the flags of a key specification.

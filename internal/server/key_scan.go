@@ -48,10 +48,7 @@ func keys(c *call) {
 		}
 	}
 	c.after(c.store().Absent())
-	c.out.Array(len(found))
-	for _, name := range found {
-		c.out.BulkString(name)
-	}
+	c.strings(found)
 }
 
 func scan(c *call) {
@@ -109,10 +106,7 @@ func scan(c *call) {
 	c.after(c.store().Absent())
 	c.out.Array(2)
 	c.out.BulkString(strconv.FormatUint(next, 10))
-	c.out.Array(len(found))
-	for _, name := range found {
-		c.out.BulkString(name)
-	}
+	c.strings(found)
 }
 
 // maxScanCount limits one call of SCAN, during which transactions wait.

@@ -23,14 +23,7 @@ var moduleCommands = section("server", nil, []command{{
 func listModules(c *call) {
 	c.out.Array(1)
 	c.out.Map(4)
-	c.out.BulkString("name")
-	c.out.BulkString(moduleName)
-	c.out.BulkString("ver")
-	c.out.Int(moduleVersion)
-	c.out.BulkString("path")
-	c.out.BulkString("") // built in
-	c.out.BulkString("args")
-	c.out.Array(0)
+	c.fields("name", moduleName, "ver", moduleVersion, "path", "", "args", []string{})
 }
 
 func infoModules(_ *Server, line func(string, any)) {

@@ -130,12 +130,7 @@ func slowLogGet(c *call) {
 		c.out.Int(e.id)
 		c.out.Int(e.at.Unix())
 		c.out.Int(e.took.Microseconds())
-		c.out.Array(len(e.args))
-		for _, arg := range e.args {
-			c.out.BulkString(arg)
-		}
-		c.out.BulkString(e.client)
-		c.out.BulkString(e.name)
+		c.fields(e.args, e.client, e.name)
 	}
 }
 

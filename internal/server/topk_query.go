@@ -36,11 +36,7 @@ func topkCount(c *call) {
 	}
 	counts := make([]uint32, len(c.args)-2)
 	depth := func() int { return t.Config().Depth }
-	if !c.ask(len(counts), depth, func(from, to int) store.LSN { return t.Count(counts[from:to], c.args[2+from:2+to]) }) {
-		return
-	}
-	c.out.Array(len(counts))
-	for _, n := range counts {
-		c.out.Int(int64(n))
+	if c.ask(len(counts), depth, func(from, to int) store.LSN { return t.Count(counts[from:to], c.args[2+from:2+to]) }) {
+		c.counts(counts, "")
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"math"
 
 	"seen/internal/resp"
@@ -26,25 +25,18 @@ func topkReserve(c *call) {
 		c.wrongArity()
 		return
 	}
-	for !taken[store.Value](c, topKExists) {
-		o, problem := parseTopKReserve(c.args)
-		if problem != "" {
-			c.out.Error(problem)
-			return
-		}
-		_, at, err := c.store().CreateTopK(c.args[1], store.TopKConfig{K: int(o.k), Width: int(o.width), Depth: int(o.depth), Decay: o.decay})
-		c.after(at)
-		switch {
-		case err == nil:
-			c.out.OK()
-			return
-		case errors.Is(err, store.ErrExists):
-			continue
-		default:
-			c.out.Error(c.storeError(err, own{noMachineMemory, topKNoMemory}, own{anyOther, topKNotCreated}))
-		}
+	if taken[store.Value](c, topKExists) {
 		return
 	}
+	o, problem := parseTopKReserve(c.args)
+	if problem != "" {
+		c.out.Error(problem)
+		return
+	}
+	create[store.Value](c, topKExists, func() (store.LSN, error) {
+		_, at, err := c.store().CreateTopK(c.args[1], store.TopKConfig{K: int(o.k), Width: int(o.width), Depth: int(o.depth), Decay: o.decay})
+		return at, err
+	}, own{noMachineMemory, topKNoMemory}, own{anyOther, topKNotCreated})
 }
 
 // topKOptions are the options of a new top-k.
