@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// manPages makes the manual pages of the help, by file name.
+// manPages makes the manual pages from the help, by file name.
 func manPages() (map[string][]byte, error) {
 	root := (&app{ctx: context.Background()}).command()
 	pages := map[string][]byte{}
@@ -25,8 +25,8 @@ func manPages() (map[string][]byte, error) {
 	return pages, nil
 }
 
-// manPage returns the manual page of cmd, without a date, so that it changes only
-// with what it says.
+// manPage returns the manual page of cmd, without a date, so that it changes only with
+// its content.
 func manPage(cmd *cobra.Command) ([]byte, error) {
 	cmd.DisableAutoGenTag = true
 	cmd.InitDefaultVersionFlag()
@@ -36,7 +36,7 @@ func manPage(cmd *cobra.Command) ([]byte, error) {
 		return nil, err
 	}
 	var page bytes.Buffer
-	preset, example := "", false // of the option whose text comes next; within an example
+	preset, example := "", false // of the option whose text comes next; whether this is an example
 	for line := range strings.Lines(strings.Replace(made.String(), `"Jan 2000"`, `""`, 1)) {
 		switch option := manOption.FindStringSubmatch(line); {
 		case option != nil:
@@ -45,7 +45,7 @@ func manPage(cmd *cobra.Command) ([]byte, error) {
 			line, preset = optionLine(cmd, option[1], option[2])
 			line = ".TP\n" + line
 		case line == "\n" && !example:
-			continue // it would be an empty line more
+			continue // it would be an additional empty line
 		case strings.HasPrefix(line, "\t"):
 			line = strings.Trim(line, "\t\n") + preset + "\n"
 		case line == ".EX\n", line == ".EE\n":
@@ -61,8 +61,8 @@ func manPage(cmd *cobra.Command) ([]byte, error) {
 // manOption matches the line of an option: its names, and the long one in them.
 var manOption = regexp.MustCompile(`^((?:\\fB-.\\fP, )?\\fB--([a-z-]+)\\fP)\[?=.*\n$`)
 
-// optionLine returns the line of an option with the name of its value, as in the
-// help, and what to add to its text: the value that it has if it is not given.
+// optionLine returns the line of an option with the name of its value, as in the help,
+// and its default, which is appended to its text.
 func optionLine(cmd *cobra.Command, names, name string) (line, preset string) {
 	f := cmd.Flag(name)
 	value := f.Value.Type()
@@ -83,7 +83,7 @@ func optionLine(cmd *cobra.Command, names, name string) (line, preset string) {
 	return line, preset
 }
 
-// manChapters are what the pages say beyond the help, by the name of the command.
+// manChapters are the chapters that are not part of the help, by the name of the command.
 var manChapters = map[string]string{
 	"seen": `.SH EXIT STATUS
 .TP
@@ -91,42 +91,42 @@ var manChapters = map[string]string{
 success
 .TP
 1
-the answer is no: \fBcheck\fP, a key is absent; \fBfilter\fP, nothing was
-selected; \fBverify\fP, a file is damaged
+the answer is no: for \fBcheck\fP, a key is absent; for \fBfilter\fP, no line was
+selected; for \fBverify\fP, a file is damaged
 .TP
 2
-wrong usage, an input that cannot be read, an output that cannot be written
+wrong usage, an input that cannot be read, or an output that cannot be written
 .TP
 3
-a limit was reached, of memory or of a filter that must not grow; or a filter errs more often than it was made for
+a limit was reached, of memory or of a filter that may not grow; or a filter is past its
+error rate
 .TP
 128 + \fIN\fP
-ended by signal \fIN\fP; what was read until then is written and remembered
+ended by signal \fIN\fP; lines that were read before it are written and remembered
 .PP
-When the reader of the output goes away, the command ends quietly with 0.
+If the reader of the output closes it, the command ends with 0 and without a message.
 .SH SIGNALS
-SIGINT and SIGTERM save the state and end. A second one ends at once. SIGUSR1
-prints one line about how far the run is to standard error.
+SIGINT and SIGTERM save the state and end the command; a second one ends it at once.
+SIGUSR1 prints the progress in one line on standard error.
 `,
 	"plan": `.SH SIZING
-A filter of m bits in which each key sets k takes a key that was never added for
-one that was with the error rate p. With n keys in it,
+A filter has m bits, and each key sets k of them. The error rate p is the probability
+that the filter says yes to a key that was never added. With n keys, it is about
 .PP
 .RS
 p = (1 \- e^(\-kn/m))^k
 .RE
 .PP
-about. The best k is 0.69 m/n; then p is 0.6185^(m/n), and the memory for p is
-1.44 log2(1/p) bits per key: 9.6 for 1 %, 14.4 for 0.1 %, 19.2 for 0.01 %, 28.8
-for one in a million, however long the keys are. Ten times fewer errors cost 4.8
-bits per key.
+The best k is 0.69 m/n. Then p is 0.6185^(m/n), and the memory for p is 1.44 log2(1/p)
+bits per key: 9.6 for 1 %, 14.4 for 0.1 %, 19.2 for 0.01 %, 28.8 for one in a million.
+The length of the keys does not matter. A tenth of the error rate costs 4.8 bits per key.
 .PP
-Half the keys in the same memory nearly square the error rate; twice as many bring
-it to between its square and cube root. So plan for the most keys there will be, or
-take a scalable filter, which grows and keeps its rate at 1.1 to 2.5 times the
-memory. Blocked filters take up to a tenth more than the formula and are several
-times faster; static ones take 9, 18 or 36 bits per key for 0.4 %, 0.0015 % and
-2.3e\-10, but cannot be added to. Where 11 bytes per key are at hand, fingerprints
-make no errors to speak of.
+Half the keys in the same memory nearly square the error rate. Twice the keys raise it to
+between its square root and its cube root. So plan for the largest number of keys that
+you expect, or use a scalable filter, which grows and keeps its rate with 1.1 to 2.5
+times the memory. Blocked filters need up to a tenth more memory than the formula and
+are several times faster. Static filters need 9, 18 or 36 bits per key for 0.4 %,
+0.0015 % and 2.3e\-10, but keys cannot be added to them. With 11 bytes per key,
+fingerprints are practically exact.
 `,
 }
