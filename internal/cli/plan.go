@@ -34,6 +34,9 @@ type planFlags struct {
 	json       bool
 }
 
+// planTypes are the values of --type.
+var planTypes = append(slices.Clone(planner.Types), planner.Cascade)
+
 func (a *app) planCommand() *cobra.Command {
 	var p planFlags
 	cmd := &cobra.Command{
@@ -65,7 +68,7 @@ them has (--share), or how uneven the frequencies of -n keys are (--skew).`,
 	f.VarP(&p.rate, "error-rate", "p", "error rate (default 1e-6, unless -n and --memory give it)")
 	f.VarP(&p.memory, "memory", "m", "instead of -n or -p: the memory that is available")
 	f.StringArrayVar(&p.sample, "sample", nil, "instead of -n: count the distinct keys of the whole `FILE`, by HyperLogLog; may be repeated")
-	f.StringSliceVar(&p.types, "type", nil, "only these `TYPES`: "+strings.Join(planner.Types, ","))
+	f.StringSliceVar(&p.types, "type", nil, "only these `TYPES`: "+strings.Join(planTypes, ",")+" (the last only if it is named)")
 	f.BoolVar(&p.table, "table", false, "print the error rate for each k and m/n")
 	f.StringVar(&p.plot, "plot", "", "draw the error rate against n and against k to `FILE`.svg or .png")
 	f.BoolVar(&p.clickhouse, "clickhouse", false, "what ClickHouse's bloom_filter index does with -p")
@@ -74,8 +77,8 @@ them has (--share), or how uneven the frequencies of -n keys are (--skew).`,
 	p.topK.register(cmd)
 	f.BoolVar(&p.json, "json", false, "report as JSON")
 	p.records.register(cmd)
-	_ = cmd.MarkFlagFilename("plot", "svg", "png")                                                                        // the flag is there
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(planner.Types, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.MarkFlagFilename("plot", "svg", "png")                                                                    // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(planTypes, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
@@ -83,8 +86,8 @@ them has (--share), or how uneven the frequencies of -n keys are (--skew).`,
 func (p *planFlags) check(cmd *cobra.Command) error {
 	set := cmd.Flags().Changed
 	for _, name := range p.types {
-		if !slices.Contains(planner.Types, name) {
-			return usagef("--type %q is not one of %s", name, strings.Join(planner.Types, ", "))
+		if !slices.Contains(planTypes, name) {
+			return usagef("--type %q is not one of %s", name, strings.Join(planTypes, ", "))
 		}
 	}
 	keys := set("capacity") || set("sample")

@@ -109,6 +109,7 @@ func (r *planReport) remarks() [][]string {
 		{"blocked", "lines: cache lines for each key x bits in each."},
 		{"counting", fmt.Sprintf("counting: m counters of %d bits.", sizing.DefaultCounterBits)},
 		{"scalable", "scalable: grows past n and keeps the rate; it then needs more memory."},
+		{planner.Cascade, "cascade: 4 classic filters, each for twice the keys; every key is in all of them. For comparison: scalable is better."},
 		{"static", "static: approximate; read-only, built from all keys at once. Its memory depends on them."},
 		{"exact", "exact: approximate; 64-bit fingerprints. Its memory depends on the keys."},
 	} {

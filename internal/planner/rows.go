@@ -74,7 +74,7 @@ type Load struct {
 	Bytes     uint64  `json:"bytes"`
 }
 
-// Rows returns the rows of the types asked for, of which each is one of Types. A type
+// Rows returns the rows of the types asked for, each of Types or Cascade. A type
 // that cannot have what is wished is a row with an Error.
 func Rows(w Wish, types []string) []Row {
 	var rows []Row
@@ -95,6 +95,8 @@ func Rows(w Wish, types []string) []Row {
 			found = staticRows(w)
 		case "exact":
 			found = exactRow(w)
+		case Cascade:
+			found = cascadeRow(w)
 		}
 		for i := range found {
 			found[i].complete(name)
@@ -404,6 +406,9 @@ func (r *Row) addCommands() {
 	case "exact":
 		r.Command = "seen uniq --exact FILE"
 		r.Go = "bloom.NewAdaptive(bloom.AdaptiveConfig{})"
+		return
+	case Cascade:
+		r.Go = cascadeGo(r.N, p)
 		return
 	default:
 		kind := ""

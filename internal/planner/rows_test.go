@@ -164,3 +164,32 @@ func TestRoundUp(t *testing.T) {
 		}
 	})
 }
+
+// The cascade that plan computes is that of package bloom, and has what was wished.
+func TestPlannedCascade(t *testing.T) {
+	for _, w := range []Wish{{N: 10_000, Rate: 1e-3}, {N: 10_001, Rate: 1e-6}, {N: 10_000, Memory: 20 << 10}, {N: 1, Rate: 0.5}} {
+		r := Rows(w, []string{Cascade})[0]
+		if r.Error != "" || w.Rate != 0 && r.rate(w.N) > w.Rate || w.Memory != 0 && r.Bytes > w.Memory {
+			t.Fatalf("%+v: %s, error rate %g, %d bytes", w, r.Error, r.rate(w.N), r.Bytes)
+		}
+		f, err := bloom.NewCascade(bloom.CascadeConfig{Capacity: cascadeFirst(w.N), ErrorRate: r.asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hashes(int(w.N)) {
+			f.AddHash(h)
+		}
+		st := f.Stats()
+		if r.M != st.Bits || r.Bytes != st.Bytes {
+			t.Errorf("%+v: planned %d bits in %d bytes, it has %d in %d", w, r.M, r.Bytes, st.Bits, st.Bytes)
+		}
+		if p := r.rate(w.N); w.N > 1 && math.Abs(p-st.ErrorRate) > 0.2*p {
+			t.Errorf("%+v: planned error rate %g, it has %g", w, p, st.ErrorRate)
+		}
+	}
+	for _, w := range []Wish{{Rate: 1e-3, Memory: 1 << 20}, {N: 1e9, Memory: 1 << 10}} {
+		if r := Rows(w, []string{Cascade})[0]; r.Error == "" {
+			t.Errorf("%+v: planned with error rate %g", w, r.ErrorRate)
+		}
+	}
+}
