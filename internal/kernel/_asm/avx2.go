@@ -7,7 +7,7 @@ import (
 )
 
 // avx2 holds a line in two registers of four lanes. Its constants have registers of
-// their own, so that the loops of a function can share code in which they live on.
+// their own, so that the loops of a function can share code that keeps them.
 type avx2 struct{}
 
 var (

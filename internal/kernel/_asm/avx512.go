@@ -7,7 +7,7 @@ import (
 )
 
 // avx512 holds a line in one register. It uses only the upper sixteen of them,
-// which leave nothing behind that slows down other code, so that it need not clean up.
+// which leave nothing behind that slows down other code, so that no cleanup is needed.
 type avx512 struct{}
 
 const (
@@ -43,7 +43,7 @@ func (avx512) line(op operation, line operand.Mem, g operand.Op, row *operand.Me
 	}
 	VMOVDQU64(line, words)
 	// All eight bytes of a lane of places are the same, and so are the eight bits of
-	// the mask: the bit of that lane whose number stands in their low six bits.
+	// the mask: the bit of that lane whose number is in their low six bits.
 	VPSHUFBITQMB(places, words, there)
 	if op == add {
 		ones := z(z512Ones)

@@ -154,7 +154,7 @@ func (p prepared) addGuardedVariant(v variant, label string) {
 		if held > 1 {
 			MOVQ(operand.U32(0), lines[held-1].stripe)
 		} else {
-			DECQ(lines[0].stripe) // nobody else changes a word that is locked
+			DECQ(lines[0].stripe) // only the holder changes a word that is locked
 		}
 	}
 	Label(string(busy(0)))

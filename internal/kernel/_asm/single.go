@@ -30,8 +30,8 @@ func variants() []variant {
 	return all
 }
 
-// code returns what stands in a Prepared for v, which is never 0: that is for
-// arrays which are not probed in assembly.
+// code returns the code of v in a Prepared, which is never 0: that is for arrays which are
+// not probed in assembly.
 func (v variant) code() uint64 {
 	code := uint64(v.lines)
 	if !v.full {

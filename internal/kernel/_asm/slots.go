@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// prefetchAt emits the request for what stands at a distance from many lines.
+// prefetchAt emits the request for the memory at a distance from many lines.
 func prefetchAt(name string, distance int, doc string) {
 	TEXT(name, NOSPLIT, "func(lines **uint64, n int)")
 	Doc(doc)

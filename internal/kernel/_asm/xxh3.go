@@ -234,8 +234,8 @@ func (x *xxh3) start() reg.GPVirtual {
 }
 
 // fold adds both halves, XORed, of the product of two words with the secret at i and
-// the eight bytes after it, and leaves the sum in to. The secret stands in the instructions: loads are what
-// there is too much of.
+// the eight bytes after it, and leaves the sum in to. The secret is in the instructions,
+// since loads are the bottleneck.
 func (x *xxh3) fold(sum reg.GPVirtual, a, b operand.Mem, i int, to reg.Register) {
 	other, low, high := GP64(), GP64(), GP64()
 	MOVQ(operand.U64(secretAt(i)), reg.RDX)

@@ -19,8 +19,8 @@ var (
 	errAfterQuote = errors.New("a csv column goes on after its closing quote")
 )
 
-// compileCSV parses what stands behind "csv:": a number from 1, or a name. A
-// name that is a number is written in quotes.
+// compileCSV parses the text behind "csv:": a number from 1, or a name. A name that is a
+// number is written in quotes.
 func compileCSV(column string, sep []byte) (finder, error) {
 	separator, err := oneByte(sep)
 	if err != nil {

@@ -42,7 +42,7 @@ func (e Encoding) decode(text []byte, s *Scratch) ([]byte, error) {
 	return text, nil
 }
 
-// clip shortens what stands in a message.
+// clip shortens text for a message.
 func clip(text []byte) []byte {
 	const enough = 80
 	if len(text) > enough {

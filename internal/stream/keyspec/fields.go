@@ -18,13 +18,12 @@ func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 // GNU sort give to -k POS1[,POS2]: without a separator a field begins with the
 // blanks before it; without POS2 the key goes to the end of the record; with a
 // POS2 that names no character it goes to the end of that field. A key whose
-// first character lies behind its end is empty.
+// first character is behind its end is empty.
 //
-// Other than in sort, a record without the field in which the key starts has no
-// key: were it the empty one, all such records would be equal. Every record has
-// a first field, maybe an empty one. An empty field between separators, or
-// behind the last one, is there; blanks at the end of the record are no field of
-// their own.
+// Unlike in sort, a record without the field in which the key starts has no key: with an
+// empty key all such records would be equal. Every record has a first field, which may be
+// empty. An empty field between separators, or behind the last one, counts; blanks at the
+// end of the record are not a field.
 type sortField struct {
 	separator []byte // empty: blanks
 	// first field from 0, first character from 0

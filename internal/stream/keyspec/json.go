@@ -14,14 +14,14 @@ import (
 //   - of a string, its decoded text, without quotes and escapes,
 //   - of a number, its canonical decimal text, exact at any length: 1, 1.0 and
 //     10e-1 are one key,
-//   - true, false and null as they stand,
+//   - true, false and null unchanged,
 //   - of an object or an array, its text without white space, members in order
 //     of their names, strings and numbers in one form.
 //
 // The string "1" and the number 1 are therefore the same key, so that a list of
-// ids in a text file matches ids of either kind. Where an object has a member
-// twice the last one counts, as in most programs. All of the record must be
-// valid: a torn line is an error even if the value stands before the damage.
+// ids in a text file matches ids of either kind. If an object has a member twice, the last
+// one counts, as in most programs. All of the record must be valid: a torn line is an
+// error even if the value is before the damage.
 type jsonPart struct {
 	tokens  []string
 	missing error
@@ -332,9 +332,9 @@ const (
 	high = 0x8080808080808080
 )
 
-// str goes over a string, quotes included, and reports whether it has escapes.
-// It looks at eight bytes at once for the quote, a backslash or a control
-// character, none of which most have.
+// str goes over a string, quotes included, and reports whether it has escapes. It looks
+// for the quote, a backslash or a control character in eight bytes at once, since most
+// have none.
 func (d jsonText) str(i int) (end int, escaped bool) {
 	if i >= len(d) || d[i] != '"' {
 		return ^min(i, len(d)), false

@@ -122,9 +122,9 @@ func appendString(dst, inside []byte) []byte {
 	return append(dst, '"')
 }
 
-// unescape appends the text that the valid inside of a JSON string stands for.
-// Half of a surrogate pair, which is no character, is encoded like one (as
-// WTF-8 does), so that different strings stay different.
+// unescape appends the text that the valid inside of a JSON string means. Half of a
+// surrogate pair, which is not a character, is encoded like one (as in WTF-8), so that
+// different strings stay different.
 func unescape(dst, inside []byte) []byte {
 	for {
 		i := bytes.IndexByte(inside, '\\')

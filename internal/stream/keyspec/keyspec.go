@@ -22,10 +22,10 @@ import (
 	"seen/keys"
 )
 
-// Missing says what happens to a record that has no key: a field, a CSV column or
-// a JSON value that is not there, a regular expression that does not match, a
-// record that is no JSON, what should be a URL or a number and is none. With several
-// parts a record has no key if it lacks one of them. A field or column that is there and empty is a key, the empty one.
+// Missing says what happens to a record that has no key: the field, CSV column or JSON
+// value does not exist, the regular expression does not match, the record is not JSON, or
+// the text is not the URL or number that it should be. With several parts a record has no
+// key if it lacks one of them. A field or column that exists and is empty is an empty key.
 type Missing uint8
 
 const (
@@ -33,8 +33,8 @@ const (
 	MissingFail Missing = iota
 	// MissingMark reports the record as having no key and goes on.
 	MissingMark
-	// MissingEmpty takes an empty part for one that is missing, so that records
-	// that lack the same are equal if the rest of their keys is.
+	// MissingEmpty puts an empty part in the place of a missing one, so that records that
+	// lack the same parts are equal if the other parts are.
 	MissingEmpty
 )
 
@@ -52,16 +52,16 @@ type Options struct {
 	// that ends before it starts is refused.
 	//
 	// Several parts are joined with their lengths, so that ("ab", "c") and
-	// ("a", "bc") are different keys. A single part is the key as it stands.
+	// ("a", "bc") are different keys. A single part is the key unchanged.
 	Keys []string
-	// Separator stands between fields and between CSV columns; see ParseBytes.
+	// Separator separates fields, and CSV columns; see ParseBytes.
 	// Empty means the border between blanks and others for fields, as in sort,
 	// and a comma for CSV.
 	Separator string
 	// SkipFields, SkipChars and Width are -f, -s and -w of uniq in the C locale:
-	// fields begin with blanks, characters are bytes, a Width of 0 is no limit,
-	// and what a record has too little of is empty, not missing. They cannot be
-	// combined with Keys.
+	// fields begin with blanks, characters are bytes, a Width of 0 means all, and the key
+	// of a record that is too short is empty, not missing. They cannot be combined with
+	// Keys.
 	SkipFields, SkipChars, Width int
 	// FoldCase ignores the case of the letters a to z, as uniq -i does.
 	FoldCase bool
@@ -188,7 +188,7 @@ func compilePart(spec, separator string) (find finder, fold bool, err error) {
 func (k *Key) Missing() Missing { return k.missing }
 
 // CSV reports whether records are those of a CSV file, which can span lines
-// inside quotes, and the byte that stands between their columns.
+// inside quotes, and the byte that separates their columns.
 func (k *Key) CSV() (separator byte, ok bool) {
 	if k != nil {
 		for _, p := range k.parts {

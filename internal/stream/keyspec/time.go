@@ -11,11 +11,11 @@ import (
 // Time extracts the time of a record.
 type Time struct{ key *Key }
 
-// errNotTime is wrapped by the errors for text that is no time.
+// errNotTime is wrapped by the errors about text that is not a time.
 var errNotTime = errors.New("not a time: want RFC 3339 as 2006-01-02T15:04:05Z, seconds since 1970, or 02/Jan/2006:15:04:05 -0700")
 
-// CompileTime compiles the place where the time of a record stands, written as
-// one of Options.Keys. What is there is read as
+// CompileTime compiles the place of the time in a record, written as one of Options.Keys.
+// The text there is read as
 //
 //   - RFC 3339, with a T, a t or a blank between date and time; seconds, their
 //     fraction, the time and the zone may be left out, no zone is UTC;
@@ -24,8 +24,8 @@ var errNotTime = errors.New("not a time: want RFC 3339 as 2006-01-02T15:04:05Z, 
 //     nanoseconds, each with a fraction if there is one;
 //   - the time of web server logs, 02/Jan/2006:15:04:05 -0700.
 //
-// Brackets and white space around it do not matter. Text that is no time, an
-// empty one included, is treated as if it were not there.
+// Brackets and white space around it do not matter. Text that is not a time, or is empty,
+// counts as missing.
 func CompileTime(spec, separator string, m Missing) (*Time, error) {
 	if spec == "" {
 		return nil, errors.New("the place of the time is empty")
@@ -168,7 +168,7 @@ type clock struct {
 	ok bool
 }
 
-// number reads n digits, whose value must lie in [least, most].
+// number reads n digits, whose value must be in [least, most].
 func (c *clock) number(n, least, most int) int {
 	if len(c.b) < n {
 		c.ok = false
