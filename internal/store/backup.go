@@ -51,8 +51,8 @@ func (s *Store) Backup(ctx context.Context, dir string) error {
 	}
 }
 
-// copyTo copies all there is and verifies the copy. Without a verification there is an
-// error.
+// copyTo copies everything and verifies the copy. It returns an error if the copy could not
+// be verified.
 func (s *Store) copyTo(ctx context.Context, dir string) (*verifier, error) {
 	if err := s.copyAll(ctx, dir); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (v *verifier) damaged() map[uint64]bool {
 	return numbers
 }
 
-// copyAll copies all there is.
+// copyAll copies everything.
 func (s *Store) copyAll(ctx context.Context, dir string) error {
 	fsys := s.opts.FS
 	// A checkpoint first, so that the log to be copied is short.
@@ -218,7 +218,7 @@ func listAll(fsys vfs.FS, backup string) (*backupList, error) {
 	return list, nil
 }
 
-// copy copies the files of a backup, and compares each with what is said of it.
+// copy copies the files of a backup, and compares each with the list.
 func (b *backupList) copy(fsys vfs.FS, from, to string) error {
 	folders := map[string]bool{to: true, fsys.PathJoin(to, filesName): true}
 	for _, l := range b.entries {
@@ -299,8 +299,8 @@ func linkOrCopy(fsys vfs.FS, source, target string, going func() error) error {
 	return err
 }
 
-// copyFile copies a file durably, and says what it has read. It stops with the error
-// of going, which is asked at every piece.
+// copyFile copies a file durably, and returns its size and checksum. If going, which is
+// called for every piece, returns an error, it stops.
 func copyFile(fsys vfs.FS, source, target string, going func() error) (checked, error) {
 	in, err := fsys.Open(source, vfs.SequentialReadsOption)
 	if err != nil {

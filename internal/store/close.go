@@ -12,11 +12,10 @@ import (
 // way; changes are refused after that, with ErrClosed.
 func (s *Store) Close() error { return s.CloseBy(context.Background()) }
 
-// CloseBy is Close that comes to its end soon after ctx has ended. What was answered
-// is durable then too, but what takes time is left out, and the error is ErrStopped: the
-// checkpoint, so that the next Open has more to do; and commands that still run, of
-// which nothing is kept that is not complete. As long as there are such, the directory
-// stays locked until the process ends.
+// CloseBy is Close that returns soon after ctx has ended. What was answered is durable
+// then, too, but the error is ErrStopped and two things are left out: the checkpoint, so
+// that the next Open takes longer, and commands that still run, whose incomplete changes
+// are lost. If commands still run, the directory stays locked until the process ends.
 func (s *Store) CloseBy(ctx context.Context) error {
 	if s.ending.Swap(true) {
 		return ErrClosed
@@ -28,8 +27,8 @@ func (s *Store) CloseBy(ctx context.Context) error {
 		close(late)
 	})
 	defer stop()
-	// Commands under way end first, and with them what they log. No change of theirs is
-	// refused before: a transaction would be done by half.
+	// Commands under way end first, and what they log. Their changes are not refused, or
+	// half of a transaction would be done.
 	quiet := s.gate.run(nil, late, s.close)
 	if !quiet {
 		s.log.freeze()
@@ -58,11 +57,10 @@ func (s *Store) CloseBy(ctx context.Context) error {
 	return errors.Join(err, s.release())
 }
 
-// lateness is how long what has to stop when the time for closing is over may take to
-// notice.
+// lateness is how long commands may take to notice that the time for closing is over.
 const lateness = 100 * time.Millisecond
 
-// inTime reports whether do came to its end before it was too late.
+// inTime reports whether do ended in time.
 func inTime(late <-chan struct{}, do func()) bool {
 	done := make(chan struct{})
 	go func() {

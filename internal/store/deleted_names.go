@@ -1,8 +1,8 @@
 package store
 
-// tombs remembers when names lost their values, for transactions that watch a name
-// without one. It forgets: then all names count as having lost a value when the
-// last that was forgotten did.
+// tombs remembers when names lost their values, for transactions that watch a name without
+// one. When it has too many it forgets them; then every name counts as having lost a value
+// when the last of these did.
 type tombs struct {
 	names  map[string]LSN
 	floor  LSN // all others count as changed then

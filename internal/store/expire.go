@@ -2,8 +2,8 @@ package store
 
 import "time"
 
-// sweepEvery is the time between two searches for values that have expired. They
-// are absent for everybody before; this gives their memory back.
+// sweepEvery is the time between two searches for values that have expired. They count as
+// absent before; the search gives their memory back.
 const sweepEvery = time.Second
 
 // sweep is the goroutine that deletes what has expired.

@@ -12,14 +12,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A data directory can be moved, removed, replaced or mounted over below a running
-// server. Open files go on taking writes then, which the next start does not find. So
-// the folders, LOCK and the files of the database are compared, each second and before
-// a synced change is acknowledged, with what they were when they were opened or made.
-// While one is not there, or is another one, changes are refused. If all are there again,
-// the same as before, changes are taken again: nothing was written elsewhere.
+// A data directory can be moved, removed, replaced or mounted over while a server uses it.
+// Open files still take writes then, which the next start does not find. So each second,
+// and before a synced change is acknowledged, the folders, LOCK and the files of the
+// database are compared with what they were when they were opened or made. While one is
+// missing or is another file, changes are refused. If all are back, the same as before,
+// changes are accepted again: nothing was written elsewhere.
 
-// ground is what must stay as it is. Its zero value watches nothing.
+// ground is the set of files that must not change. Its zero value watches nothing.
 type ground struct {
 	mu    sync.Mutex
 	files map[string]kept
@@ -27,7 +27,7 @@ type ground struct {
 	lost error
 }
 
-// kept is what a name leads to.
+// kept is the file that a name leads to.
 type kept struct {
 	os.FileInfo
 	still bool // it is never written to, so that its time and length stay too
@@ -109,8 +109,8 @@ func absolute(name string) string {
 	return name
 }
 
-// considerGround compares the data directory with what it was, and returns why changes
-// are refused if it is not the same.
+// considerGround compares the data directory with what it was. If it differs, it returns
+// why changes are refused.
 func (s *Store) considerGround() error {
 	err := s.ground.check()
 	if err == nil {
@@ -135,7 +135,7 @@ func (s *Store) considerGround() error {
 	return s.ground.lost
 }
 
-// groundLost returns why changes are refused, if it is for the ground.
+// groundLost returns why changes are refused, if the data directory differs.
 func (s *Store) groundLost() error {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // batchKeys is the number of keys that are asked about, and decided, together.
 const batchKeys = 4096
 
-// scratch is a batch of keys that several layers are asked about one after another,
-// reduced to those that none has. H is what a layer is asked for.
+// scratch is a batch of keys that several layers are asked about one after another; the
+// keys that a layer has are taken out. H is what a layer is asked for.
 type scratch[H comparable] struct {
 	n     int
 	hs    [batchKeys]H      // hashes that are left

@@ -31,7 +31,7 @@ func (l *layer) load(f *files, ref fileRef, want *frame.Header) error {
 }
 
 func (l *layer) loadFrom(file vfs.File, size uint64, ref fileRef, want *frame.Header) error {
-	// Not its state: all that is loaded is compared with the checksums.
+	// The state does not matter: all that is loaded is compared with the checksums.
 	_, at, err := readHeader(file, size, want)
 	if err != nil {
 		return err
@@ -50,8 +50,8 @@ func (l *layer) loadFrom(file vfs.File, size uint64, ref fileRef, want *frame.He
 	return ref.compare(table)
 }
 
-// readHeader reads the header of the file of a layer, of which want is what the catalogue
-// says, and returns it with the layout that it describes.
+// readHeader reads the header of the file of a layer and returns it with the layout that it
+// describes. want is the header according to the catalogue.
 func readHeader(r io.Reader, size uint64, want *frame.Header) (head []byte, at frame.Layout, err error) {
 	head = make([]byte, min(size, frame.PageSize))
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -86,10 +86,10 @@ func alike(h, want *frame.Header) bool {
 	return h.Type == want.Type && h.HashAlgorithm == want.HashAlgorithm && h.HashKeyID == want.HashKeyID && p == w
 }
 
-// readChunks reads the body of a frame with one part into memory, by all cores, and
-// returns the checksums of its chunks. Chunks of zeros that are holes in the file are not
-// read: memory is zero. Where table, which may be damaged, does not have zeros, all is read,
-// so that a file system that is wrong about its holes does no harm.
+// readChunks reads the body of a frame with one part into memory, on all cores, and returns
+// the checksums of its chunks. A chunk that is a hole in the file and, according to table,
+// all zeros is not read, since memory is zero already. A hole that table does not confirm
+// is read, so that a file system that is wrong about its holes does no harm.
 func readChunks(file vfs.File, at *frame.Layout, body, table []byte) ([]uint32, error) {
 	sums := make([]uint32, (at.BodyEnd-at.Header+frame.ChunkSize-1)/frame.ChunkSize)
 	var next atomic.Int64

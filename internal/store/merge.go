@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 )
 
-// MergeBloom makes the filter dest the union of itself and of sources, all of
-// LayoutSeen. Without a value, dest is made like the first source. Filters can be
-// merged if their error rates, expansions and, of windows, spans are equal; ErrUnlike
-// names the difference. The error rate of the union is at most the sum of those of
-// all. After a crash all of it is there, or nothing.
+// MergeBloom makes the filter dest the union of itself and of sources, all of LayoutSeen.
+// If dest does not exist, it is made like the first source. Filters can be merged if their
+// error rates, expansions and, of windows, spans are equal; ErrUnlike names the
+// difference. The error rate of the union is at most the sum of all. After a crash dest is
+// the whole union or unchanged.
 //
-// Keys that are added to a source meanwhile may be in the union or not; additions to
+// Keys that are added to a source during the call may be in the union or not; additions to
 // dest wait. A source that is named twice counts once.
 func (s *Store) MergeBloom(w *Work, dest []byte, sources ...[]byte) (LSN, error) {
 	var from []*Bloom
@@ -88,7 +88,7 @@ func (s *Store) seenBloom(name []byte) (*Bloom, error) {
 	}
 }
 
-// alike returns an error that names why filters made so cannot be united.
+// alike returns why filters with the two configurations cannot be united.
 func (c *BloomConfig) alike(d *BloomConfig) error {
 	switch {
 	case c.ErrorRate != d.ErrorRate:
@@ -109,8 +109,8 @@ type counted struct {
 	current int64 // of the window that it is of
 }
 
-// snapshot returns the layers of filters. Their bits may be read at any time after:
-// there will only be more.
+// snapshot returns the layers of filters. Their bits may be read later: bits are only ever
+// added.
 func snapshot(from []*Bloom) []counted {
 	var parts []counted
 	for _, b := range from {
@@ -175,9 +175,9 @@ func (u *union) takes(l counted) bool {
 		u.keys()+l.keys <= max(first.capacity, l.capacity)
 }
 
-// united returns the layers of v together with others, and the serial number that
-// comes after. The layers of v stay as they are; those that take others are copied.
-// The memory is accounted for.
+// united returns the layers of v together with others, and the next serial number. The
+// layers of v do not change; those that take others are copied. The memory is accounted
+// for.
 func (b *Bloom) united(w *Work, v *view, parts []counted) (*view, uint64, error) {
 	n := &view{current: v.current}
 	var unions []*union
@@ -237,7 +237,7 @@ func (b *Bloom) united(w *Work, v *view, parts []counted) (*view, uint64, error)
 	return n, next, nil
 }
 
-// forgotten reports whether a window in the state of v has no use for a layer.
+// forgotten reports whether a window in the state of v has forgotten a layer.
 func (b *Bloom) forgotten(l *layer, v *view) bool {
 	return b.step != 0 && l.gen <= v.current-int64(b.config.Generations)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Modes of what a store makes: the secret and the filters in it are the owner's alone,
-// whatever the umask of the process and the mode of the folder are.
+// Modes of the files and folders of a store: only the owner may reach the secret and the
+// filters, whatever the umask of the process and the mode of the folder above are.
 const (
 	privateFile   fs.FileMode = 0o600
 	privateFolder fs.FileMode = 0o700
@@ -22,8 +22,8 @@ const (
 // systemFS is the file system of the machine, in which all files are made private.
 var systemFS vfs.FS = privateFS{vfs.Default}
 
-// privateFS makes files and folders that only their owner can reach, from their first
-// moment on: a process that opens a file before its mode changes can read it forever.
+// privateFS makes files and folders that only their owner can reach from the moment they
+// exist: a process that opens a file before its mode changes can read it forever.
 type privateFS struct{ vfs.FS }
 
 // Unwrap returns the file system within.
@@ -96,8 +96,7 @@ func (p privateFS) MkdirAll(dir string, perm fs.FileMode) error {
 	return p.FS.MkdirAll(dir, perm&privateFolder)
 }
 
-// Link refuses to give another name to a file that others can read, so that the caller
-// copies it.
+// Link refuses to link a file that others can read, so that the caller copies it.
 func (p privateFS) Link(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -113,9 +112,8 @@ func (p privateFS) Link(from, to string) error {
 // Windows has other rights, which are those of the folder above.
 func loose(info fs.FileInfo) bool { return runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 }
 
-// Loose returns what in a data directory, itself included, others than its owner can
-// reach or read, at most a few of them, and how many there are in all. A directory that
-// does not exist has none.
+// Loose returns a few of the files and folders of a data directory, itself included, that
+// others than its owner can reach or read, and the number of all of them.
 func Loose(dir string) (names []string, all int, err error) {
 	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

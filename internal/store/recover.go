@@ -176,7 +176,7 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 		return s.repeatCreate(v, op, at, keep)
 	}
 	if v == nil {
-		// What was done to a value that is deleted further on.
+		// A change of a value that is deleted later in the log.
 		if s.orphans[op.id] = at; op.code == opDelete {
 			delete(s.orphans, op.id)
 		}
@@ -208,8 +208,8 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 	return nil
 }
 
-// keepReplaced sees to it that the files of new contents stay, also if the value has
-// an image with later ones: until the operation has left the log.
+// keepReplaced keeps the files of new contents until the operation has left the log, even
+// if the value has an image with later contents.
 func (s *Store) keepReplaced(v value, op operation, at LSN, keep map[uint64]bool) error {
 	im, err := parseImage(op.body)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *Store) keepReplaced(v value, op operation, at LSN, keep map[uint64]bool
 	return nil
 }
 
-// repeatCreate repeats a creation; v is what has the id already.
+// repeatCreate repeats a creation; v is the value that has the id already.
 func (s *Store) repeatCreate(v value, op operation, at LSN, keep map[uint64]bool) error {
 	im, err := parseImage(append([]byte(nil), op.body...))
 	if err != nil {

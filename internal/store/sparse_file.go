@@ -11,10 +11,9 @@ import (
 	"seen/internal/pages"
 )
 
-// The arrays of values are memory that is only taken where it is not zero. So are their
-// files: a piece of zeros is a hole in the file, which a file system that knows holes
-// does not store. The bytes of a file, read from its beginning to its end, are the same
-// with and without.
+// The arrays of values take memory only where they are not zero, and so do their files: a
+// piece of zeros is a hole in the file, which most file systems do not store. A file reads
+// the same with and without holes.
 
 const (
 	// holePiece is the number of bytes that are a hole if all of them are zero.

@@ -2,7 +2,7 @@ package store
 
 import "time"
 
-// Stats is what a store has to say about itself.
+// Stats describes a store.
 type Stats struct {
 	Values   int
 	Memory   uint64 // bytes of all values

@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The file syncedName says how far the log was durable some time ago. A damaged log
-// reads like one whose end was never written, so that without other evidence a lost
-// part of it would go unnoticed. The file is written now and then and never synced;
-// one that is missing or torn says nothing.
+// The file syncedName says how far the log was durable some time ago. A damaged log looks
+// like one whose end was never written, so that without this file a lost part would go
+// unnoticed. The file is written now and then and never synced; if it is missing or torn,
+// nothing is known.
 const syncedName = "synced"
 
 // mark writes how far the log is durable.

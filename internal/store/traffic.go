@@ -19,7 +19,7 @@ type traffic struct {
 
 // Traffic returns what the value was asked so far. It takes no lock.
 func (b *base) Traffic() Traffic {
-	// Hits first, so that there are never more of them than checks.
+	// Hits are read first, so that there are never more hits than checks.
 	hits := b.traffic.hits.Load()
 	return Traffic{Adds: b.traffic.adds.Load(), Checks: b.traffic.checks.Load(), Hits: hits}
 }

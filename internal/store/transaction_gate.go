@@ -8,9 +8,9 @@ import (
 )
 
 // gate lets commands in together, and callers that run alone one at a time. A short command
-// does not wait for a caller that still waits to run alone: the door is shut for at most a
-// moment at a time (see patience) until all commands inside are out. Commands that may take
-// long wait for callers that came before them, so that these get their turn.
+// hardly waits for a caller that wants to run alone: until all commands inside are out, the
+// door is shut only for moments (see patience). Commands that may take long wait for
+// callers that came before them, so that these get their turn.
 type gate struct {
 	// inside is the number of commands that were let in, to which shut is added while
 	// the door is shut.
@@ -98,8 +98,8 @@ func (g *gate) enter(e Entry) {
 	}
 }
 
-// indifferent reports whether a command that depends on some names alone cannot see
-// what runs alone; mu is held.
+// indifferent reports whether a command depends on no value that the caller running alone
+// changes; mu is held.
 func (g *gate) indifferent(reads [][]byte) bool {
 	if reads == nil || g.changes == nil {
 		return false
@@ -126,7 +126,7 @@ func (g *gate) leave(heavy bool) {
 	}
 }
 
-// tell wakes the receiver of a channel with room for one element, now or when it receives.
+// tell wakes the receiver of a channel with room for one element.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -134,8 +134,8 @@ func tell(c chan struct{}) {
 	}
 }
 
-// run calls do while all commands inside do not depend on what it changes: the values of
-// some names, or, if changes is nil, any. It gives up if stop is closed before.
+// run calls do while no command inside depends on what do changes: the values of some
+// names, or any value if changes is nil. It gives up if stop is closed before.
 func (g *gate) run(changes map[string]bool, stop <-chan struct{}, do func()) bool {
 	select {
 	case g.one <- struct{}{}:
@@ -222,7 +222,7 @@ func (g *gate) end() {
 	g.admit(func(Entry) bool { return true })
 }
 
-// admit lets in those of the queue that may; mu is held.
+// admit lets in the commands in the queue that may enter; mu is held.
 func (g *gate) admit(may func(Entry) bool) {
 	g.queue = slices.DeleteFunc(g.queue, func(q queued) bool {
 		if !may(q.entry) {

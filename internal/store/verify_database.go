@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// checkDatabase checks the catalogue and the log. Only the end of the context is an
-// error; what is wrong is among the problems.
+// checkDatabase checks the catalogue and the log, and notes what is wrong as problems. It
+// returns an error only if the context has ended.
 func (v *verifier) checkDatabase() error {
 	fsys := readOnly{FS: v.fs}
 	if v.list != nil {
@@ -178,7 +178,7 @@ func (v *verifier) checkOp(op operation, at LSN, keyID uint64, orphans map[uint6
 		return nil
 	}
 	if one == nil {
-		// What was done to a value that is deleted further on.
+		// A change of a value that is deleted later in the log.
 		if orphans[op.id] = at; op.code == opDelete {
 			delete(orphans, op.id)
 		}
