@@ -136,7 +136,7 @@ func TestCountingDoubleProbes(t *testing.T) {
 		}
 		before := f.Clone()
 		if f.RemoveHash(h) {
-			t.Fatalf("probes %v: a counter that stands at 1 is lowered twice", list)
+			t.Fatalf("probes %v: a counter of 1 is lowered twice", list)
 		}
 		if !f.Equal(before) {
 			t.Fatalf("probes %v: a Remove that answers false has changed the filter", list)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCuckooMoves has one goroutine move a fingerprint to and fro between its two
+// TestCuckooMoves has one goroutine move a fingerprint back and forth between its two
 // buckets, or replace its copy in one by a copy in the other, as fast as it can, and
 // others look for it: it is there all the time. (Filters whose keys move so often would
 // be full of others'; TestCuckooReadersMissNothing has those.) The buckets are far

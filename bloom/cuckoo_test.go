@@ -572,7 +572,7 @@ func TestCuckooSecret(t *testing.T) {
 		t.Errorf("a filter read into a zero value: %v", err)
 	}
 	if err := h.UnmarshalBinary(must(newBlocked().MarshalBinary())); err == nil {
-		t.Error("a blocked filter is taken for a cuckoo filter")
+		t.Error("a blocked filter is read as a cuckoo filter")
 	}
 }
 

@@ -220,25 +220,25 @@ func TestFingerprintsPassed(t *testing.T) {
 	}
 	one := fingerprints{segments: []segment{full.segment}, n: uint64(full.n())}
 	if away := one.away(); away < 0.1 || away > 0.12 {
-		t.Errorf("%.3f of the hashes of a full segment stand outside of their home, want 1/9", away)
+		t.Errorf("%.3f of the hashes of a full segment are not in their home, want 1/9", away)
 	}
 	set := newFingerprints(nil)
 	for set.n < 500_000 {
 		set.addAll(r.Uint64())
 	}
 	if away := set.away(); away < 0.05 || away > 0.06 {
-		t.Errorf("%.3f of the hashes of all segments stand outside of their home, want 1/18", away)
+		t.Errorf("%.3f of the hashes of all segments are not in their home, want 1/18", away)
 	}
 }
 
-// away returns the share of hashes that stand outside of their home.
+// away returns the share of hashes that are not in their home.
 func (t *fingerprints) away() float64 {
 	n := 0
 	t.distances(func(lines int) { n += one(lines > 0) })
 	return float64(n) / float64(t.n)
 }
 
-// distances calls f with how many lines each hash stands behind its home.
+// distances calls f with how many lines each hash is after its home.
 func (t *fingerprints) distances(f func(lines int)) {
 	for i := range t.segments {
 		lines := t.segments[i].lines
@@ -250,7 +250,7 @@ func (t *fingerprints) distances(f func(lines int)) {
 	}
 }
 
-// TestFingerprintsHostile adds hashes that are made to stand in each other's way.
+// TestFingerprintsHostile adds hashes that are made to collide.
 // The cost must stay what it is, which is told by the number of lines that are
 // passed on the way from a hash's home: about 0.3 on average where a segment is as
 // full as can be.
@@ -359,7 +359,7 @@ func FuzzSortedFingerprints(f *testing.F) {
 		s := &sortedFingerprints{bytes: b[:len(b)&^7], touch: func(uint64, uint64) {}}
 		s.has(h)
 		if set := s.load(); !slices.IsSorted(set.sorted()) || set.addAll(h) == 1 == s.load().has(h) {
-			t.Fatal("load makes a set that is none")
+			t.Fatal("load does not make a set")
 		}
 	})
 }

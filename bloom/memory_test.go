@@ -65,7 +65,7 @@ func TestRelease(t *testing.T) {
 		s.AddHashes(nil, filtertest.RandomHashes(i, 1_000_000))
 	}
 	if pages.Live() < before+9<<20 {
-		t.Skip("arrays lie in the heap on this system")
+		t.Skip("arrays are in the heap on this system")
 	}
 	f.Release()
 	f.Release()

@@ -131,7 +131,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil || !bytes.Equal(again, b) {
 			t.Errorf("%s: written again it differs: %v", s.name, err)
 		}
-		clear(b) // what was read does not live in it
+		clear(b) // what was read does not use it
 		if !s.equal() {
 			t.Errorf("%s: shares memory with the bytes it was read from", s.name)
 		}
@@ -167,7 +167,7 @@ func TestDamageIsFound(t *testing.T) {
 				t.Fatalf("%s, %s: the receiver changed", s.name, what)
 			}
 		}
-		check("foreign", []byte("hello, this is no sketch"), frame.ErrNotFrame)
+		check("foreign", []byte("hello, this is not a sketch"), frame.ErrNotFrame)
 		check("empty", nil, frame.ErrTruncated)
 		check("one byte short", b[:len(b)-1], frame.ErrTruncated)
 		check("header only", b[:4096], frame.ErrTruncated)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTopKUnluckyIsGeometric holds how many arrivals are said to be in vain against the
+// TestTopKUnluckyIsGeometric holds how many arrivals are unlucky against the
 // distribution that it follows from: more than k of them with probability (1-p)^k.
 func TestTopKUnluckyIsGeometric(t *testing.T) {
 	const trials, limit = 40_000, 5.0 // standard errors; 70 comparisons
@@ -32,7 +32,7 @@ func TestTopKUnluckyIsGeometric(t *testing.T) {
 				}
 				spread := math.Sqrt(trials * want * (1 - want))
 				if got := float64(came[i]); math.Abs(got-trials*want) > limit*spread+1 {
-					t.Errorf("p = %v, n = %d: %v of %d are in vain at least %d times, want %.1f +- %.1f", p, n, got, trials, k, trials*want, spread)
+					t.Errorf("p = %v, n = %d: %v of %d are unlucky at least %d times, want %.1f +- %.1f", p, n, got, trials, k, trials*want, spread)
 				}
 			}
 		}
