@@ -117,8 +117,9 @@ var arrows = []arrow{
 		"bloomfile":      "a filter far away is not a file",
 	}},
 
-	// What is durable is the business of the store alone; who asks it knows names,
-	// keys and positions of the log.
+	// What is durable is the business of the store alone; its callers know names, keys
+	// and positions of the log. It imports interop to open filters of other systems that
+	// were imported; RedisBloom's, which take keys, are internal/redisbloom.
 	{level: 4, pkg: "internal/store", modules: []string{"github.com/cockroachdb/pebble/v2"}},
 
 	// A Source hands the pages everything that they show.

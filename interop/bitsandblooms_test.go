@@ -189,7 +189,7 @@ func TestBitsAndBloomsShortArray(t *testing.T) {
 	if f.Has([]byte("a")) {
 		t.Error("a change of the copy is one of the original")
 	}
-	// A bit behind L is none.
+	// A bit after L is not a bit of the filter.
 	f, err = openBitsAndBlooms(append(bitsAndBloomsHeaderOf(64, 1, 3, 0), bytes.Repeat([]byte{0xff}, 8)...))
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestBitsAndBloomsShortArray(t *testing.T) {
 	if yes < 10 || yes > 100 || f.Stats().Ones != 3 {
 		t.Errorf("%d of 1000 keys, %d ones, want about %d and 3", yes, f.Stats().Ones, 1000*3/64)
 	}
-	// A few bytes make nobody allocate an array for m.
+	// A few bytes do not make a caller allocate an array for m.
 	for _, m := range []uint64{1 << 28, 1 << 62} {
 		f, err = openBitsAndBlooms(bitsAndBloomsHeaderOf(m, 1, 0, 0))
 		if err != nil {
@@ -336,7 +336,7 @@ func FuzzParseBitsAndBlooms(f *testing.F) {
 	})
 }
 
-// TestBitsAndBloomsBehindLength has bits of m that lie behind the length of the array,
+// TestBitsAndBloomsBehindLength has bits of m that are after the end of the array,
 // and are 0 to the module whatever the file has there.
 func TestBitsAndBloomsBehindLength(t *testing.T) {
 	for _, little := range []bool{false, true} {

@@ -135,7 +135,7 @@ func TestDCSORefuses(t *testing.T) {
 		{"a flag", dcsoFile(257, 10, 0.1, 3, 64, 8), "flags 0x101"},
 		{"an error rate of 0", dcsoFile(1, 10, 0, 3, 64, 8), "error rate 0"},
 		{"an error rate of 1", dcsoFile(1, 10, 1, 3, 64, 8), "error rate 1"},
-		{"an error rate that is none", dcsoFile(1, 10, math.NaN(), 3, 64, 8), "error rate NaN"},
+		{"an error rate that is not a number", dcsoFile(1, 10, math.NaN(), 3, 64, 8), "error rate NaN"},
 		{"k = 0", dcsoFile(1, 10, 0.1, 0, 64, 8), "k = 0"},
 		{"many probes", dcsoFile(1, 10, 0.1, 1001, 64, 8), "k = 1001"},
 		{"m = 0", dcsoFile(1, 10, 0.1, 3, 0, 8), "m = 0"},

@@ -156,7 +156,7 @@ func openGuava(b []byte, funnel guavaFunnel) (*guava, error) {
 
 func parseGuava(b []byte) (*guava, error) {
 	if len(b) >= 2 && b[0] == 0xac && b[1] == 0xed {
-		return nil, errors.New("a serialized Java object; write the filter with its method writeTo")
+		return nil, errors.New("a serialised Java object; write the filter with its method writeTo")
 	}
 	if len(b) < guavaHeader {
 		return nil, fmt.Errorf("%d bytes, but the header has %d", len(b), guavaHeader)
@@ -169,7 +169,7 @@ func parseGuava(b []byte) (*guava, error) {
 	case f.k == 0:
 		return nil, errors.New("k = 0")
 	case words == 0 || words > guavaMaxWords || uint64(len(b)-guavaHeader) != 8*uint64(words):
-		return nil, fmt.Errorf("the header says %d words; there are %d bytes", words, len(b)-guavaHeader)
+		return nil, fmt.Errorf("the header says %d words of 8 bytes; there are %d bytes", words, len(b)-guavaHeader)
 	}
 	f.bits = bitArray{order: bigWords, b: b[guavaHeader:]}
 	return f, nil

@@ -134,8 +134,8 @@ func TestGuavaRefuses(t *testing.T) {
 		{"a strategy of later", append(guavaHeaderOf(2, 3, 1), word...), "strategy 2"},
 		{"k = 0", append(guavaHeaderOf(1, 0, 1), word...), "k = 0"},
 		{"no words", guavaHeaderOf(1, 3, 0), "0 words"},
-		{"a word too few", append(guavaHeaderOf(1, 3, 2), word...), "the header says 2 words; there are 8 bytes"},
-		{"a word too many", append(guavaHeaderOf(1, 3, 1), make([]byte, 16)...), "the header says 1 words; there are 16 bytes"},
+		{"a word too few", append(guavaHeaderOf(1, 3, 2), word...), "the header says 2 words of 8 bytes; there are 8 bytes"},
+		{"a word too many", append(guavaHeaderOf(1, 3, 1), make([]byte, 16)...), "the header says 1 words of 8 bytes; there are 16 bytes"},
 		{"a byte too many", append(guavaHeaderOf(1, 3, 1), make([]byte, 9)...), "9 bytes"},
 		{"a number of words that is negative", append(guavaHeaderOf(1, 3, 1<<31), word...), "2147483648 words"},
 		{"a number of words that wraps around", append(guavaHeaderOf(1, 3, 1<<29+1), word...), "536870913 words"},
@@ -169,7 +169,7 @@ func TestGuavaConfig(t *testing.T) {
 	}
 }
 
-// TestGuavaKeys adds keys that are no value of the funnel's type.
+// TestGuavaKeys adds keys that are not values of the funnel's type.
 func TestGuavaKeys(t *testing.T) {
 	for funnel, keys := range map[guavaFunnel][]string{
 		guavaUnencoded: {"\xff", "a\xc3", "\xed\xa0\x80"},

@@ -256,12 +256,12 @@ func TestLevelDBHostile(t *testing.T) {
 			c.index = append(c.index, 0, 0, 0, 0, 1, 0, 0, 0)
 		}), "more keys than"},
 	})
-	// A filter that lies outside of the filters, as in LevelDB, may have every key.
+	// A filter outside the filters may have every key, as in LevelDB.
 	b := goodLevelTable(t)
 	b.filter[len(b.filter)-13] = 200
 	table, err := openLevelDBTable(b.file())
 	if err != nil || !table.Has([]byte("a")) {
-		t.Error("a filter that lies outside", err)
+		t.Error("a filter outside the filters", err)
 	}
 	table.Stats()
 	if _, err := Open(good, Spec{Name: "rocksdb"}); !errors.Is(err, ErrBadData) {

@@ -266,7 +266,7 @@ func TestNPMUnion(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := c.a.(Adder).Add([]byte("\xff")); err == nil || c.a.Has([]byte("\xff")) {
-			t.Errorf("%s: what is no text was added", name)
+			t.Errorf("%s: a key that is not text was added", name)
 		}
 		again, err := Open(written(t, c.a), Spec{})
 		if err != nil {
@@ -293,7 +293,7 @@ func TestNPMHostile(t *testing.T) {
 		{"a long list", part("9007199254740992", "3", "[0,0]", "1"), "m = 9007199254740992"},
 		{"a short array", part("9", "3", good, "1"), "takes 2"}, {"a size that is not the array's", part("5", "3", `{"size":16,"content":"AA=="}`, "1"), "size of 16"},
 		{"no base64", part("5", "3", `{"size":8,"content":"A*"}`, "1"), "base64"},
-		{"a seed that is no number", part("5", "3", good, `"x"`), "invalid"}, {"a seed beyond all numbers", part("8", "1", good, "1e400"), "1e400"},
+		{"a seed that is not a number", part("5", "3", good, `"x"`), "invalid"}, {"a seed beyond all numbers", part("8", "1", good, "1e400"), "1e400"},
 		{"no seed", []byte(`{"type":"BloomFilter","_size":5,"_nbHashes":3,"_filter":` + good + `}`), "_seed"},
 		{"a list too short", part("5", "3", "[0,1,0,1]  ", "1"), "m = 5"}, {"a list too long", part("2", "3", "[0,1,0]", "1"), "more than m = 2"}, {"a two", part("2", "3", "[0,2]", "1"), `"2"`},
 	})

@@ -391,7 +391,7 @@ func TestParquetFileRefuses(t *testing.T) {
 		{"metadata of more than there is", with(-5, 1), "bytes of metadata, but has"},
 		{"a column of truths", parquetTable([]string{"c"}, []byte{0}, [][]byte{filter}), "type 0"},
 		{"a type of later", parquetTable([]string{"c"}, []byte{8}, [][]byte{filter}), "type 8"},
-		{"a filter that is none", parquetTable([]string{"c"}, []byte{6}, [][]byte{filter[:30]}), "the header says an array of 32 bytes"},
+		{"a filter that is too short", parquetTable([]string{"c"}, []byte{6}, [][]byte{filter[:30]}), "the header says an array of 32 bytes"},
 		{"no filters", parquetTable(nil, nil, nil), "no column"},
 		{"metadata cut short", append(append(bytes.Clone(table[:len(table)-30]), 4, 0, 0, 0), "PAR1"...), "metadata"},
 	})
@@ -410,7 +410,7 @@ func TestParquetFileRefuses(t *testing.T) {
 	}
 }
 
-// parquetOneColumn writes a file with one filter, whose metadata say that it stands at
+// parquetOneColumn writes a file with one filter, whose metadata say that it is at
 // an offset. What is given more follows that field; behind a 0, which ends the metadata
 // of the column, it belongs to the column itself.
 func parquetOneColumn(filter []byte, offset int64, more ...byte) []byte {

@@ -153,7 +153,7 @@ func TestPyText(t *testing.T) {
 		}
 	}
 	if _, err := text.Add([]byte("\xff")); err == nil || text.Has([]byte("\xff")) {
-		t.Errorf("what is no text was added, %v", err)
+		t.Errorf("a key that is not text was added, %v", err)
 	}
 	if _, err := raw.Add([]byte("\xff")); err != nil || !raw.Has([]byte("\xff")) {
 		t.Error("bytes were not added", err)
@@ -172,7 +172,7 @@ func TestPyText(t *testing.T) {
 }
 
 func TestPyUnion(t *testing.T) {
-	c := pyConfig{Capacity: 5, ErrorRate: 0.01} // 6 bytes, which are no word
+	c := pyConfig{Capacity: 5, ErrorRate: 0.01} // 6 bytes, which are not a whole word
 	var filters [3]*pyBloom                     // the last with the keys of both others
 	for i := range filters {
 		var err error

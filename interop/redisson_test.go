@@ -206,10 +206,10 @@ func TestRedissonString(t *testing.T) {
 	}
 	expectReadOnly(t, g)
 	if g.Has([]byte("\xff")) {
-		t.Error("what is no text is there")
+		t.Error("a key that is not text is there")
 	}
 	if _, err := f.Add([]byte("\xff")); err == nil {
-		t.Error("what is no text was added")
+		t.Error("a key that is not text was added")
 	}
 	h, err := newRedisson(redisson{Size: 1 << 20, Iterations: 4}, 0, 0)
 	if err != nil {

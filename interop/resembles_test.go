@@ -65,7 +65,7 @@ func lists() map[string]string {
 	return all
 }
 
-// TestTextsStayTexts: no list of keys is taken for a filter, or for what resembles one.
+// TestTextsStayTexts: no list of keys is mistaken for a filter, or for a part of one.
 func TestTextsStayTexts(t *testing.T) {
 	for name, text := range lists() {
 		if err := Resembles([]byte(text)); err != nil {

@@ -142,7 +142,7 @@ func parseSpark(b []byte) (*spark, error) {
 		return nil, fmt.Errorf("version %d; seen reads 1 and 2", head[0])
 	}
 	if words == 0 || words > math.MaxInt32 || uint64(len(rest)) != 8*uint64(words) {
-		return nil, fmt.Errorf("the header says %d words; there are %d bytes", words, len(rest))
+		return nil, fmt.Errorf("the header says %d words of 8 bytes; there are %d bytes", words, len(rest))
 	}
 	f.bits = bitArray{order: bigWords, b: rest}
 	return f, f.check()

@@ -131,7 +131,7 @@ func TestSparkVectors(t *testing.T) {
 }
 
 // TestSparkPlain holds both versions against the plain way for many seeds and lengths
-// of keys, in arrays of lengths that are no powers of two.
+// of keys, in arrays of lengths that are not powers of two.
 func TestSparkPlain(t *testing.T) {
 	for _, c := range []sparkConfig{
 		{Capacity: 1, ErrorRate: 0.01, Version: 1}, {Capacity: 100, ErrorRate: 1e-4, Version: 1}, {Capacity: 3, ErrorRate: 0.01, Version: 2},
@@ -172,8 +172,8 @@ func TestSparkRefuses(t *testing.T) {
 		{"a negative k", append(sparkHeaderOf(2, 1<<31, 0, 1), word...), "k = 2147483648"},
 		{"many probes", append(sparkHeaderOf(1, 1001, 1), word...), "k = 1001"},
 		{"no words", sparkHeaderOf(1, 3, 0), "0 words"},
-		{"a word too few", append(sparkHeaderOf(1, 3, 2), word...), "the header says 2 words; there are 8 bytes"},
-		{"a word too many", append(sparkHeaderOf(2, 3, 5, 1), make([]byte, 16)...), "the header says 1 words; there are 16 bytes"},
+		{"a word too few", append(sparkHeaderOf(1, 3, 2), word...), "the header says 2 words of 8 bytes; there are 8 bytes"},
+		{"a word too many", append(sparkHeaderOf(2, 3, 5, 1), make([]byte, 16)...), "the header says 1 words of 8 bytes; there are 16 bytes"},
 		{"a byte too many", append(sparkHeaderOf(1, 3, 1), make([]byte, 9)...), "9 bytes"},
 		{"a number of words that is negative", append(sparkHeaderOf(1, 3, 1<<31), word...), "2147483648 words"},
 	})
@@ -198,7 +198,7 @@ func TestSparkConfig(t *testing.T) {
 		f.bits.b[i] = 0xff
 	}
 	if isNew, err := f.Add([]byte("1")); isNew || err == nil || f.Has([]byte("1")) || !f.Has([]byte("12345678")) {
-		t.Errorf("text was taken for a number: %v", err)
+		t.Errorf("text was treated as a number: %v", err)
 	}
 	if f.version != 1 {
 		t.Errorf("version %d", f.version)

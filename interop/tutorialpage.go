@@ -129,7 +129,7 @@ func (f *tutorialPage) WriteTo(w io.Writer) (int64, error) {
 var tutorialPageFormat = format{
 	name:     "tutorial-page",
 	system:   "the boxes of a tutorial page with fnv and murmur, as textbooks show them",
-	params:   []param{{name: "m", meaning: "number of boxes", preset: "15"}},
+	params:   []param{{name: "m", meaning: "the number of boxes", preset: "15"}},
 	verified: "answers of the functions of the page, run in node 20",
 	noWrite:  "the page is a demonstration and stores nothing",
 	open: func(b []byte, s Spec) (Foreign, error) {

@@ -85,7 +85,7 @@ func TestTutorialPageList(t *testing.T) {
 	expectBytes(t, "the list in another order", written(t, f), list)
 	expectReadOnly(t, f)
 	if f.Has([]byte("\xff")) {
-		t.Error("what is no text is there")
+		t.Error("a key that is not text is there")
 	}
 	for _, bad := range []string{"15\n", "-1\n", "1 2\n", "x", "\n", "99999999999999999999\n"} {
 		if f, err := openTutorialPage([]byte(bad), 15); !errors.Is(err, ErrBadData) {

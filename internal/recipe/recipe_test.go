@@ -56,7 +56,7 @@ func TestRecipeVectors(t *testing.T) {
 	}
 }
 
-// TestRecipeLimits checks parameters, defaults and keys that are no text.
+// TestRecipeLimits checks parameters, defaults and keys that are not text.
 func TestRecipeLimits(t *testing.T) {
 	for _, bad := range []Recipe{MD5{Blocks: -1}, MD5{Blocks: 257}, MD5{Bits: 33}, MD5{Bits: -1}, Scrapy{Bits: 33}, Scrapy{Hashes: -1}, Scrapy{Hashes: 257}} {
 		if bad.Check() == nil {

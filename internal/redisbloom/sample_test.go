@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A sample of all lines has all ones; a small one is no larger than asked for.
+// A sample of all lines has all ones; a small one has at most as many lines as asked for.
 func TestSample(t *testing.T) {
 	f, err := New(Config{Capacity: 1000, ErrorRate: 0.01, Expansion: 2})
 	if err != nil {
