@@ -221,17 +221,17 @@ func findFormat(name string) (*format, error) {
 	return nil, fmt.Errorf("%w: there is no format %q; the formats are %s", ErrSpec, name, strings.Join(names, ", "))
 }
 
-// FormatInfo describes a format to a user.
+// FormatInfo describes a format.
 type FormatInfo struct {
 	Name     string
 	System   string
 	Params   []ParamInfo
-	Detected string // how content is recognised; "" where a user has to name the format
-	Probe    bool
-	Write    bool
-	Merge    bool
+	Detected string // how content is recognised; "": a user must name the format
+	Probe    bool   // Open opens it, to be asked
+	Write    bool   // Create makes it
+	Merge    bool   // Clone returns a Merger, except of counters
 	NoWrite  string // why it cannot be built
-	Verified string
+	Verified string // what answers and bytes were compared with
 	Refused  string // why it cannot be opened
 }
 
@@ -240,9 +240,9 @@ type ParamInfo struct {
 	Name     string
 	Meaning  string
 	Values   []string // nil: any text or number that fits
-	Preset   string
-	Required bool
-	ForWrite bool
+	Preset   string   // the default; "": none
+	Required bool     // there is no default, and content cannot tell it
+	ForWrite bool     // only for Create
 }
 
 // Formats lists all formats by name. Those that are only recognised come last.
@@ -275,8 +275,8 @@ type Candidate struct {
 }
 
 // Detect returns what the contents of a whole file may be, the likeliest first. It reads
-// all of them only to check a checksum. The specifications may lack parameters that
-// content cannot tell.
+// the whole contents only to verify a checksum. The specifications may lack parameters
+// that content cannot tell.
 func Detect(b []byte) []Candidate {
 	var all []Candidate
 	for _, f := range formats {

@@ -30,9 +30,9 @@ const (
 
 // Resembles returns nil for content that may be read as a text, such as a list of keys.
 // For content that [Detect] does not recognise, and that looks like a filter that was cut
-// short or wrapped in something else, it returns an error that says what to do. It looks at text: the JSON of a filter, hexadecimal digits and base64.
-// Lines of JSON are a text unless the first is a filter. The text is UTF-8: callers refuse
-// other encodings before.
+// short or wrapped in something else, it returns an error that says what to do. It looks
+// at text in UTF-8: the JSON of a filter, hexadecimal digits and base64. Lines of JSON are
+// a text unless the first is a filter.
 func Resembles(b []byte) error {
 	if what := resembles(b, 0); what != "" {
 		return fmt.Errorf("it looks like a filter that cannot be opened: %s", what)
@@ -40,8 +40,8 @@ func Resembles(b []byte) error {
 	return nil
 }
 
-// NeedsRest reports whether Resembles may answer otherwise for content that begins with
-// head and is longer.
+// NeedsRest reports whether [Resembles] may give another answer for longer content that
+// begins with head.
 func NeedsRest(head []byte) bool {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, utf8Mark), " \t\r\n")
 	if len(text) > 0 && strings.IndexByte(`{["`, text[0]) >= 0 {
