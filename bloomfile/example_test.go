@@ -1,6 +1,7 @@
 package bloomfile_test
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -114,4 +115,40 @@ func ExampleFileLock() {
 	}
 	// Output:
 	// new: true
+}
+
+// Callers tell with errors.Is what is wrong with a file.
+func ExampleIsDamage() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "visited.seen")
+	f, err := bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 1e-3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := bloomfile.Write(path, f); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.Truncate(path, 5000); err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = bloomfile.Open(path, bloomfile.Options{})
+	switch {
+	case errors.Is(err, bloomfile.ErrLocked):
+		fmt.Println("another process is changing the file: try again later")
+	case errors.Is(err, bloomfile.ErrDirty):
+		fmt.Println("the machine went down: restore the file, or call Rebuild")
+	case errors.Is(err, bloomfile.ErrTruncated), errors.Is(err, bloomfile.ErrOversized):
+		fmt.Println("the file has another length than its header says, damage:", bloomfile.IsDamage(err))
+	case bloomfile.IsDamage(err):
+		fmt.Println("the file is damaged: restore it")
+	case errors.Is(err, bloomfile.ErrVersion):
+		fmt.Println("the file needs a newer program")
+	}
+	// Output:
+	// the file has another length than its header says, damage: true
 }

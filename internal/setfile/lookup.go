@@ -14,8 +14,8 @@ import (
 	"seen/interop"
 )
 
-// CheapStats is the size of the largest filter that is read only to learn its error rate.
-const CheapStats = 64 << 20
+// cheapSize is the size of the largest filter that is read only to learn its error rate.
+const cheapSize = 64 << 20
 
 // A Lookup is a set to ask: a filter file, mapped, a filter in memory, one of another
 // system, or the lines of a text, held exactly.
@@ -41,7 +41,7 @@ func (s *Lookup) Close() error { return s.close() }
 func (s *Lookup) Label() string { return filepath.Base(s.Name) }
 
 // Stats describes the filter. It is not known if the header says that the filter is not
-// past its error rate, or if more than [CheapStats] would have to be read. A text has no
+// past its error rate, or if more than cheapSize would have to be read. A text has no
 // statistics.
 func (s *Lookup) Stats() (st bloom.Stats, known bool, err error) {
 	if s.stats == nil {
@@ -95,7 +95,7 @@ func OpenLookup(name string, o bloom.LoadOptions) (*Lookup, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	empty := false
-	if i := f.Info(); i.Added == 0 && i.Size <= CheapStats {
+	if i := f.Info(); i.Added == 0 && i.Size <= cheapSize {
 		st, err := f.Stats()
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
@@ -116,7 +116,7 @@ func OpenLookup(name string, o bloom.LoadOptions) (*Lookup, error) {
 // more keys than it was made for, or does not say how many.
 func cheapStats(f *bloomfile.File) (st bloom.Stats, known bool, err error) {
 	i := f.Info()
-	if i.ErrorRate == 0 || i.Added > 0 && i.Added <= i.Capacity || i.Added == 0 && i.Size > CheapStats {
+	if i.ErrorRate == 0 || i.Added > 0 && i.Added <= i.Capacity || i.Added == 0 && i.Size > cheapSize {
 		return st, false, nil
 	}
 	st, err = f.Stats()
@@ -165,7 +165,7 @@ func (f *Foreign) Lookup() *Lookup {
 
 // cheapStats describes the filter unless it is too large to read.
 func (f *Foreign) cheapStats() (st bloom.Stats, known bool, err error) {
-	if f.Size > CheapStats {
+	if f.Size > cheapSize {
 		return st, false, nil
 	}
 	err = f.Read(func() error {
