@@ -29,15 +29,13 @@ var bfInterCardCommand = command{
 }
 
 func bfCard(c *call) {
-	switch v := c.store().Get(c.args[1]).(type) {
+	switch v := c.look(c.args[1]).(type) {
 	case nil:
-		c.after(c.store().Absent())
 		c.out.Int(0)
 	case store.Filter:
-		c.after(v.LSN())
 		c.out.Int(int64(v.Info().Added))
 	default:
-		c.notThere(v, "")
+		c.out.Error(wrongType)
 	}
 }
 
@@ -99,19 +97,16 @@ func (c *call) cardinality(n sizing.Estimate, err error) {
 func (c *call) filters(names [][]byte) (filters []store.Filter, missing, ok bool) {
 	known := map[store.Filter]bool{}
 	for _, name := range names {
-		switch v := c.store().Get(name).(type) {
+		switch v := c.look(name).(type) {
 		case nil:
-			c.after(c.store().Absent())
 			missing = true
 		case store.Filter:
-			if known[v] {
-				continue
+			if !known[v] {
+				known[v] = true
+				filters = append(filters, v)
 			}
-			known[v] = true
-			c.after(v.LSN())
-			filters = append(filters, v)
 		default:
-			c.notThere(v, "")
+			c.out.Error(wrongType)
 			return nil, false, false
 		}
 	}

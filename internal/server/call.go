@@ -41,11 +41,7 @@ func (c *call) wrongArity() {
 // durable.
 func (c *call) look(key []byte) store.Value {
 	v := c.store().Get(key)
-	if v == nil {
-		c.after(c.store().Absent())
-	} else {
-		c.after(v.LSN())
-	}
+	c.afterValue(v)
 	return v
 }
 

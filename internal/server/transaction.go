@@ -195,12 +195,7 @@ func runTransaction(c *call) {
 func (c *conn) changed() bool {
 	for _, w := range c.tx.watched {
 		if c.server.store.Version(w.name) != w.version {
-			// The reply shows the change.
-			if v := c.server.store.Get(w.name); v != nil {
-				c.call.after(v.LSN())
-			} else {
-				c.call.after(c.server.store.Absent())
-			}
+			c.call.look(w.name) // the reply shows the change
 			return true
 		}
 	}
