@@ -143,13 +143,13 @@ func (f *Cuckoo) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f,
 // MarshalBinary returns the filter in the format of docs/FORMAT.md.
 func (f *Cuckoo) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
 
-// UnmarshalBinary replaces f by the cuckoo filter that b holds, or leaves f as it is
-// and returns an error. See [Decode] about secrets. Reserve is not asked.
+// UnmarshalBinary replaces f by the cuckoo filter in b. After an error f is unchanged.
+// A SipHash filter is read with the secret of f. Reserve is not asked.
 func (f *Cuckoo) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (f *Cuckoo) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
-// ReadFrom replaces f by the cuckoo filter that r holds, to r's end. Reserve is not
-// asked.
+// ReadFrom replaces f by the cuckoo filter in r, which it reads to the end. Reserve is
+// not asked.
 func (f *Cuckoo) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }

@@ -234,14 +234,14 @@ func (s *Scalable) AppendBinary(b []byte) ([]byte, error) { return appendBinary(
 // MarshalBinary returns the filter in the format of docs/FORMAT.md.
 func (s *Scalable) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
 
-// UnmarshalBinary replaces s by the scalable filter that b holds, or leaves s as
-// it is and returns an error. See [Decode] about secrets.
+// UnmarshalBinary replaces s by the scalable filter in b. After an error s is
+// unchanged. A SipHash filter is read with the secret of s.
 func (s *Scalable) UnmarshalBinary(b []byte) error { return decodeInto(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (s *Scalable) WriteTo(w io.Writer) (int64, error) { return writeTo(s, w) }
 
-// ReadFrom replaces s by the scalable filter that r holds, to r's end.
+// ReadFrom replaces s by the scalable filter in r, which it reads to the end.
 func (s *Scalable) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 
 func (s *Scalable) replace(g *Scalable) {

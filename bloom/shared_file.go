@@ -19,9 +19,9 @@ func (s *Shared) AppendBinary(b []byte) (out []byte, err error) {
 // Additions wait for it.
 func (s *Shared) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary replaces s by the blocked filter that b holds, or leaves s as it
-// is and returns an error. See [Decode] about secrets. It must not run at the same
-// time as any other call.
+// UnmarshalBinary replaces s by the blocked filter in b. After an error s is unchanged.
+// A SipHash filter is read with the secret of s. It must not run at the same time as
+// any other call.
 func (s *Shared) UnmarshalBinary(b []byte) error { return decodeInto(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own. Additions
@@ -31,8 +31,8 @@ func (s *Shared) WriteTo(w io.Writer) (n int64, err error) {
 	return n, err
 }
 
-// ReadFrom replaces s by the blocked filter that r holds, to r's end. It must not
-// run at the same time as any other call.
+// ReadFrom replaces s by the blocked filter in r, which it reads to the end. It must
+// not run at the same time as any other call.
 func (s *Shared) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 
 // WriteSnapshot writes the filter to w, as a Filter, while other goroutines go on adding:

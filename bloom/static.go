@@ -245,14 +245,14 @@ func (f *Static) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f,
 // MarshalBinary returns the filter in the format of docs/FORMAT.md.
 func (f *Static) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
 
-// UnmarshalBinary replaces f by the static filter that b holds, or leaves f as it
-// is and returns an error. See [Decode] about secrets.
+// UnmarshalBinary replaces f by the static filter in b. After an error f is unchanged.
+// A SipHash filter is read with the secret of f.
 func (f *Static) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (f *Static) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
-// ReadFrom replaces f by the static filter that r holds, to r's end.
+// ReadFrom replaces f by the static filter in r, which it reads to the end.
 func (f *Static) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
 func (f *Static) replace(g *Static) {

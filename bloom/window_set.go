@@ -231,14 +231,15 @@ func (w *Window) AppendBinary(b []byte) ([]byte, error) { return appendBinary(w,
 // MarshalBinary returns the filter in the format of docs/FORMAT.md.
 func (w *Window) MarshalBinary() ([]byte, error) { return appendBinary(w, nil) }
 
-// UnmarshalBinary replaces w, but not its clock, by the window that b holds, or
-// leaves w as it is and returns an error. See [Decode] about secrets.
+// UnmarshalBinary replaces w, but not its clock, by the window in b. After an error w
+// is unchanged. A SipHash filter is read with the secret of w.
 func (w *Window) UnmarshalBinary(b []byte) error { return decodeInto(w, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
 func (w *Window) WriteTo(to io.Writer) (int64, error) { return writeTo(w, to) }
 
-// ReadFrom replaces w, but not its clock, by the window that r holds, to r's end.
+// ReadFrom replaces w, but not its clock, by the window in r, which it reads to the
+// end.
 func (w *Window) ReadFrom(r io.Reader) (int64, error) { return readInto(w, r) }
 
 func (w *Window) replace(g *Window) {

@@ -201,9 +201,9 @@ func (c *CountMin) AppendBinary(b []byte) ([]byte, error) { return appendBinary(
 // MarshalBinary returns the sketch in the format of docs/FORMAT.md.
 func (c *CountMin) MarshalBinary() ([]byte, error) { return appendBinary(c, nil) }
 
-// UnmarshalBinary replaces c by the count-min sketch that b holds, or leaves c as
-// it is and returns an error. If its keys are hashed with SipHash, c must have
-// been made with the same secret; see [bloom.SecretError].
+// UnmarshalBinary replaces c by the count-min sketch in b. After an error c is
+// unchanged. If its keys are hashed with SipHash, c must have been made with the same
+// secret; see [bloom.SecretError].
 func (c *CountMin) UnmarshalBinary(b []byte) error { return unmarshal(c, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
@@ -290,9 +290,9 @@ func (s *HyperLogLog) AppendBinary(b []byte) ([]byte, error) { return appendBina
 // MarshalBinary returns the sketch in the format of docs/FORMAT.md.
 func (s *HyperLogLog) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
 
-// UnmarshalBinary replaces s by the HyperLogLog sketch that b holds, or leaves s
-// as it is and returns an error. If its keys are hashed with SipHash, s must have
-// been made with the same secret; see [bloom.SecretError].
+// UnmarshalBinary replaces s by the HyperLogLog sketch in b. After an error s is
+// unchanged. If its keys are hashed with SipHash, s must have been made with the same
+// secret; see [bloom.SecretError].
 func (s *HyperLogLog) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
@@ -344,9 +344,9 @@ func (s *FlajoletMartin) AppendBinary(b []byte) ([]byte, error) { return appendB
 // MarshalBinary returns the sketch in the format of docs/FORMAT.md.
 func (s *FlajoletMartin) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
 
-// UnmarshalBinary replaces s by the Flajolet-Martin sketch that b holds, or leaves
-// s as it is and returns an error. If its keys are hashed with SipHash, s must have
-// been made with the same secret; see [bloom.SecretError].
+// UnmarshalBinary replaces s by the Flajolet-Martin sketch in b. After an error s is
+// unchanged. If its keys are hashed with SipHash, s must have been made with the same
+// secret; see [bloom.SecretError].
 func (s *FlajoletMartin) UnmarshalBinary(b []byte) error { return unmarshal(s, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.

@@ -53,9 +53,9 @@ func (c *CountMin32) AppendBinary(b []byte) ([]byte, error) { return appendBinar
 // MarshalBinary returns the sketch in the format of docs/FORMAT.md.
 func (c *CountMin32) MarshalBinary() ([]byte, error) { return appendBinary(c, nil) }
 
-// UnmarshalBinary replaces c by the count-min sketch that b holds, or leaves c as it
-// is and returns an error. If its keys are hashed with SipHash, c must have
-// been made with the same secret; see [bloom.SecretError].
+// UnmarshalBinary replaces c by the count-min sketch in b. After an error c is
+// unchanged. If its keys are hashed with SipHash, c must have been made with the same
+// secret; see [bloom.SecretError].
 func (c *CountMin32) UnmarshalBinary(b []byte) error { return unmarshal(c, b) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.

@@ -108,9 +108,9 @@ func (t *TopK) AppendBinary(b []byte) ([]byte, error) { return appendBinary(t, b
 // MarshalBinary returns the sketch in the format of docs/FORMAT.md.
 func (t *TopK) MarshalBinary() ([]byte, error) { return appendBinary(t, nil) }
 
-// UnmarshalBinary replaces t by the top-k sketch that b holds, or leaves t as it is and
-// returns an error. If its keys are hashed with SipHash, t must have
-// been made with the same secret; see [bloom.SecretError].
+// UnmarshalBinary replaces t by the top-k sketch in b. After an error t is unchanged.
+// If its keys are hashed with SipHash, t must have been made with the same secret; see
+// [bloom.SecretError].
 func (t *TopK) UnmarshalBinary(b []byte) error { return unmarshal(t, b) }
 
 // WriteTo writes what AppendBinary appends.
