@@ -322,7 +322,7 @@ func TestRepairEstimatesAdded(t *testing.T) {
 	}
 }
 
-// TestRepairRefuses covers files with a dirty mark that no writer of ours leaves,
+// TestRepairRefuses covers files with a dirty mark that bloomfile does not leave,
 // or that cannot be repaired now.
 func TestRepairRefuses(t *testing.T) {
 	counting, err := bloom.NewCounting(bloom.Config{Capacity: 100, ErrorRate: 0.1})

@@ -226,7 +226,7 @@ func (f *File) makeView(o Options) error {
 		f.keyErr = &bloom.SecretError{KeyID: f.header.HashKeyID}
 	}
 	if f.header.Type.Sketch() {
-		f.whyNot = fmt.Errorf("%s: the file holds a %v sketch, not a filter; read it with package sketch", f.path, f.header.Type)
+		f.whyNot = fmt.Errorf("%s: the file has a %v sketch, not a filter; read it with package sketch", f.path, f.header.Type)
 		return nil
 	}
 	var err error

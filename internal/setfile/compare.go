@@ -18,7 +18,7 @@ type Comparison struct {
 	Exact                        bool // the numbers are counted, not estimated
 }
 
-// Compare compares two filter files of ours, or two filters of one other system.
+// Compare compares two filter files of seen, or two filters of one other system.
 func Compare(nameA, nameB string, open Opener) (*Comparison, error) {
 	s, err := open(nameA)
 	switch {
@@ -62,7 +62,7 @@ func compareForeign(f *Foreign, name string, open Opener) (*Comparison, error) {
 	return c, nil
 }
 
-// compareFiles compares two filter files of ours.
+// compareFiles compares two filter files of seen.
 func compareFiles(nameA, nameB string) (*Comparison, error) {
 	a, err := readSet(nameA)
 	if err != nil {

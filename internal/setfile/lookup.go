@@ -83,7 +83,7 @@ func NewLookup(name string, v bloom.View) *Lookup {
 	}
 }
 
-// OpenLookup opens a filter file of ours for asking.
+// OpenLookup opens a filter file of seen for asking.
 func OpenLookup(name string, o bloom.LoadOptions) (*Lookup, error) {
 	f, err := bloomfile.Open(name, bloomfile.Options{Secret: o.Secret})
 	if err != nil {

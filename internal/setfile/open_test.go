@@ -154,7 +154,7 @@ func wrappings() []wrapping {
 	}
 }
 
-// filterFiles returns a filter file of each system, and those of ours, by their names.
+// filterFiles returns a filter file of each system and one of seen, by their names.
 func filterFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}

@@ -24,7 +24,7 @@ type UnlikeError struct {
 }
 
 func (e *UnlikeError) Error() string {
-	return fmt.Sprintf("%s and %s are unlike: %s", e.A, e.B, e.Differences)
+	return fmt.Sprintf("%s and %s differ: %s", e.A, e.B, e.Differences)
 }
 
 // United is a union, ready to be written.
@@ -128,7 +128,7 @@ func readSet(name string) (*fileSet, error) {
 	return s, err
 }
 
-// unite adds all keys of other to s, or says which files are unlike and how.
+// unite adds all keys of other to s, or says which files differ and how.
 func (s *fileSet) unite(other *fileSet) error {
 	if s.info.Type != other.info.Type {
 		return s.unlike(other)
