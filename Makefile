@@ -15,7 +15,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # does, the tests that do so.
 CONCURRENT = ./once ./internal/stream/... ./internal/store ./internal/server/... ./internal/cli/...
 ONE_AT_A_TIME = CrashAnywhere|CrashTestCanFail|KilledRuns|DiskFullAnywhere|DamagedDatabase|LongLine|CompareAgainstTruth|Scripts|MemoryLimit|KeepTheirErrorRate|HTTPManyKeys|ManyFilters
-FILTERS = ./bloom ./bloomfile ./interop ./sketch
+FILTERS = ./bloom ./bloomfile ./internal/redisbloom ./interop ./sketch
 TESTS_OF_FILTERS = Concurrent|Shared|Snapshot|Readers|CuckooMoves|Outlives|Release|Many|Pipe|Truncation|Mapped
 TESTS_OF_CLUSTER = Concurrent|ExactlyOneNew|Linearizable|Late|NetworkFaults|Reshard|Deadline|CallersAgain
 
