@@ -82,7 +82,7 @@ func (a *Adaptive) check() error {
 	switch {
 	case c.MaxBytes == 0 && c.ErrorRate == 0:
 		if c.Growth != 0 || c.FilterMaxBytes != 0 || c.Overfill {
-			return errors.New("Growth, FilterMaxBytes or Overfill is set, but MaxBytes is 0 and the set never becomes a filter; set MaxBytes and ErrorRate")
+			return errors.New("a set without MaxBytes never becomes a filter, but Growth, FilterMaxBytes or Overfill is set; set MaxBytes and ErrorRate")
 		}
 		return nil
 	case c.MaxBytes != 0 && c.MaxBytes < leastBudget:

@@ -94,7 +94,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 			t.Error(err)
 		}
 		checkIncomplete(t, mem, dir)
-		// Without the mark it is no backup.
+		// Without the mark it is not a backup.
 		if err := mem.Remove(dir + "/" + completeName); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func (c cancelling) Create(name string, category vfs.DiskWriteCategory) (vfs.Fil
 	return c.noLinks.Create(name, category)
 }
 
-// A backup that nobody waits for ends within a file, and leaves nothing.
+// A backup whose caller no longer waits ends within a file, and leaves nothing.
 func TestBackupIsStopped(t *testing.T) {
 	mem, _ := verifiable(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Bloom is a Bloom filter, or a window, of LayoutSeen. Questions take no lock and
-// do not allocate; additions of keys that are there do not either. Additions of new
-// keys are made one call after another.
+// Bloom is a Bloom filter, or a window, of LayoutSeen. Questions, and additions of keys
+// that are there, take no lock and do not allocate. Additions of new keys are made one
+// call after another.
 type Bloom struct {
 	base
 	*plan        // not to be changed
@@ -21,7 +21,7 @@ type Bloom struct {
 type plan struct {
 	config BloomConfig
 	step   int64 // of a window: length of a generation in nanoseconds
-	// hidden are, of a shadow, hashes that it does not show, by layer.
+	// hidden are the hashes that a shadow does not show, by layer.
 	hidden *hidden
 }
 
@@ -89,8 +89,8 @@ func (v *view) has(h uint64, from int64) bool {
 	return false
 }
 
-// ask leaves those of sc that no layer of the generations from up to, but without,
-// before has; noTime as before means all up to the newest.
+// ask leaves those of sc that no layer of the generations from up to, and without, before
+// has; with noTime as before it asks all up to the newest.
 func (v *view) ask(sc *scratch[uint64], from, before int64) {
 	for _, l := range v.layers {
 		if sc.n == 0 {
@@ -107,8 +107,8 @@ func (v *view) ask(sc *scratch[uint64], from, before int64) {
 // Layers implements [Filter].
 func (b *Bloom) Layers() int { return len(b.view.Load().layers) }
 
-// Info implements [Filter]. It takes no lock and reads no bits: fill and error
-// rates are those that the number of keys makes expect.
+// Info implements [Filter]. It takes no lock and reads no bits: fill and error rates are
+// the expected ones for the number of keys.
 func (b *Bloom) Info() FilterInfo {
 	v := b.view.Load()
 	i := FilterInfo{
@@ -143,9 +143,9 @@ func (b *Bloom) renamed() value {
 	return c
 }
 
-// WriteFile writes a filter of one layer as a file of package bloom, which asks for the
-// secret of the data directory; others go on adding. Filters that have grown, and
-// windows, are ErrUnlike: no file holds their layers.
+// WriteFile writes a filter of one layer as a file of package bloom, which needs the secret
+// of the data directory to be read; others may add at the same time. For filters that have
+// grown, and windows, the error is ErrUnlike: no file can hold their layers.
 func (b *Bloom) WriteFile(w io.Writer) error {
 	if b.hidden != nil { // the bits have keys that may not be shown
 		return b.store.log.writable()

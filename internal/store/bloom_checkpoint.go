@@ -14,9 +14,9 @@ import (
 	"seen/bloom"
 )
 
-// capture implements value. Layers that have changed since they were last written
-// are put into files while additions go on: to set a bit twice does no harm, and the
-// counts are those of now.
+// capture implements value. Layers that have changed since they were last written go into
+// files while additions continue: the counts are those of now, and replaying an addition
+// that is already in a file changes nothing.
 func (b *Bloom) capture() (*capture, error) {
 	if b.hidden != nil { // the bits have keys that may not be shown
 		return nil, b.store.log.writable()
@@ -48,7 +48,7 @@ func (l *layer) part(hash bloom.Hash) (part, func(io.Writer) error) {
 	case l.empty():
 		return part{state: partEmpty}, nil
 	case l.large == nil:
-		// Nobody changes it: the mutex of the value is held.
+		// It does not change, since the mutex of the value is held.
 		return part{state: partInline, inline: slices.Clone(l.bits())}, nil
 	case l.large.file.number != 0 && l.large.changed <= l.large.fileAt:
 		return part{state: partFile, file: l.large.file}, nil
@@ -56,7 +56,7 @@ func (l *layer) part(hash bloom.Hash) (part, func(io.Writer) error) {
 	return part{}, func(w io.Writer) error { return l.write(w, hash) }
 }
 
-// appendMeta appends all about a filter but its bits to m.
+// appendMeta appends the description of a filter, without its bits, to m.
 func (b *Bloom) appendMeta(m []byte, v *view, next uint64) []byte {
 	c := &b.config
 	m = binary.LittleEndian.AppendUint64(m, math.Float64bits(c.ErrorRate))
@@ -74,7 +74,7 @@ func (b *Bloom) appendMeta(m []byte, v *view, next uint64) []byte {
 	return m
 }
 
-// bloomMeta is what appendMeta appends, taken apart.
+// bloomMeta is a parsed description of appendMeta.
 type bloomMeta struct {
 	config  BloomConfig
 	current int64
@@ -117,7 +117,7 @@ func parseBloomMeta(b []byte) (*bloomMeta, error) {
 	return m, m.validate()
 }
 
-// validate reports layers that no filter has: additions and replays count on it.
+// validate reports layers that no filter can have, which additions and replays rely on.
 func (m *bloomMeta) validate() error {
 	window := m.config.Span != 0
 	if !window && len(m.layers) == 0 {

@@ -43,7 +43,7 @@ func (j *journey) before() error {
 }
 
 // step makes a change by one call, in the store and in the model, and waits for it.
-// Several calls are several records, of which a crash may leave the first.
+// Several calls are several records, and a crash may leave only the first ones.
 func (j *journey) step(t *testing.T, change func(s *Store, m model) (LSN, error)) {
 	t.Helper()
 	m := j.states[len(j.states)-1].clone()

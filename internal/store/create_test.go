@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A filter that begins with keys is seen by nobody without them, cannot be deleted
+// A filter that begins with keys is never seen without them, cannot be deleted
 // before, and is after a crash there with them or not at all.
 func TestCreateWithKeys(t *testing.T) {
 	for _, layout := range []Layout{LayoutSeen, LayoutRedisBloom} {

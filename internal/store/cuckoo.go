@@ -19,8 +19,7 @@ var (
 	cuckooFromHeader = bridge.CuckooFromHeader.(func([]byte, bloom.CuckooConfig) (*bloom.Cuckoo, error))
 )
 
-// Cuckoo is a cuckoo filter. Questions take no lock; changes are made one after
-// another.
+// Cuckoo is a cuckoo filter. Questions take no lock; changes wait for each other.
 type Cuckoo struct {
 	whole
 	f          atomic.Pointer[bloom.Cuckoo]
@@ -73,7 +72,7 @@ func (s *Store) CreateCuckooWith(name []byte, c CuckooConfig, first func(*Cuckoo
 	return v, at, nil
 }
 
-// hashOf returns the key hash of cuckoo filters of a layout.
+// hashOf returns the key hash for a layout.
 func (s *Store) hashOf(l Layout) bloom.Hash {
 	if l == LayoutRedisBloom {
 		return bloom.Hash{Algorithm: bloom.Murmur64A}
@@ -251,7 +250,8 @@ func (c *Cuckoo) Info() CuckooInfo {
 	return i
 }
 
-// ErrorRate returns the error rate, if the sub-filters are full to the same share.
+// ErrorRate returns the error rate, under the assumption that all sub-filters are equally
+// full.
 func (i CuckooInfo) ErrorRate() float64 {
 	const other = 254.0 / 255 // that a fingerprint is not the one asked for
 	load := float64(i.Added) / float64(max(i.Slots, 1))
@@ -259,7 +259,7 @@ func (i CuckooInfo) ErrorRate() float64 {
 }
 
 // cuckooMagic begins the header of a dump of LayoutSeen. The id of the hash's secret
-// follows, and the header of the other server.
+// follows, and the header as Redis has it.
 const cuckooMagic = "\x89SEEN-CF\x01"
 
 // Dump returns part of the filter in the form that Store.LoadCuckoo takes, as
@@ -313,7 +313,7 @@ func (c *Cuckoo) loadChunk(iterator int64, data []byte) (LSN, error) {
 		return 0, err
 	}
 	defer c.mu.Unlock()
-	// A replay is refused if this is.
+	// If this is refused, so is its replay.
 	at := c.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
 	return at, cuckooError(served(c.f.Load()).LoadChunk(iterator, data))
 }

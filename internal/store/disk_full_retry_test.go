@@ -69,7 +69,7 @@ func TestFailedHealingLeavesNothing(t *testing.T) {
 		t.Fatal("a change on a full disk is durable")
 	}
 	disk.fail.Store(nil)
-	s.considerHealing() // in vain, and the store is closed after that
+	s.considerHealing() // without success, and the store is closed after that
 	if err := s.Close(); err == nil {
 		t.Error("Close of what could not be written reports nothing")
 	}

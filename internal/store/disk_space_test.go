@@ -212,7 +212,7 @@ func TestDiskFails(t *testing.T) {
 }
 
 // TestDiskFullAnywhere lets every change of the file system be the first of some that
-// fail for want of room, in the midst of commits, checkpoints and creations.
+// fail because the disk is full, during commits, checkpoints and creations.
 func TestDiskFullAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("crash rounds")

@@ -68,7 +68,7 @@ func TestForeign(t *testing.T) {
 	}
 	s = mustOpen(t, Options{FS: mem})
 	check(s, "g")
-	// It has none of the secrets of a server.
+	// It has no secret of a server.
 	other := mustOpen(t, Options{FS: vfs.NewMem()})
 	if _, err := other.Restore([]byte("h"), payload, time.Time{}, false); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 // replaces the old one in its place. Samples are not synced: a crash may lose the last
 // ones, and nothing else depends on them.
 
-// A Span is a time that a history reaches back.
+// A Span is how far a history reaches back.
 type Span uint8
 
 // The spans of a history.
@@ -41,7 +41,7 @@ var rings = [...]struct {
 // Length returns the time that a span is.
 func (s Span) Length() time.Duration { return rings[s].span }
 
-// Step returns the time that a sample of a span stands for.
+// Step returns the time between two samples of a span.
 func (s Span) Step() time.Duration { return rings[s].step }
 
 // Sample is the state of a value at the end of a step of time, or at the last change
@@ -147,7 +147,7 @@ func (s *Store) Record() error {
 	return nil
 }
 
-// noting goes through all values for one record.
+// noting is one pass over all values for a record.
 type noting struct {
 	*recorder
 	recovered   LSN                  // changes up to it are those of an earlier process

@@ -46,8 +46,8 @@ func (l *layer) changedAt(at LSN) {
 	}
 }
 
-// layerConfig describes a layer. It is logged when the layer is made, so that a
-// later version that would choose other parameters repeats what this one chose.
+// layerConfig describes a layer. It is logged when the layer is made, so that a later
+// version that would choose other parameters repeats the choice of this one.
 type layerConfig struct {
 	serial uint64 // of the layer within the value, never used twice
 	gen    int64  // of a window: the generation, numbered by time

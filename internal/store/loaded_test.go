@@ -26,7 +26,7 @@ func mustHave(t *testing.T, s *Store, name string, keys [][]byte) {
 	t.Helper()
 	f, ok := s.Get([]byte(name)).(Filter)
 	if !ok {
-		t.Fatalf("%q is no filter", name)
+		t.Fatalf("%q is not a filter", name)
 	}
 	found := make([]bool, len(keys))
 	f.Has(found, keys)
@@ -69,7 +69,7 @@ func TestMergeOfUnequalCapacities(t *testing.T) {
 	}
 }
 
-// A dump that was begun when the filter was empty has bits of keys that nobody has
+// A dump that was begun when the filter was empty has bits of keys that no call has
 // counted. They last, and are part of unions.
 func TestLoadedBitsLast(t *testing.T) {
 	s := mustOpen(t, Options{FS: vfs.NewMem()})
@@ -120,7 +120,7 @@ func TestLoadedBitsLast(t *testing.T) {
 	}
 }
 
-// Headers and payloads that nobody but an attacker makes are refused: what they
+// Headers and payloads that only an attacker makes are refused: what they
 // describe would end the process, or keep the directory from being opened again.
 func TestPoisonIsRefused(t *testing.T) {
 	s := mustOpen(t, Options{FS: vfs.NewMem()})

@@ -77,7 +77,7 @@ func TestQuestionsAfterFailure(t *testing.T) {
 				do(t, s, durable, true, everyKind...)
 				tried := durable.clone()
 				var at LSN
-				s.Atomically(func() { // one record, so that none of it is written
+				s.Atomically(func() { // one record, so that no part of it is written
 					disk.failWith(cause)
 					at = do(t, s, tried, false, changes...)
 				})

@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// LSN is a position in the log: the number of the last operation that an answer
-// depends on. 0 stands for none.
+// LSN is a position in the log: the number of the last operation that an answer depends
+// on. 0 means that it depends on no operation.
 type LSN uint64
 
 // Fsync says when a change counts as durable.
@@ -53,8 +53,8 @@ const (
 	// LayoutSeen is the layout of package bloom: fast, with the secret hash of the
 	// data directory.
 	LayoutSeen
-	// LayoutRedisBloom is the layout of the other server, with its public hash, so
-	// that a filter can be moved there and back.
+	// LayoutRedisBloom is the layout of Redis, with its public hash, so that a filter can be
+	// moved there and back.
 	LayoutRedisBloom
 	// LayoutForeign is that of a Foreign. No filter is made so.
 	LayoutForeign
@@ -82,8 +82,8 @@ func ParseLayout(name string) (Layout, error) {
 
 // Options says how a store works. The zero value is usable.
 type Options struct {
-	// FS holds the data directory; nil stands for the system's. The database and
-	// the files of the values use the same, so that a simulated crash hits both.
+	// FS is the file system of the data directory; nil: the system's. The database and the
+	// files of the values use it, so that a simulated crash affects both.
 	FS vfs.FS
 	// Fsync says when a change counts as durable.
 	Fsync Fsync
@@ -96,8 +96,8 @@ type Options struct {
 	// CheckpointEvery starts a checkpoint when the last one is that old and there
 	// have been changes since; 0 means never.
 	CheckpointEvery time.Duration
-	// ScrubEvery is the time in which all files of values are read once, to see that
-	// they are whole; 0 means never.
+	// ScrubEvery is the time in which all files of values are read once, to verify them; 0
+	// means never.
 	ScrubEvery time.Duration
 	// Layout is that of new Bloom filters which ask for none; DefaultLayout stands
 	// for LayoutSeen.
@@ -113,8 +113,8 @@ type Options struct {
 	hooks hooks
 }
 
-// hooks leave out steps of the way to the disk, for tests that must notice, or make more
-// of them.
+// hooks are for tests: they leave out steps of a write to the disk, which a test must
+// notice, or make writes smaller.
 type hooks struct {
 	noLogSync, noFileSync, noFolderSync, noCatalogueSync bool
 	// roundBytes replaces the length of the images that go into the catalogue together.
@@ -131,10 +131,10 @@ type Events struct {
 	Fsync func(took time.Duration)
 	// Error is called when something in the background has gone wrong.
 	Error func(error)
-	// Recovered is called when changes are taken again that were refused.
+	// Recovered is called when changes are accepted again after they were refused.
 	Recovered func()
-	// Log is told what the database has to say, for people who look for the cause
-	// of trouble.
+	// Log is called with the messages of the database, for people who look for the cause of
+	// a problem.
 	Log func(text string)
 }
 

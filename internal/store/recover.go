@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// recover brings the values into memory: their images first, then the operations
-// of the log that came after each.
+// recover brings the values into memory: their images first, then the operations of the
+// log that came after each image.
 func (s *Store) recover() error {
 	st, err := s.db.Load().readState()
 	if err != nil {
@@ -257,8 +257,8 @@ func (s *Store) bury(v value, at LSN) {
 	s.dead = append(s.dead, dead{h.id, at, &h.stored})
 }
 
-// enterNames makes the table of names. Images are of different positions, so that
-// two may have claimed a name; after the log each has its own.
+// enterNames makes the table of names. Images are from different positions of the log, so
+// that two may have the same name; after the log is repeated each has its own.
 func (s *Store) enterNames() error {
 	for _, v := range s.values {
 		h := v.head()

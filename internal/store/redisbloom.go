@@ -232,7 +232,7 @@ func (b *RedisBloom) loadChunk(iterator int64, data []byte) (LSN, error) {
 		return 0, err
 	}
 	defer b.mu.Unlock()
-	// A replay is refused if this is.
+	// If this is refused, so is its replay.
 	at := b.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
 	return at, redisError(b.f.Load().LoadChunk(iterator, data))
 }

@@ -23,7 +23,7 @@ import (
 	"seen/internal/pages"
 )
 
-// anonymous returns the memory of this process that is no file, in bytes.
+// anonymous returns the memory of this process that is not a file, in bytes.
 func anonymous(t *testing.T) uint64 {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/status")

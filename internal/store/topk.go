@@ -10,8 +10,8 @@ import (
 	"seen/sketch"
 )
 
-// TopK finds the keys that come most often. Changes are made one after another;
-// questions wait for the one that is being made, which takes microseconds.
+// TopK finds the keys that come most often. Changes wait for each other, and questions wait
+// for the change under way, which takes microseconds.
 type TopK struct {
 	whole
 	config TopKConfig

@@ -76,7 +76,7 @@ func TestNobodyWaitsBehindWhoWaitsToRunAlone(t *testing.T) {
 	}
 }
 
-// What runs alone keeps out those that could see it, and nobody else.
+// A caller that runs alone keeps out only the commands that could see its changes.
 func TestWhoIsIndifferentPasses(t *testing.T) {
 	g := newGate()
 	a, b := [][]byte{[]byte("a")}, [][]byte{[]byte("b"), []byte("c")}
@@ -149,7 +149,7 @@ func TestEverybodyGetsATurn(t *testing.T) {
 	}
 }
 
-// Nobody is inside together with who runs alone, whatever comes at once.
+// No command is inside together with a caller that runs alone, whatever comes at once.
 func TestGateIsExclusive(t *testing.T) {
 	g := newGate()
 	var values [3]struct{ readers, writers atomic.Int64 }
@@ -176,7 +176,7 @@ func TestGateIsExclusive(t *testing.T) {
 				}
 				v.readers.Add(1)
 				if v.writers.Load() != 0 {
-					t.Error("inside with who runs alone")
+					t.Error("inside with a caller that runs alone")
 				}
 				v.readers.Add(-1)
 				g.leave(heavy)

@@ -54,11 +54,11 @@ type VerifyOptions struct {
 	Progress func(done, total uint64)
 }
 
-// Verify reads all of a data directory, or of a backup, and reports what of it is
-// missing or damaged: each file, each checksum, each image of the catalogue and each
+// Verify reads all of a data directory, or of a backup, and reports what is missing or
+// damaged: it checks each file, each checksum, each image of the catalogue and each
 // operation of the log. It changes nothing and takes little memory. An error means that
-// the folder cannot be verified: it is neither of the two, ctx has ended, or, as
-// ErrLocked, a server is using it.
+// the folder cannot be verified: it is neither of the two, ctx has ended, or a server uses
+// it (ErrLocked).
 func Verify(ctx context.Context, dir string, o VerifyOptions) (*Verification, error) {
 	if o.FS == nil {
 		o.FS = systemFS
@@ -122,7 +122,7 @@ type verifier struct {
 	found  map[uint64]bool // files that something refers to
 }
 
-// verified is a value as far as it was met in the catalogue and the log.
+// verified is what the catalogue and the log say about a value.
 type verified struct {
 	kind kind
 	name string
@@ -134,8 +134,8 @@ type verified struct {
 type reference struct {
 	fileRef
 	want *frame.Header // of a layer
-	// spare says that only an operation of the log refers to it which the image in the
-	// catalogue has already: it is not read at a start, and may be gone.
+	// spare says that only an operation refers to it that is in the image of the catalogue
+	// already: the file is not read at a start, and may be missing.
 	spare bool
 }
 
@@ -249,7 +249,7 @@ func (v *verifier) checkValues() error {
 	return nil
 }
 
-// withoutPath returns what is wrong with a file that is named beside it.
+// withoutPath returns what is wrong with a file, without its path.
 func withoutPath(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -324,7 +324,7 @@ func (v *verifier) compareList(all map[string]int64) {
 	}
 }
 
-// findExtra lists the files that do not belong there.
+// findExtra lists unknown files.
 func (v *verifier) findExtra(all map[string]int64) {
 	var known map[string]bool
 	if v.list != nil {

@@ -279,7 +279,7 @@ func (r rotten) Link(from, to string) error {
 	return writeSmall(r.MemFS, r.PathDir(to), r.PathBase(to), b)
 }
 
-// A backup that cannot be made whole is none: the error names the filter and the file.
+// A backup that cannot be completed fails, and the error names the filter and the file.
 func TestBackupThatStaysDamaged(t *testing.T) {
 	mem, _ := verifiable(t)
 	s := mustOpen(t, Options{FS: rotten{mem}})

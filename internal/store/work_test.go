@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What nobody waits for any more ends within a step, and leaves nothing: neither a
+// Work whose caller no longer waits ends within a step, and leaves nothing: neither a
 // value nor memory nor files.
 func TestStoppedWorkLeavesNothing(t *testing.T) {
 	s := mustOpen(t, Options{FS: vfs.NewMem()})
@@ -92,7 +92,7 @@ func TestNamesCountOnce(t *testing.T) {
 	}
 }
 
-// Long work rests for who wants to run alone, and sees what that has done after.
+// Long work rests for a caller that wants to run alone, and sees its changes after that.
 func TestWorkRests(t *testing.T) {
 	s := mustOpen(t, Options{FS: vfs.NewMem()})
 	w := s.NewWork(t.Context())
