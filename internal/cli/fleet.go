@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"seen/bloom"
 	"seen/cluster"
+	"seen/internal/cli/daemon"
 	"seen/internal/cli/flagvalue"
 	"seen/internal/remote"
 )
@@ -93,7 +93,7 @@ func (f *fleetFlags) registerLogin(cmd *cobra.Command) {
 func (f *fleetFlags) registerPassword(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "in Redis: log in as `USER`")
-	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password in `FILE` (default: the environment variable "+passwordVariable+")")
+	flags.StringVar(&f.passwordFile, "password-file", "", "in Redis: the password is the first line of `FILE` (default: the environment variable "+passwordVariable+")")
 	f.forLogin = append(f.forLogin, "user", "password-file")
 }
 
@@ -167,12 +167,9 @@ func (f *fleetFlags) login(a *app, at *remote.Address) error {
 		at.User = f.user
 	}
 	if f.passwordFile != "" {
-		text, err := os.ReadFile(f.passwordFile)
-		if err != nil {
-			return err
-		}
-		at.Password = strings.TrimRight(string(text), "\r\n")
-		return nil
+		password, err := daemon.ReadPassword(f.passwordFile)
+		at.Password = password
+		return err
 	}
 	if at.Password == "" {
 		at.Password = a.env.variable(passwordVariable)
