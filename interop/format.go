@@ -364,13 +364,11 @@ func Create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case f.create == nil:
+	if f.create == nil {
 		return nil, fmt.Errorf("%s: the format cannot be built: %s", f.name, f.noWrite)
-	case capacity == 0:
-		return nil, errors.New("capacity is 0; give the number of keys, 1 or more")
-	case !(errorRate > 0 && errorRate < 1):
-		return nil, fmt.Errorf("error rate %v; give a number between 0 and 1, both excluded", errorRate)
+	}
+	if err := checkWish(capacity, errorRate); err != nil {
+		return nil, err
 	}
 	if s, err = f.complete(s, false, true); err != nil {
 		return nil, err

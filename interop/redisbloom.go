@@ -95,7 +95,7 @@ func (d *redisDump) WriteTo(w io.Writer) (int64, error) {
 
 // Clone returns a copy with memory of its own, to which keys can be added.
 func (d *redisDump) Clone() (*redisFile, error) {
-	f, err := d.Filter()
+	f, err := d.Filter(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ type redisWriter struct {
 }
 
 func (w *redisWriter) WriteTo(to io.Writer) (int64, error) {
-	f, err := w.Filter()
+	f, err := w.Filter(nil)
 	if err != nil {
 		return 0, err
 	}
@@ -208,7 +208,7 @@ func (f *redisFile) Chunks() iter.Seq2[[]byte, error] {
 // Chunks yields the pieces of a dump.
 func (w *redisWriter) Chunks() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		f, err := w.Filter()
+		f, err := w.Filter(nil)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -1,7 +1,6 @@
 package redisbloom
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -213,7 +212,7 @@ func (l *link) setBytes(at uint64, data []byte) {
 	runtime.KeepAlive(l)
 }
 
-// pieceBytes is the number of bytes that are written and read at a time.
+// pieceBytes is the number of bytes that are written at a time.
 const pieceBytes = 256 << 10
 
 // WriteTo writes header and body to w, with little memory of its own.
@@ -232,58 +231,11 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return written, err
 }
 
-// Decode returns the filter whose header and body are b. The filter does
-// not refer to b.
+// Decode returns the filter whose header and body are b. The filter does not refer to b.
 func Decode(b []byte, reserve func(bytes uint64) error) (*Filter, error) {
-	return Read(bytes.NewReader(b), int64(len(b)), reserve)
-}
-
-// Read returns the filter whose header and body are the next size bytes of r. It compares
-// the header with size before it allocates memory.
-func Read(r io.Reader, size int64, reserve func(bytes uint64) error) (*Filter, error) {
-	head := make([]byte, headSize)
-	if size < headSize {
-		return nil, rdb.Bad("%d bytes, less than a header", size)
-	}
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, fmt.Errorf("reading the header: %w", err)
-	}
-	n, err := headerSize(head)
+	d, err := OpenChunks(b)
 	if err != nil {
 		return nil, err
 	}
-	if size < int64(n) {
-		return nil, rdb.Bad("%d bytes, but the header alone has %d", size, n)
-	}
-	head = append(head, make([]byte, n-headSize)...)
-	if _, err := io.ReadFull(r, head[headSize:]); err != nil {
-		return nil, fmt.Errorf("reading the header: %w", err)
-	}
-	h, err := parseHeader(head)
-	if err != nil {
-		return nil, err
-	}
-	body := uint64(0)
-	for _, s := range h.shapes {
-		body += s.bytes
-	}
-	if want := uint64(n) + body; uint64(size) != want {
-		return nil, rdb.Bad("%d bytes, but the header says %d", size, want)
-	}
-	f, err := h.filter(reserve)
-	if err != nil {
-		return nil, err
-	}
-	buf := make([]byte, min(pieceBytes, body))
-	for _, l := range f.chain() {
-		for at := uint64(0); at < l.bytes; at += pieceBytes {
-			piece := buf[:min(pieceBytes, l.bytes-at)]
-			if _, err := io.ReadFull(r, piece); err != nil {
-				f.Release()
-				return nil, fmt.Errorf("reading the body: %w", err)
-			}
-			l.setBytes(at, piece)
-		}
-	}
-	return f, nil
+	return d.Filter(reserve)
 }

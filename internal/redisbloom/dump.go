@@ -151,9 +151,10 @@ func (d *Dump) Ones() []uint64 {
 	return all
 }
 
-// Filter returns a copy in memory of its own, which can be changed.
-func (d *Dump) Filter() (*Filter, error) {
-	f, err := d.header.filter(nil)
+// Filter returns a copy in memory of its own, which can be changed. reserve is that of
+// [Config].
+func (d *Dump) Filter(reserve func(bytes uint64) error) (*Filter, error) {
+	f, err := d.header.filter(reserve)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,9 @@
 // interop, which reads and writes it as files, and internal/store, which keeps it in a
 // server.
 //
-// It does no I/O but on readers and writers that it is given. Its input may be hostile:
-// it checks lengths, and asks the caller, before it takes memory. Each type says what
-// several goroutines may do with it.
+// It does no I/O but on writers that it is given. Its input may be hostile: it checks
+// lengths, and asks the caller, before it takes memory. Each type says what several
+// goroutines may do with it.
 package redisbloom
 
 import (
