@@ -1,13 +1,13 @@
-// Command booktitles finds the books that a library has already, by title and
-// author, in a filter of "seen serve" that all branches of the library share.
+// Command booktitles finds the books that a library already has, by title and
+// author. All branches of the library share one filter in a "seen serve".
 //
 //	seen serve &
 //	go run ./examples/booktitles < CATALOGUE
 //
 // A line of the catalogue is a title, a tab and an author. Books that are new to the
-// server go to standard output, probable duplicates to standard error, with the
-// number of their line, for a librarian to look at. It speaks to the server through
-// a Redis client: any client in any language can send BF.RESERVE and BF.MADD.
+// server go to standard output. Probable duplicates go to standard error with their
+// line numbers, so that a librarian can check them. The program uses a Redis client:
+// any client in any language can send BF.RESERVE and BF.MADD.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings passed in.
+// run is main with its arguments and streams as parameters.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("booktitles", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -44,10 +44,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return 2
 	}
 	if flags.NArg() > 0 {
-		fmt.Fprintln(stderr, "booktitles: want a catalogue on standard input, and no arguments")
+		fmt.Fprintln(stderr, "booktitles: give the catalogue on standard input, without arguments")
 		return 2
 	}
-	// Every write is sent once: a second BF.MADD would be told that its own keys are
+	// Every write is sent once: a repeated BF.MADD would report its own keys as
 	// duplicates.
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{*server}, DisableCache: true, ForceSingleClient: true, DisableRetry: true})
 	if err != nil {
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return 0
 }
 
-// catalogue is a catalogue on its way through the filter.
+// catalogue is a catalogue that is being compared with the filter.
 type catalogue struct {
 	client   rueidis.Client
 	name     string
@@ -75,8 +75,9 @@ type catalogue struct {
 	books, duplicates int
 }
 
-// reserve creates the filter, unless another branch has. It grows, so that the
-// capacity is no limit; one book of a million is taken for a duplicate that is none.
+// reserve creates the filter, unless another branch already created it. The filter
+// grows, so the capacity is not a limit. One new book of a million is reported as a
+// duplicate.
 func (c *catalogue) reserve(ctx context.Context) error {
 	err := c.client.Do(ctx, c.client.B().Arbitrary("BF.RESERVE").Keys(c.name).Args("0.000001", "1000000").Build()).Error()
 	if e, ok := rueidis.IsRedisErr(err); ok && strings.Contains(e.Error(), "exists") {
@@ -85,10 +86,10 @@ func (c *catalogue) reserve(ctx context.Context) error {
 	return err
 }
 
-// batch is how many books are asked about in one command.
+// batch is the number of books in one command.
 const batch = 1000
 
-// read asks for all books of in.
+// read adds all books of in.
 func (c *catalogue) read(ctx context.Context, in io.Reader) error {
 	var lines, books []string
 	scanner := bufio.NewScanner(in)
@@ -110,13 +111,13 @@ func (c *catalogue) read(ctx context.Context, in io.Reader) error {
 	return scanner.Err()
 }
 
-// ask adds books, and sorts them by what the server says: 1 for a key that is
-// certainly new, 0 for one that is probably known. Of two equal keys in one command
-// only the first is new.
+// ask adds books, and sorts them by the reply of the server: 1 for a key that is
+// certainly new, 0 for a key that is probably known. If one command has two equal
+// keys, only the first is new.
 func (c *catalogue) ask(ctx context.Context, first int, lines, books []string) error {
 	answers, err := c.client.Do(ctx, c.client.B().Arbitrary("BF.MADD").Keys(c.name).Args(books...).Build()).ToArray()
 	if err != nil {
-		return fmt.Errorf("lines %d to %d: no answer came, the books may have been added: %w", first, first+len(lines)-1, err)
+		return fmt.Errorf("lines %d to %d: the server did not answer; the books may have been added: %w", first, first+len(lines)-1, err)
 	}
 	for i, answer := range answers {
 		isNew, err := answer.AsBool()
@@ -137,9 +138,8 @@ func (c *catalogue) ask(ctx context.Context, first int, lines, books []string) e
 	return nil
 }
 
-// key returns a book in the form in which books are compared: "The Hobbit",
-// "Hobbit, The" and "THE HOBBIT!" are one title, "Tolkien, J.R.R." and "J. R. R.
-// Tolkien" one author.
+// key returns the canonical form of a book: "The Hobbit", "Hobbit, The" and "THE
+// HOBBIT!" are one title, "Tolkien, J.R.R." and "J. R. R. Tolkien" are one author.
 func key(line string) string {
 	title, author, _ := strings.Cut(line, "\t")
 	words, names := words(title), words(author)

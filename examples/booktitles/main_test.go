@@ -37,8 +37,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// Two branches read catalogues that overlap, each with duplicates of its own: each
-// book comes out once.
+// Two branches read catalogues that overlap and contain duplicates. Each book is
+// printed once.
 func TestBranches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -54,7 +54,7 @@ func crawl(t *testing.T, args ...string) map[string]int {
 	return numbers
 }
 
-// Every page is fetched once, whatever the filter is in, and pages that fail at
+// Every page is fetched once, with every kind of engine, and pages that fail at
 // first are fetched again.
 func TestEveryPageOnce(t *testing.T) {
 	if testing.Short() {
@@ -74,8 +74,8 @@ func TestEveryPageOnce(t *testing.T) {
 	}
 }
 
-// With a large error rate pages are missed, no more than it allows; the server is
-// the program's own. A second crawl of the same name finds nothing new.
+// With a large error rate pages are missed, but not more than it allows. The program
+// starts the server. A second crawl with the same name finds nothing new.
 func TestMissedPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("crash rounds")
@@ -98,13 +98,13 @@ func TestMissedPages(t *testing.T) {
 	}
 }
 
-// What a worker had when it was killed is not lost: some pages are fetched twice.
+// The pages of a killed worker are not lost: some pages are fetched twice.
 func TestKilledWorker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("crash rounds")
 	}
 	got := crawl(t, "-filter", "seen://"+lab.Seen(t).Addr(), "-p", "1e-9", "-workers", "2", "-kill", "300")
-	// Its pages may have been fetched, and their links too.
+	// The worker may have fetched its pages, and other workers their links.
 	if most := batchSize + batchSize*12; got["missed"] > 0 || got["duplicates"] > most {
 		t.Errorf("%v; want no page missed, at most %d duplicates", got, most)
 	}
@@ -121,7 +121,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// The spellings on the site are URLs of the pages that they are meant for.
+// Each spelling is a URL of the intended page.
 func TestSpellings(t *testing.T) {
 	form, err := keys.NewURL(rules)
 	if err != nil {
@@ -135,13 +135,13 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// A frontier gives a page to one worker, again when that fails or dies, and gives
-// it up in the end.
+// A frontier gives a page to one worker. If the worker fails or dies, it gives the
+// page to another one, and gives up after some failures.
 func TestFrontier(t *testing.T) {
 	f := newFrontier("a")
 	give := func(worker int) string {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // no patience
+		cancel() // do not wait for tasks
 		var out []string
 		got := f.give(httptest.NewRequest("POST", "/", nil).WithContext(ctx), worker)
 		for _, task := range got.Tasks {
@@ -158,7 +158,7 @@ func TestFrontier(t *testing.T) {
 		{func() {}, 2, "false"},
 		{func() { f.take(report{Worker: 1, Done: []string{"a"}, Found: []string{"b", "c", "b"}}) }, 2, "b0false c0falsefalse"},
 		{func() { f.take(report{Worker: 2, Failed: []string{"b"}, Done: []string{"c"}}) }, 1, "b1falsefalse"},
-		{func() { f.take(report{Worker: 2, Done: []string{"b"}}) }, 3, "false"}, // it has it no more
+		{func() { f.take(report{Worker: 2, Done: []string{"b"}}) }, 3, "false"}, // the worker no longer has this page
 		{func() { f.release(1) }, 3, "b1truefalse"},
 		{func() { f.take(report{Worker: 3, Failed: []string{"b"}}) }, 3, "b2truefalse"},
 		{func() { f.take(report{Worker: 3, Failed: []string{"b"}}) }, 3, "true"},
@@ -173,15 +173,15 @@ func TestFrontier(t *testing.T) {
 	}
 }
 
-// undecided is a filter that does not know about the second key.
+// undecided is a filter that has no answer for the second key.
 type undecided struct{}
 
 func (undecided) Add(_ context.Context, keys ...[]byte) ([]bool, error) {
 	return make([]bool, len(keys)), &cluster.UndecidedError{Keys: []int{1}, Reasons: []error{context.DeadlineExceeded}}
 }
 
-// What nobody may have heard of is taken for new: the links of a page that a worker
-// died with, and URLs for which there was no answer.
+// The worker reports as new what no worker may have reported: the links of a page
+// whose worker died, and URLs for which the filter gave no answer.
 func TestSift(t *testing.T) {
 	shared, err := bloom.NewShared(bloom.Config{Capacity: 100, ErrorRate: 1e-9})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"seen/once"
 )
 
-// filter is the memory that all workers share: which URLs are known.
+// filter has the known URLs. All workers share it.
 type filter struct {
 	once.Set
 	client rueidis.Client
@@ -26,8 +26,8 @@ type filter struct {
 
 func (f *filter) close() { f.client.Close() }
 
-// openFilter opens the filter of a name at redis://HOST:PORT[,HOST:PORT...] or in
-// the server at seen://HOST:PORT, or makes it.
+// openFilter opens or creates the named filter at redis://HOST:PORT[,HOST:PORT...] or
+// in the server at seen://HOST:PORT.
 func openFilter(ctx context.Context, where, name string, capacity uint64, errorRate float64) (*filter, error) {
 	kind, hosts, ok := strings.Cut(where, "://")
 	if !ok || hosts == "" || kind != "redis" && kind != "seen" {
@@ -54,8 +54,8 @@ func openFilter(ctx context.Context, where, name string, capacity uint64, errorR
 	return f, nil
 }
 
-// startServer builds the command of this project and starts a "seen serve" on a free
-// port of loopback, with its data below dir. It ends with ctx.
+// startServer builds the command seen and starts a "seen serve" on a free port of
+// loopback, with its data below dir. The server ends with ctx.
 func startServer(ctx context.Context, dir string) (where string, err error) {
 	program := filepath.Join(dir, "seen.exe") // the suffix is needed on Windows and harmless elsewhere
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "seen/cmd/seen").CombinedOutput(); err != nil {
@@ -76,10 +76,10 @@ func startServer(ctx context.Context, dir string) (where string, err error) {
 			Message string   `json:"msg"`
 			Addr    []string `json:"addr"`
 		}
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "ready" && len(line.Addr) > 0 { // other lines are for people
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "ready" && len(line.Addr) > 0 { // other lines are log messages
 			go func() {
-				_, _ = io.Copy(io.Discard, log) // or it could not go on when the pipe is full
-				_ = server.Wait()               // it is killed at the end
+				_, _ = io.Copy(io.Discard, log) // otherwise the server would block when the pipe is full
+				_ = server.Wait()               // the end of ctx kills it
 			}()
 			return "seen://" + line.Addr[0], nil
 		}

@@ -10,15 +10,15 @@ import (
 // task is a page to be fetched.
 type task struct {
 	URL string `json:"url"`
-	// Failures counts the fetches of it that have failed.
+	// Failures counts its failed fetches.
 	Failures int `json:"failures,omitempty"`
-	// Again says that a worker died with it. It may have told the filter of the
-	// page's links and nobody else, so that all of them have to be taken for new.
+	// Again says that a worker died with this page. The worker may have added the links
+	// to the filter without reporting them, so all of them count as new.
 	Again bool `json:"again,omitempty"`
 }
 
-// report is what a worker has to say, when it asks for more: what became of its
-// tasks, and the URLs that the filter called new.
+// report is a worker's request for tasks. It has the results of its last tasks, and
+// the URLs that the filter reported as new.
 type report struct {
 	Worker int      `json:"worker"`
 	Done   []string `json:"done"`
@@ -26,28 +26,28 @@ type report struct {
 	Found  []string `json:"found"`
 }
 
-// work is the answer: tasks, or that none are left.
+// work is the answer: new tasks, or that the crawl is finished.
 type work struct {
 	Tasks    []task `json:"tasks"`
 	Finished bool   `json:"finished"`
 }
 
 const (
-	batchSize   = 64 // tasks that a worker gets at once
-	maxFailures = 3  // fetches after which a page is given up
+	batchSize   = 64 // most tasks in one answer
+	maxFailures = 3  // failed fetches after which the crawl gives up a page
 )
 
-// frontier holds the pages that are known and not yet fetched, and hands them to
-// the workers. The filter says which URLs are new; the frontier sees to it that
-// what is new is not lost before it is fetched.
+// frontier has the known pages that are not fetched yet, and gives them to the workers.
+// The filter decides which URLs are new; the frontier makes sure that no new page is
+// lost before it is fetched.
 type frontier struct {
 	mu       sync.Mutex
 	waiting  []string
-	open     map[string]task // waiting or handed out
-	holder   map[string]int  // who has it, of those handed out
+	open     map[string]task // waiting, or given to a worker
+	holder   map[string]int  // the worker that has the page
 	changed  chan struct{}   // closed when there is something to do, and replaced
 	done     int
-	repeated int // fetches that had failed
+	repeated int // repetitions of failed fetches
 	givenUp  []string
 }
 
@@ -57,8 +57,8 @@ func newFrontier(seed string) *frontier {
 	return f
 }
 
-// add is called with the lock held. Who dies with a page leads to links being
-// found twice; those that still wait need not be.
+// add skips pages that are still open: after the death of a worker, links are found
+// twice. The caller holds the lock.
 func (f *frontier) add(t task) {
 	if _, known := f.open[t.URL]; !known {
 		f.open[t.URL] = t
@@ -66,13 +66,13 @@ func (f *frontier) add(t task) {
 	}
 }
 
-// wake is called with the lock held.
+// wake wakes waiting requests. The caller holds the lock.
 func (f *frontier) wake() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// ServeHTTP takes a report and answers with work, for which it waits a while.
+// ServeHTTP reads a report and answers with work. It waits a moment if there is none.
 func (f *frontier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in report
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
@@ -81,7 +81,7 @@ func (f *frontier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.take(in)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(f.give(r, in.Worker)) // a worker that died is noticed by who has started it
+	_ = json.NewEncoder(w).Encode(f.give(r, in.Worker)) // supervise notices a worker that died
 }
 
 func (f *frontier) take(in report) {
@@ -117,7 +117,7 @@ func (f *frontier) close(url string) {
 	delete(f.holder, url)
 }
 
-// give hands tasks to a worker. It waits for some up to a second.
+// give returns tasks for a worker. It waits for them for up to a second.
 func (f *frontier) give(r *http.Request, worker int) work {
 	patience := time.NewTimer(time.Second)
 	defer patience.Stop()
@@ -145,7 +145,7 @@ func (f *frontier) give(r *http.Request, worker int) work {
 	}
 }
 
-// release takes back what a worker had when it died.
+// release takes back the pages of a worker that died.
 func (f *frontier) release(worker int) (tasks int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +162,7 @@ func (f *frontier) release(worker int) (tasks int) {
 	return tasks
 }
 
-// progress returns the number of pages fetched, and whether none are left.
+// progress returns the number of fetched pages, and whether all pages are done.
 func (f *frontier) progress() (done int, finished bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,15 +1,16 @@
-// Command crawler crawls a site with several processes that share one filter: each
-// page is fetched once, but for those that the filter's error rate has it miss.
+// Command crawler crawls a site with several processes that share one filter. Each
+// page is fetched once, except the few that are missed because of the filter's error
+// rate.
 //
 //	go run ./examples/crawler
 //
-// generates a site of 100,000 pages on loopback, full of cycles and of several
-// spellings of each URL; starts a "seen serve" for the filter, unless -filter names
-// one or a Redis; and prints the pages, duplicate fetches and missed pages.
+// generates a site of 100,000 pages on loopback, with cycles and several spellings of
+// each URL. It starts a "seen serve" for the filter, unless -filter names a server or
+// a Redis. It prints the pages, duplicate fetches and missed pages.
 //
-// A crawler of your own takes from it: the keys, which are canonical URLs; the one
-// call of Add for all links of some pages, whose answer "new" is given to one
-// process only; and a frontier that keeps what is new until it was fetched.
+// Three parts are useful for your own crawler: the keys, which are canonical URLs; one
+// call of Add for all links of several pages, which reports a key as new to one process
+// only; and a frontier that keeps new pages until they are fetched.
 package main
 
 import (
@@ -41,7 +42,7 @@ type settings struct {
 	listen    string
 	kill      int
 
-	worker   int // the number of a worker process; 0 is the one that starts them
+	worker   int // the number of a worker process; 0 in the process that starts the workers
 	frontier string
 }
 
@@ -51,20 +52,20 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings passed in.
+// run is main with its arguments and streams as parameters.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var s settings
 	flags := flag.NewFlagSet("crawler", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.IntVar(&s.pages, "pages", 100_000, "pages of the site")
-	flags.IntVar(&s.workers, "workers", 4, "processes that crawl")
+	flags.IntVar(&s.workers, "workers", 4, "number of processes that crawl")
 	flags.Float64Var(&s.errorRate, "p", 1e-6, "error rate: the share of pages that may be missed")
-	flags.StringVar(&s.filter, "filter", "", "where the shared filter is: redis://HOST:PORT[,HOST:PORT...] or seen://HOST:PORT; default: a seen serve is started")
-	flags.StringVar(&s.name, "name", "", "name of the filter, which then stays, so that the next run with the same -listen finds all pages seen; default: a new one, dropped at the end")
+	flags.StringVar(&s.filter, "filter", "", "address of the shared filter: redis://HOST:PORT[,HOST:PORT...] or seen://HOST:PORT; default: start a seen serve")
+	flags.StringVar(&s.name, "name", "", "name of a filter to keep: the next run with this name and the same -listen finds no new pages; default: a new filter, deleted at the end")
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:0", "address of the site")
-	flags.IntVar(&s.kill, "kill", 0, "kill a worker after so many pages, to see what becomes of what it had")
-	flags.IntVar(&s.worker, "worker", 0, "set for the processes that this one starts")
-	flags.StringVar(&s.frontier, "frontier", "", "set for the processes that this one starts")
+	flags.IntVar(&s.kill, "kill", 0, "kill a worker after this number of pages, to show that its pages are not lost")
+	flags.IntVar(&s.worker, "worker", 0, "internal: the program sets it for its workers")
+	flags.StringVar(&s.frontier, "frontier", "", "internal: the program sets it for its workers")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -84,10 +85,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// rules are the spellings of a URL that are one page on this site.
+// rules say which spellings of a URL are one page on this site.
 var rules = keys.URLConfig{SortQuery: true, DropTracking: true}
 
-// work is the life of a worker process.
+// work runs a worker process.
 func (s *settings) work(ctx context.Context) error {
 	f, err := s.open(ctx)
 	if err != nil {
@@ -108,8 +109,8 @@ func (s *settings) open(ctx context.Context) (*filter, error) {
 	return openFilter(ctx, s.filter, s.name, uint64(s.pages), s.errorRate)
 }
 
-// crawl is the life of the process that was started by hand: it has the site, the
-// frontier and the workers.
+// crawl runs the main process, which has the site and the frontier and starts the
+// workers.
 func (s *settings) crawl(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -150,7 +151,7 @@ func (s *settings) crawl(ctx context.Context, stdout, stderr io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	// The seed is a URL like others: it is known from now on.
+	// The seed is a URL like any other, so it goes into the filter.
 	if _, err := f.Add(ctx, first); err != nil {
 		return err
 	}
@@ -181,17 +182,17 @@ func serve(ctx context.Context, listen string, h http.Handler) (address string, 
 		return "", err
 	}
 	server := &http.Server{Handler: h}
-	go func() { _ = server.Serve(l) }() // it ends by Close alone
+	go func() { _ = server.Serve(l) }() // it returns only after Close
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	return l.Addr().String(), nil
 }
 
-// maxDeaths is how many workers may die before the crawl is given up: something is
-// wrong then that another worker does not mend.
+// maxDeaths is how many workers may die before the crawl stops: a new worker would
+// then not help.
 const maxDeaths = 5
 
-// supervise keeps the workers running until the frontier is empty. A worker that
-// dies is replaced, and what it had goes back to the frontier.
+// supervise keeps the workers running until the frontier is empty. It replaces a
+// worker that dies, and returns the worker's pages to the frontier.
 func (s *settings) supervise(ctx context.Context, f *frontier, stderr io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -223,11 +224,11 @@ func (s *settings) supervise(ctx context.Context, f *frontier, stderr io.Writer)
 	return nil
 }
 
-// startWorker runs a worker process to its end.
+// startWorker runs a worker process until it ends.
 func (s *settings) startWorker(ctx context.Context, number int, f *frontier, stderr io.Writer) error {
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("finding the own program for the workers: %w", err)
+		return fmt.Errorf("finding the path of this program to start workers: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, program, "-worker", strconv.Itoa(number), "-frontier", s.frontier, "-filter", s.filter, "-name", s.name,
 		"-pages", strconv.Itoa(s.pages), "-p", strconv.FormatFloat(s.errorRate, 'g', -1, 64))
@@ -250,6 +251,6 @@ func (s *settings) startWorker(ctx context.Context, number int, f *frontier, std
 	return cmd.Wait()
 }
 
-// workerMark stands in the environment of workers, by which the test's program
-// knows that it is to be one.
+// workerMark is a variable in the environment of workers. It tells the test binary to
+// run as a worker.
 const workerMark = "SEEN_CRAWLER_WORKER"

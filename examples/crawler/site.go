@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// site is a generated web site: pages with dense links among them, many cycles,
-// and eight spellings of the same URLs. It counts how often each page is fetched.
+// site is a generated web site: its pages have many links and cycles, and eight
+// spellings of each URL. It counts how often each page is fetched.
 type site struct {
 	pages   int
 	fetched []atomic.Uint32
-	refused []atomic.Bool // whether a page has been out of order once
+	refused []atomic.Bool // whether a page has already failed once
 }
 
 func newSite(pages int) *site {
@@ -22,7 +22,7 @@ func newSite(pages int) *site {
 }
 
 // spellings are ways to write the URL of a page, with its number, the host and the
-// number of the page that links there. A browser finds the same page by all.
+// number of the page that links to it. In a browser all lead to the same page.
 var spellings = []string{
 	"/item?id=%[1]d&view=full",
 	"http://%[2]s/item?id=%[1]d&view=full",
@@ -35,7 +35,7 @@ var spellings = []string{
 }
 
 // linksOf returns the pages that a page links to: two below it in a tree that
-// reaches every page, the ones above and before it, and eight anywhere.
+// reaches every page, its parent, the page before it, and eight others.
 func (s *site) linksOf(page int) []int {
 	links := []int{(2*page + 1) % s.pages, (2*page + 2) % s.pages, page / 2, (page + s.pages - 1) % s.pages}
 	for i := range 8 {
@@ -44,7 +44,7 @@ func (s *site) linksOf(page int) []int {
 	return links
 }
 
-// ServeHTTP answers with a page. One page of 50 is out of order the first time.
+// ServeHTTP answers with a page. One page of 50 fails the first time.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	page, err := strconv.Atoi(r.URL.Query().Get("id"))
 	if r.URL.Path != "/item" || err != nil || page < 0 || page >= s.pages {
@@ -63,11 +63,11 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(&b, "<a href=\"%s\">Item %d</a>\n", html.EscapeString(href), link)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(b.String())) // a client that has gone fetches again
+	_, _ = w.Write([]byte(b.String())) // a client that disconnects fetches the page again
 }
 
-// count returns how many pages were never fetched, and how many fetches there were
-// beyond one for each page.
+// count returns how many pages were never fetched, and the number of fetches beyond
+// the first of each page.
 func (s *site) count() (missed, duplicates int) {
 	for i := range s.fetched {
 		switch n := int(s.fetched[i].Load()); n {

@@ -17,7 +17,7 @@ import (
 	"seen/once"
 )
 
-// worker fetches pages and asks the filter about their links. A process has one.
+// worker fetches pages and adds their links to the filter. Each process has one.
 type worker struct {
 	number   int
 	frontier string // its URL
@@ -32,7 +32,7 @@ const fetchers = 8
 // maxPage is how much of a page is read.
 const maxPage = 1 << 20
 
-// page is a task with what became of it.
+// page is a task with its result.
 type page struct {
 	task
 	links [][]byte // canonical URLs, in the order of the page
@@ -95,10 +95,10 @@ func (w *worker) fetchAll(ctx context.Context, tasks []task) []page {
 	return pages
 }
 
-// href is enough of HTML for the pages of this site.
+// href finds links; it is enough HTML for the pages of this site.
 var href = regexp.MustCompile(`<a href="([^"]*)"`)
 
-// fetch returns the links of a page on its own host. What is no URL is no link.
+// fetch returns the links of a page to its own host. It skips invalid URLs.
 func (w *worker) fetch(ctx context.Context, url string) (links [][]byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *worker) fetch(ctx context.Context, url string) (links [][]byte, err err
 	return links, nil
 }
 
-// sift asks the filter about all links of the pages at once, and makes a report.
+// sift adds all links of the pages to the filter at once, and makes a report.
 func (w *worker) sift(ctx context.Context, pages []page) (report, error) {
 	r := report{Worker: w.number}
 	var ask [][]byte
@@ -146,8 +146,8 @@ func (w *worker) sift(ctx context.Context, pages []page) (report, error) {
 	isNew, err := w.set.Add(ctx, ask...)
 	var undecided *cluster.UndecidedError
 	if errors.As(err, &undecided) {
-		// The filter may have recorded these although the answer was lost. A page
-		// fetched twice is better than one that is missed.
+		// The filter may have recorded these keys although the answer was lost. To fetch
+		// a page twice is better than to miss it.
 		for _, i := range undecided.Keys {
 			isNew[i] = true
 		}

@@ -1,16 +1,16 @@
-// Command digests has caches that tell each other what they hold, by filters that
-// they fetch from one another over HTTP: cache digests.
+// Command digests shows cache digests: caches fetch filters from each other over
+// HTTP, and so know which objects each of them has.
 //
 //	go run ./examples/digests
 //
-// runs a few caches on loopback before one origin, and sends them requests for
-// objects of which some are wanted much more often than others. A cache that lacks
-// an object asks the neighbour whose digest has it, and the origin if none has. The
-// program prints how many questions between caches the digests have saved.
+// runs a few caches on loopback in front of one origin, and sends them requests for
+// objects. Some objects are much more popular than others. A cache that does not have
+// an object requests it from a neighbour whose digest has it, or else from the origin.
+// The program prints how many requests between caches the digests saved.
 //
-// A digest is a snapshot: it has objects that were evicted since, and lacks new
-// ones. Both cost a detour or a chance, never a wrong answer, since a neighbour says
-// "404" for what it has no longer.
+// A digest is a snapshot: it still has objects that were evicted later, and does not
+// have new ones. This can cost an extra request or a missed hit, but never a wrong
+// answer, since a neighbour answers 404 for an object that it no longer has.
 package main
 
 import (
@@ -34,7 +34,7 @@ type settings struct {
 	rate                                         float64
 }
 
-// run is main with its surroundings passed in.
+// run is main with its arguments and streams as parameters.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("digests", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -49,7 +49,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if s.caches < 2 || s.capacity < 1 || s.objects < 2 || s.refresh < 1 {
-		fmt.Fprintln(stderr, "digests: want at least 2 caches, 1 object in each, 2 objects and 1 request between digests")
+		fmt.Fprintln(stderr, "digests: want -caches 2 or more, -capacity 1 or more, -objects 2 or more and -refresh 1 or more")
 		return 2
 	}
 	sum, err := s.demonstrate()
@@ -111,7 +111,7 @@ func serve(h http.Handler) (url string, stop func(), err error) {
 		return "", nil, err
 	}
 	server := &http.Server{Handler: h}
-	go func() { _ = server.Serve(l) }() // it ends by Close alone
+	go func() { _ = server.Serve(l) }() // it returns only after Close
 	return "http://" + l.Addr().String(), func() { _ = server.Close() }, nil
 }
 
@@ -128,7 +128,7 @@ func (c *counts) add(d *counts) {
 	c.bytes += d.bytes
 }
 
-// cache holds the objects that were asked for last.
+// cache has the objects that were requested last.
 type cache struct {
 	url        string
 	capacity   int
@@ -141,7 +141,7 @@ type cache struct {
 	order []string // oldest first
 }
 
-// neighbour is another cache and what it said it holds.
+// neighbour is another cache and its last digest.
 type neighbour struct {
 	url    string
 	digest *bloom.Classic // nil before the first one
@@ -151,8 +151,7 @@ func newCache(capacity int, rate float64) *cache {
 	return &cache{capacity: capacity, rate: rate, held: map[string]bool{}}
 }
 
-// ServeHTTP answers neighbours: /digest is the filter, all else an object, if it
-// is here.
+// ServeHTTP answers neighbours: /digest is the filter, every other path is an object.
 func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/digest" {
 		c.mu.Lock()
@@ -169,10 +168,10 @@ func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(digest) // who does not get all of it sees that by its checksum
+	_, _ = w.Write(digest) // the checksum shows a client that it did not get all of it
 }
 
-// digest makes a filter of what is held now.
+// digest makes a filter of the objects that the cache has now.
 func (c *cache) digest() ([]byte, error) {
 	f, err := bloom.NewClassic(bloom.Config{Capacity: uint64(c.capacity), ErrorRate: c.rate})
 	if err != nil {
@@ -186,11 +185,11 @@ func (c *cache) digest() ([]byte, error) {
 	return f.MarshalBinary()
 }
 
-// maxDigest bounds what is read of a neighbour.
+// maxDigest limits the size of a neighbour's digest.
 const maxDigest = 16 << 20
 
-// fetchDigests replaces the digests of the neighbours. One that is cut off or
-// changed on its way is an error.
+// fetchDigests replaces the digests of the neighbours. A digest that is truncated or
+// damaged is an error.
 func (c *cache) fetchDigests() error {
 	for _, n := range c.neighbours {
 		resp, err := http.Get(n.url + "/digest")
@@ -250,7 +249,7 @@ func (c *cache) get(object string) error {
 	return nil
 }
 
-// keep takes an object in, and evicts the oldest when there is no room.
+// keep stores an object, and evicts the oldest if the cache is full.
 func (c *cache) keep(object string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,8 +18,8 @@ func TestDemonstration(t *testing.T) {
 	if sum.requests != 4000 || sum.hits == 0 || sum.neighbours == 0 || sum.neighbours > sum.asked || sum.origin != misses-sum.neighbours || sum.digests != 40*3*2 {
 		t.Errorf("%+v does not add up", sum)
 	}
-	// Most of the questions that all neighbours would be asked without digests are
-	// saved, and most of the others are not in vain.
+	// The digests save most of the requests to neighbours, and most of the remaining
+	// requests find the object.
 	if sum.asked > misses*2/2 || sum.neighbours*2 < sum.asked {
 		t.Errorf("%d questions for %d misses, %d answered", sum.asked, misses, sum.neighbours)
 	}
@@ -29,8 +29,7 @@ func TestDemonstration(t *testing.T) {
 	}
 }
 
-// A cache that holds an object, and says so, is asked for it; one that does not is
-// not.
+// A cache gets a request for an object only if its digest has the object.
 func TestDigestDecides(t *testing.T) {
 	has, lacks := newCache(10, 0.01), newCache(10, 0.01)
 	has.keep("/object/1")
@@ -54,7 +53,7 @@ func TestDigestDecides(t *testing.T) {
 	if err := c.get("/object/1"); err != nil || c.counts.hits != 1 {
 		t.Errorf("a second time: %+v, %v", c.counts, err)
 	}
-	// An object that was evicted after the digest was made costs a detour.
+	// An object that was evicted after the digest was made costs one extra request.
 	lacks.held = map[string]bool{}
 	if err := c.get("/object/2"); err != nil || c.counts.asked != 2 || c.counts.origin != 1 {
 		t.Errorf("evicted: %+v, %v", c.counts, err)

@@ -9,8 +9,8 @@ import (
 	"seen/bloom"
 )
 
-// Store is a key-value store whose look-ups of absent keys do not reach the disk. It
-// is safe for concurrent use.
+// Store is a key-value store with a filter, so that look-ups of absent keys almost
+// never read the disk. It is safe for concurrent use.
 type Store struct {
 	db      *bbolt.DB
 	keys    *bloom.Shared
@@ -20,9 +20,9 @@ type Store struct {
 
 var bucket = []byte("values")
 
-// Open opens a store for the given number of keys, more of which only make the
-// error rate rise. The filter is made of the keys that are there: a scan of the
-// store, which costs what the filter then saves many times.
+// Open opens a store for the given number of keys. More keys only increase the error
+// rate. Open scans the store to make the filter from its keys; the filter then saves
+// many times the cost of the scan.
 func Open(path string, capacity uint64, errorRate float64) (*Store, error) {
 	f, err := bloom.NewShared(bloom.Config{Capacity: capacity, ErrorRate: errorRate})
 	if err != nil {
@@ -52,9 +52,9 @@ func Open(path string, capacity uint64, errorRate float64) (*Store, error) {
 // Close closes the store.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Put stores a value. The key is in the filter before the value is in the store:
-// the other way round, Get could say for a moment that what was stored is not there.
-// If storing fails the key stays in the filter, and costs a read now and then.
+// Put stores a value. It adds the key to the filter first: in the other order, Get
+// could miss a stored value for a moment. If storing fails, the key stays in the
+// filter, and each look-up of it costs a read.
 func (s *Store) Put(key, value []byte) error {
 	s.keys.Add(key)
 	return s.db.Batch(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put(key, value) })
@@ -76,8 +76,8 @@ func (s *Store) PutAll(pairs map[string]string) error {
 	})
 }
 
-// Delete removes a value. The key stays in the filter, since its bits may be those
-// of others; each look-up of it costs a read, until the store is opened again.
+// Delete removes a value. The key stays in the filter, since other keys may share its
+// bits. Each look-up of the key costs a read until the store is opened again.
 func (s *Store) Delete(key []byte) error {
 	return s.db.Batch(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete(key) })
 }
@@ -96,8 +96,8 @@ func (s *Store) Get(key []byte) (value []byte, err error) {
 	return value, err
 }
 
-// Saved returns how many look-ups there were, how many of them the store was read
-// for, and how many pages of it such a read goes through.
+// Saved returns the number of look-ups, how many of them read the store, and how many
+// pages such a read takes.
 func (s *Store) Saved() (lookups, reads int64, pages int, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		pages = tx.Bucket(bucket).Stats().Depth

@@ -18,7 +18,7 @@ func open(t *testing.T, path string) *Store {
 	return s
 }
 
-// check wants a value, "" for none, and says how many reads that took.
+// check tests the value of a key, "" for no value, and returns the number of reads.
 func check(t *testing.T, s *Store, key, want string) (reads int64) {
 	t.Helper()
 	before := s.reads.Load()
@@ -61,7 +61,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// What was put is found at once, while others put and get.
+// Get finds a value right after Put, while other goroutines put and get.
 func TestConcurrent(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "db"))
 	var wg sync.WaitGroup

@@ -1,10 +1,10 @@
 // Command guard puts a filter in front of a key-value store on disk, so that
-// look-ups of keys that are not there never reach it.
+// look-ups of absent keys almost never read the disk.
 //
 //	go run -C examples/guard .
 //
-// fills a bbolt database with 200,000 values, looks up a million keys, nine of ten
-// of which are absent, and prints how many reads the filter has saved.
+// fills a bbolt database with 200,000 values and looks up a million keys. Nine of ten
+// are absent. It prints how many reads the filter saved.
 package main
 
 import (
@@ -17,12 +17,12 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is main with its surroundings passed in.
+// run is main with its arguments and streams as parameters.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("guard", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	values := flags.Int("values", 200_000, "values in the store")
-	lookups := flags.Int("lookups", 1_000_000, "look-ups, one of ten of a key that is there")
+	lookups := flags.Int("lookups", 1_000_000, "number of look-ups; one of ten finds a value")
 	rate := flags.Float64("p", 0.01, "error rate: the share of look-ups of absent keys that read the store and find nothing")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -55,7 +55,7 @@ func demonstrate(values, lookups int, rate float64, stdout io.Writer) error {
 	if err := s.PutAll(pairs); err != nil {
 		return err
 	}
-	// Opened anew, the store makes the filter of what it holds.
+	// When the store is opened again, it makes the filter from its keys.
 	if err := s.Close(); err != nil {
 		return err
 	}

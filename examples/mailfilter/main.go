@@ -1,13 +1,13 @@
-// Command mailfilter passes on the mail addresses of standard input that are not in
-// a list of forbidden ones, however either is written.
+// Command mailfilter copies the mail addresses of standard input that are not in a
+// list of forbidden addresses. The spelling of the addresses does not matter.
 //
 //	go run ./examples/mailfilter -forbidden LIST < ADDRESSES
 //
-// The list is read once into a filter; each address is asked for in its canonical
-// form, so that J.Doe+shop@GMail.com is found where jdoe@gmail.com is forbidden. A
-// filter says "maybe", and somebody's mail is at stake: the few addresses that it
-// takes for forbidden are looked for in the list itself, in one more pass over it,
-// so that the answer is exact. Memory is that of the filter and of these few.
+// The program reads the list into a filter and checks the canonical form of each
+// address, so J.Doe+shop@GMail.com is forbidden if jdoe@gmail.com is in the list. For
+// some addresses the filter wrongly says "maybe", and a wrong answer loses mail. The
+// program therefore reads the list again and looks for these few addresses, so the
+// answer is exact. It needs memory for the filter and for blocks of addresses.
 package main
 
 import (
@@ -23,17 +23,17 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// run is main with its surroundings passed in.
+// run is main with its arguments and streams as parameters.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("mailfilter", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	list := flags.String("forbidden", "", "`FILE` of forbidden addresses, one a line")
+	list := flags.String("forbidden", "", "`FILE` of forbidden addresses, one per line")
 	rate := flags.Float64("p", 0.001, "error rate of the filter: the share of addresses that need the second look")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 || *list == "" {
-		fmt.Fprintln(stderr, "mailfilter: want -forbidden FILE, and addresses on standard input")
+		fmt.Fprintln(stderr, "mailfilter: give -forbidden FILE, and the addresses on standard input")
 		return 2
 	}
 	c, err := filter(*list, *rate, stdin, stdout)
@@ -55,8 +55,8 @@ func filter(list string, rate float64, in io.Reader, out io.Writer) (c counts, e
 	if err != nil {
 		return c, err
 	}
-	// The addresses that the filter is not sure of wait for the second look, and what
-	// came behind them waits too, so that the order stays: a block at a time.
+	// Addresses are processed in blocks: those for which the filter says "maybe" wait for
+	// the second look, and the others wait with them to keep the order.
 	const block = 100_000
 	var lines []string
 	maybe := map[string]bool{} // canonical form -> whether it is in the list
@@ -99,8 +99,8 @@ func filter(list string, rate float64, in io.Reader, out io.Writer) (c counts, e
 	return c, err
 }
 
-// load makes a filter of the list. It grows, so that nobody has to count the list
-// first.
+// load makes a filter of the list. The filter grows, so the list does not have to be
+// counted first.
 func load(list string, rate float64) (*bloom.Scalable, error) {
 	f, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: 10_000, ErrorRate: rate})
 	if err != nil {
@@ -114,7 +114,7 @@ func load(list string, rate float64) (*bloom.Scalable, error) {
 	})
 }
 
-// countMaybe returns how many lines the filter was not sure of.
+// countMaybe returns for how many lines the filter said "maybe".
 func countMaybe(lines []string, maybe map[string]bool) (n int) {
 	var key []byte
 	for _, line := range lines {
@@ -126,7 +126,7 @@ func countMaybe(lines []string, maybe map[string]bool) (n int) {
 	return n
 }
 
-// confirm sets maybe[key] for all keys that are in the list.
+// confirm sets maybe[key] for each key that is in the list.
 func confirm(list string, maybe map[string]bool) error {
 	if len(maybe) == 0 {
 		return nil

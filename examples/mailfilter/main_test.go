@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// With an error rate of a third the second look has much to do, and the answers are
-// exact all the same.
+// With an error rate of a third many addresses need the second look, and the answers
+// are still exact.
 func TestFilter(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "forbidden")
 	var forbidden, in, want strings.Builder

@@ -1,16 +1,15 @@
-// Command safebrowsing asks whether URLs are known to be bad, as browsers do: a
-// small filter on the user's machine answers for almost all of them, and only a
-// "maybe" is looked up in the exact list, which is large and far away.
+// Command safebrowsing checks whether URLs are known to be bad, as browsers do. A
+// small filter on the user's machine answers for almost all URLs. Only a "maybe" is
+// looked up in the exact list, which is large and on a remote server.
 //
 //	go run ./examples/safebrowsing
 //
-// makes a list of a million bad URLs, serves it on loopback, and asks for 200,000
-// URLs of which one in a thousand is bad. It prints how many look-ups the filter has
-// saved. The filter comes from the server too, once, in the format of all files of
-// this project.
+// makes a list of a million bad URLs, serves it on loopback, and checks 200,000 URLs,
+// one in a thousand of them bad. It prints how many look-ups the filter saved. The
+// program fetches the filter from the server once, in the file format of this module.
 //
-// URLs are compared in canonical form, or a bad page would be let pass for the
-// sake of a capital letter.
+// URLs are compared in canonical form. Otherwise a bad page would pass the check if one
+// letter of its host is a capital.
 package main
 
 import (
@@ -29,12 +28,12 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is main with its surroundings passed in.
+// run is main with its arguments and streams as parameters.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("safebrowsing", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	bad := flags.Int("bad", 1_000_000, "URLs in the list")
-	asked := flags.Int("asked", 200_000, "URLs to ask for")
+	asked := flags.Int("asked", 200_000, "URLs to check")
 	rate := flags.Float64("p", 0.001, "error rate of the filter: the share of good URLs that are looked up")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -56,7 +55,7 @@ func demonstrate(bad, asked int, rate float64, stdout io.Writer) error {
 		return err
 	}
 	server := &http.Server{Handler: list.handler()}
-	go func() { _ = server.Serve(l) }() // it ends by Close alone
+	go func() { _ = server.Serve(l) }() // it returns only after Close
 	defer server.Close()
 
 	checker, err := newChecker("http://" + l.Addr().String())
@@ -85,7 +84,7 @@ func demonstrate(bad, asked int, rate float64, stdout io.Writer) error {
 	return err
 }
 
-// list is the exact list and the filter made of it.
+// list is the exact list, with a filter of its URLs.
 type list struct {
 	urls    map[string]bool
 	filter  *bloom.Filter
@@ -109,13 +108,13 @@ func newList(bad int, rate float64) (*list, error) {
 	return l, nil
 }
 
-// handler serves the filter at /filter, and at /lookup?url=... whether a URL is
-// in the list: 200 if it is, 404 if not.
+// handler serves the filter at /filter. /lookup?url=... answers 200 if the URL is in
+// the list, 404 if not.
 func (l *list) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /filter", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = l.filter.WriteTo(w) // who does not get all of it sees that by its checksum
+		_, _ = l.filter.WriteTo(w) // the checksum shows a client that it did not get all of it
 	})
 	mux.HandleFunc("GET /lookup", func(w http.ResponseWriter, r *http.Request) {
 		l.lookups.Add(1)
@@ -126,14 +125,14 @@ func (l *list) handler() http.Handler {
 	return mux
 }
 
-// checker is what runs on the user's machine.
+// checker is the part on the user's machine.
 type checker struct {
 	service string
 	filter  *bloom.Filter
 	size    int
 }
 
-// maxFilter is how large a filter may be: the service is not trusted with all of the
+// maxFilter limits the size of the filter, so that the service cannot take all of the
 // user's memory.
 const maxFilter = 64 << 20
 
@@ -155,8 +154,8 @@ func newChecker(service string) (*checker, error) {
 	return c, c.filter.UnmarshalBinary(b)
 }
 
-// bad reports whether a URL is in the list. Only what the filter takes for bad is
-// asked for, and so only that becomes known to the service.
+// bad reports whether a URL is in the list. The service sees only the URLs for which
+// the filter says "maybe".
 func (c *checker) bad(raw string) (bool, error) {
 	key, err := keys.URL(raw)
 	if err != nil {

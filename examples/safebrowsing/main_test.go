@@ -28,7 +28,7 @@ func TestDemonstration(t *testing.T) {
 	}
 }
 
-// A filter that did not arrive whole is refused, and so is what is no URL.
+// A truncated filter is an error, and so is an invalid URL.
 func TestErrors(t *testing.T) {
 	l, err := newList(1000, 0.01)
 	if err != nil {
