@@ -10,32 +10,31 @@ import (
 	"seen/internal/corpus"
 )
 
-// order is what a program promises of its output.
+// order is the order of lines that a program promises.
 type order int
 
 const (
 	none     order = iota // a floor: it does not do the work
-	inOrder               // the right lines, in input order
-	anyOrder              // the right lines, in another order
+	inOrder               // the correct lines, in input order
+	anyOrder              // the correct lines, in another order
 )
 
-// outcome is what a checked run put out.
+// outcome is the result of a checked run.
 type outcome struct {
 	lines   uint64
-	dropped uint64 // right lines that are missing
+	dropped uint64 // correct lines that are missing
 }
 
-// check reads the output of a program that was given the corpus c and compares
-// it with the right one: the lines that keep accepts. With the promise of input
-// order each line must come, and come in its place; lines left out are counted.
-// In any other order only the number of lines can be compared. An error means
-// that the output is wrong in another way than by missing lines.
+// check compares the output of a program for the corpus c with the correct output: the
+// lines that keep accepts. If the program promises input order, the lines must be in
+// that order, and missing lines are counted. In any other order only the numbers of lines
+// are compared. An error means that the output is wrong, other than by missing lines.
 func check(output io.Reader, c corpus.Config, keep func(corpus.Line) bool, promise order) (outcome, error) {
 	g, err := corpus.New(c)
 	if err != nil {
 		return outcome{}, err
 	}
-	// next returns the next right line.
+	// next returns the next correct line.
 	next := func() ([]byte, bool) {
 		for {
 			l, ok := g.Next()
@@ -64,7 +63,7 @@ func check(output io.Reader, c corpus.Config, keep func(corpus.Line) bool, promi
 		for {
 			want, ok := next()
 			if !ok {
-				return o, fmt.Errorf("line %d of the output, %q, is not right there", o.lines, bytes.TrimSuffix(line, []byte{'\n'}))
+				return o, fmt.Errorf("line %d of the output, %q, is not the correct line", o.lines, bytes.TrimSuffix(line, []byte{'\n'}))
 			}
 			if bytes.Equal(want, line[:len(line)-1]) {
 				break
@@ -80,7 +79,7 @@ func check(output io.Reader, c corpus.Config, keep func(corpus.Line) bool, promi
 	case promise == inOrder:
 		o.dropped += rest
 	case o.lines > rest:
-		return o, errors.New("more lines than there are right ones")
+		return o, errors.New("the output has more lines than the correct output")
 	default:
 		o.dropped = rest - o.lines
 	}

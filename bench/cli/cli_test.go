@@ -16,8 +16,8 @@ import (
 	"seen/internal/corpus"
 )
 
-// TestMain lets the test binary stand in for a program that is measured:
-// BENCH_FAKE says what it does with the lines of the file that it is given.
+// TestMain lets the test binary act as a measured program: BENCH_FAKE says what it does
+// with the lines of its input.
 func TestMain(m *testing.M) {
 	if what := os.Getenv("BENCH_FAKE"); what != "" {
 		if err := fake(what, os.Args[1:]); err != nil {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fake de-duplicates well or badly.
+// fake removes duplicates, correctly or with the error that what names.
 func fake(what string, args []string) error {
 	in := os.Stdin
 	if len(args) > 0 {
@@ -55,13 +55,13 @@ func fake(what string, args []string) error {
 	case "swaps":
 		kept[4], kept[5] = kept[5], kept[4]
 	case "fails":
-		return errors.New("no mood")
+		return errors.New("fails on request")
 	}
 	_, err := fmt.Println(strings.Join(kept, "\n"))
 	return err
 }
 
-// fakeWork is a small work done by the fake program of the given name.
+// fakeWork returns a small work for the fake program with the given error.
 func fakeWork(t *testing.T, what string, order order) *work {
 	t.Helper()
 	t.Setenv("BENCH_FAKE", what)
@@ -97,10 +97,10 @@ func TestMeasure(t *testing.T) {
 		{what: "drops", order: inOrder, lines: 298, dropped: 2},
 		{what: "drops", order: anyOrder, lines: 298, dropped: 2},
 		{what: "swaps", order: anyOrder, lines: 300},
-		{what: "swaps", order: inOrder, wrong: "is not right there"},
-		{what: "repeats", order: inOrder, wrong: "is not right there"},
+		{what: "swaps", order: inOrder, wrong: "is not the correct line"},
+		{what: "repeats", order: inOrder, wrong: "is not the correct line"},
 		{what: "repeats", order: anyOrder, wrong: "more lines"},
-		{what: "fails", order: inOrder, wrong: "no mood"},
+		{what: "fails", order: inOrder, wrong: "fails on request"},
 	} {
 		t.Run(fmt.Sprintf("%s/%d", c.what, c.order), func(t *testing.T) {
 			const runs = 3
@@ -264,8 +264,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestRun goes from flags to tables with a seen that does nothing: its rows say
-// so, and the floors have theirs.
+// TestRun goes from flags to tables with a seen that always fails: its rows have errors,
+// and the floors have times.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "out.json")
@@ -303,7 +303,7 @@ func TestRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-runs", "0"}, "0 runs"},
+		{[]string{"-runs", "0"}, "-runs 0"},
 		{[]string{"-works", "("}, "-works"},
 		{[]string{"-programs", "("}, "-programs"},
 		{[]string{"urls"}, "argument \"urls\""},

@@ -19,8 +19,8 @@ type input struct {
 	bytes int64
 }
 
-// prepareInput returns the corpus c in a file of dir, which it writes unless it
-// is there.
+// prepareInput returns the corpus c in a file of dir. It writes the file if it does not
+// exist.
 func prepareInput(ctx context.Context, c corpus.Config, dir string, progress io.Writer) (input, error) {
 	in := input{Config: c, path: filepath.Join(dir, fmt.Sprintf("%s-%d-%d-%d.txt", c.Kind, c.Lines, c.Distinct, c.Seed))}
 	r, err := corpus.NewReader(c)
@@ -44,8 +44,9 @@ func prepareInput(ctx context.Context, c corpus.Config, dir string, progress io.
 	return in, nil
 }
 
-// isCurrent reports whether the file begins as c does. Files are renamed into
-// place, so they are whole; a generator that was changed shows at once.
+// isCurrent reports whether the file begins as c does. The beginning is enough: files are
+// renamed into place when they are complete, and a changed generator changes the first
+// lines.
 func isCurrent(path string, c corpus.Config) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,8 +66,8 @@ func isCurrent(path string, c corpus.Config) bool {
 	return err == nil && bytes.Equal(got, want)
 }
 
-// prepareSet writes the distinct lines of in which inSet accepts to a file
-// beside it.
+// prepareSet writes the distinct lines of in that inSet accepts to a file in the same
+// folder.
 func prepareSet(ctx context.Context, in input, progress io.Writer) (string, error) {
 	path := in.path + ".set"
 	fmt.Fprintf(progress, "making %s\n", path)
@@ -91,8 +92,7 @@ func prepareSet(ctx context.Context, in input, progress io.Writer) (string, erro
 // inSet chooses one distinct line in five for the set of the filter work.
 func inSet(ordinal uint64) bool { return ordinal%5 == 0 }
 
-// writeFile creates path with what write writes; nothing is left of a file that
-// is not whole.
+// writeFile creates path with what write writes. It leaves no incomplete file.
 func writeFile(path string, write func(*bufio.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -113,7 +113,7 @@ func writeFile(path string, write func(*bufio.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// contextReader ends a copy when its context ends.
+// contextReader is a reader that fails when its context ends.
 type contextReader struct {
 	ctx context.Context
 	io.Reader

@@ -1,20 +1,19 @@
-// Command cli compares the command seen with the programs that people use for
-// the same work: sort -u, awk, perl and datamash for lines met before, grep and
-// the same for lines of a set. From the root of the tree:
+// Command cli compares the command seen with other programs for the same work: sort -u,
+// awk, perl and datamash for repeated lines, grep and the same programs for lines of a
+// set. From the root of the tree:
 //
 //	make bench                                    everything, in full size
 //	go run -C bench ./cli -scale 0.05 -runs 3     a quick look
 //	go run -C bench ./cli -works filter -json filter.json
 //
-// Inputs are made by package seen/internal/corpus and kept in a folder for the
-// next time. Each program runs once with its output compared, line by line, with
-// the one right output, and then -runs times with its output thrown away; these
-// runs take turns, so that a busy minute of the machine meets all programs. The
-// table shows medians. Programs that the machine does not have are named and
-// left out.
+// Package seen/internal/corpus makes the inputs, which stay in a folder for the next
+// run. Each program runs once, and its output is compared with the correct output, line
+// by line. Then it runs -runs times, and its output is discarded. These runs take turns,
+// so that a busy minute of the machine affects all programs. The table shows medians.
+// Programs that are not installed are listed and skipped.
 //
-// It exits with 2 when it cannot do its work. What programs do wrong is in the
-// table and changes no exit code: a peer is no test of ours.
+// It exits with 2 if it cannot do its work. Wrong output of a program is reported in the
+// table and does not change the exit code: the peers are measured, not tested.
 package main
 
 import (
@@ -34,8 +33,8 @@ import (
 type options struct {
 	scale    float64
 	runs     int
-	root     string // of the tree that seen is built from
-	seen     string // a built seen; "" builds one
+	root     string // the source tree from which seen is built
+	seen     string // path of a built seen; "": build one
 	dir      string
 	json     string
 	works    *regexp.Regexp
@@ -55,26 +54,25 @@ func main() {
 	}
 }
 
-// parse turns the command line into options. It exits on a flag that does not
-// exist.
+// parse reads the options from the command line. It exits on an unknown flag.
 func parse(args []string) (options, error) {
 	var o options
 	var works, programs string
 	flags := flag.NewFlagSet("cli", flag.ExitOnError)
-	flags.Float64Var(&o.scale, "scale", 1, "part of the full size of the inputs")
+	flags.Float64Var(&o.scale, "scale", 1, "factor of the full size of the inputs")
 	flags.IntVar(&o.runs, "runs", 5, "timed runs of each program")
-	flags.StringVar(&o.root, "root", "..", "tree to build seen from")
-	flags.StringVar(&o.seen, "seen", "", "a built seen to use instead")
+	flags.StringVar(&o.root, "root", "..", "source tree from which seen is built")
+	flags.StringVar(&o.seen, "seen", "", "path of a built seen to use instead")
 	flags.StringVar(&o.dir, "dir", defaultDir(), "folder for inputs; $BENCH_DIR sets the default")
-	flags.StringVar(&o.json, "json", "", "file for the results as JSON, every run included")
+	flags.StringVar(&o.json, "json", "", "file for the results as JSON, with every run")
 	flags.StringVar(&works, "works", "^(uniq/(urls|short|paths)|filter|start)", "regular expression for the tables; uniq/ids needs much memory and time")
-	flags.StringVar(&programs, "programs", "", "regular expression for the rows; floors and seen are always there")
+	flags.StringVar(&programs, "programs", "", "regular expression for the rows; floors and seen are always included")
 	_ = flags.Parse(args) // exits by itself
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("cli: argument %q; everything is said by flags", flags.Arg(0))
+		return o, fmt.Errorf("cli: argument %q: the program takes flags only", flags.Arg(0))
 	}
 	if o.runs < 1 {
-		return o, fmt.Errorf("cli: %d runs; there must be at least one", o.runs)
+		return o, fmt.Errorf("cli: -runs %d: at least 1 run is needed", o.runs)
 	}
 	var err error
 	if o.works, err = regexp.Compile(works); err != nil {
@@ -93,8 +91,8 @@ func defaultDir() string {
 	return filepath.Join(os.TempDir(), "seen-bench")
 }
 
-// run makes what is missing, measures, and writes the tables to stdout; what it
-// is doing goes to progress.
+// run makes missing inputs, measures, and writes the tables to stdout and its progress
+// to progress.
 func run(ctx context.Context, o options, stdout, progress io.Writer) error {
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err

@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// usage is what one run took.
+// usage has the time and memory of one run.
 type usage struct {
 	Wall   float64 `json:"wall_s"`
 	CPU    float64 `json:"cpu_s"`         // user and system
 	MaxRSS int64   `json:"max_rss_bytes"` // see command.start
 }
 
-// runLimit ends a run that will not end.
+// runLimit is the longest time of a run.
 const runLimit = 30 * time.Minute
 
-// measure checks every program once, times the ones that ran, in turns, and
-// returns the rows.
+// measure checks every program once, times those that passed, in turns, and returns the
+// rows.
 func (w *work) measure(ctx context.Context, runs int, progress io.Writer) (Work, error) {
 	result := Work{
 		Name: w.name, Title: w.title, Kind: string(w.input.Kind), Lines: w.input.Lines,
@@ -67,7 +67,7 @@ func (w *work) measure(ctx context.Context, runs int, progress io.Writer) (Work,
 	return result, nil
 }
 
-// checked runs p and compares its output with the right one.
+// checked runs p and compares its output with the correct output.
 func (w *work) checked(ctx context.Context, p program) (outcome, error) {
 	r, stdout, err := os.Pipe()
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *work) checked(ctx context.Context, p program) (outcome, error) {
 		if p.order != none {
 			v.outcome, v.err = check(r, w.input.Config, w.keep, p.order)
 		}
-		// What is left is read, or the program would wait for ever.
+		// Read the rest of the output: otherwise the program would block.
 		_, err := io.Copy(io.Discard, r)
 		v.err = errors.Join(v.err, err)
 		done <- v
@@ -95,7 +95,7 @@ func (w *work) checked(ctx context.Context, p program) (outcome, error) {
 	return v.outcome, errors.Join(err, v.err)
 }
 
-// timed runs p with its output thrown away.
+// timed runs p and discards its output.
 func (w *work) timed(ctx context.Context, p program) (usage, error) {
 	name := os.DevNull
 	if p.capture {
@@ -110,13 +110,13 @@ func (w *work) timed(ctx context.Context, p program) (usage, error) {
 	return w.start(ctx, p, stdout)
 }
 
-// start runs p to its end. Programs of others run under a limit of address
-// space, most of the machine's memory, so that one that needs more fails by
-// itself and takes nothing else with it.
+// start runs p until it ends. Programs other than seen have a limit of address space,
+// most of the machine's memory, so that a program that needs more fails without harm to
+// others.
 //
-// The peak of resident memory is what the kernel reports at the end. It counts
-// what the new process shared with this one before it became another program, so
-// that values below our own few megabytes cannot be told apart.
+// The kernel reports the peak of resident memory at the end. It includes the memory that
+// the new process shared with this one before exec, so values below the few megabytes of
+// this program are not distinguishable.
 func (w *work) start(ctx context.Context, p program, stdout *os.File) (usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
@@ -150,7 +150,7 @@ func (w *work) start(ctx context.Context, p program, stdout *os.File) (usage, er
 	return u, nil
 }
 
-// tail keeps the end of what a program says on its standard error.
+// tail keeps the end of a program's standard error.
 type tail struct{ kept []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -163,8 +163,8 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) String() string { return string(bytes.TrimSpace(t.kept)) }
 
-// median returns the middle of the values that of takes from the runs, the mean
-// of the middle two where their number is even.
+// median returns the median of the values that the function of returns for the runs: for
+// an even number of runs, the mean of the middle two.
 func median(runs []usage, of func(usage) float64) float64 {
 	values := make([]float64, len(runs))
 	for i, u := range runs {

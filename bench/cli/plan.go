@@ -12,8 +12,8 @@ import (
 	"seen/internal/corpus"
 )
 
-// program is one row of a table: a command that does the work of the table, or
-// a floor that reads the same input and does less.
+// program is one row of a table: a command that does the work of the table, or a floor,
+// which reads the same input and does less.
 type program struct {
 	name    string
 	argv    []string
@@ -23,14 +23,14 @@ type program struct {
 	capture bool // the output goes to a file when timed
 }
 
-// plan is one table before its input is there.
+// plan is one table whose input is not prepared yet.
 type plan struct {
 	name   string // what -works matches
 	title  string
 	config corpus.Config
-	fixed  bool // the size does not follow -scale
+	fixed  bool // -scale does not change the size
 	keep   func(corpus.Line) bool
-	// repeats multiplies the number of timed runs, for short ones.
+	// repeats multiplies the number of timed runs, if the runs are short.
 	repeats int
 	// programs returns the rows that do the work on the input.
 	programs func(in input) []program
@@ -81,7 +81,7 @@ func plans(seen, dir string) []plan {
 	})
 }
 
-// jobs are the numbers of cores that seen is measured with.
+// jobs are the numbers of cores for which seen is measured.
 var jobs = []string{"1", "2"}
 
 func uniqPrograms(seen string, in input) []program {
@@ -143,7 +143,7 @@ func floors(in input) []program {
 	}
 }
 
-// prepare makes the input of p and finds out which of its programs there are.
+// prepare makes the input of p and finds out which of its programs are installed.
 func (p plan) prepare(ctx context.Context, o options, progress io.Writer) (*work, error) {
 	c := p.config
 	if !p.fixed {
@@ -183,7 +183,7 @@ func has(name string) bool {
 	return err == nil
 }
 
-// buildSeen returns the path of the seen to measure.
+// buildSeen returns the path of the seen to measure, and builds it if necessary.
 func buildSeen(ctx context.Context, o options) (string, error) {
 	if o.seen != "" {
 		return filepath.Abs(o.seen)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Report is everything that one call measured, in the form of the JSON output.
+// Report has all measurements of one run, in the form of the JSON output.
 type Report struct {
 	Machine  string            `json:"machine"`
 	Commit   string            `json:"commit"`
@@ -57,7 +57,7 @@ func (r *Row) summarize() {
 	r.MaxRSS = median(r.Timed, func(u usage) float64 { return float64(u.MaxRSS) })
 }
 
-// describe returns a report that says where and of what it is.
+// describe returns a report with the machine, the commit and the versions.
 func describe(ctx context.Context, root string) *Report {
 	r := &Report{
 		Machine: fmt.Sprintf("%s, %d cores, %.0f GiB, %s/%s, Linux %s, load %s",
@@ -86,7 +86,7 @@ func firstLine(b []byte, err error) string {
 	return line
 }
 
-// cpuModel returns the name that the kernel has for the processor.
+// cpuModel returns the name of the processor from the kernel.
 func cpuModel() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(b)) {
@@ -97,8 +97,7 @@ func cpuModel() string {
 	return firstLine(nil, err)
 }
 
-// memoryTotal returns the bytes of memory of the machine; 4 GiB where it does
-// not say.
+// memoryTotal returns the bytes of memory of the machine, or 4 GiB if they are unknown.
 func memoryTotal() uint64 {
 	b, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(b)) {
@@ -138,8 +137,8 @@ func (r *Report) print(w io.Writer) error {
 	return out.Flush()
 }
 
-// print writes one table. Its ratios are to the first floor, cat, and to the
-// first row of ours: above 1 is slower than these.
+// print writes one table. Its ratios are to the first floor, cat, and to the first row
+// of seen: a row above 1 is slower.
 func (w Work) print(out io.Writer) {
 	fmt.Fprintf(out, "\n### %s: %s\n\n%s: %d lines, %d distinct, %.0f MB. Medians of %d runs in turns, output to /dev/null.\n\n",
 		w.Name, w.Title, w.Kind, w.Lines, w.Distinct, float64(w.Bytes)/1e6, w.Runs)
@@ -181,8 +180,8 @@ func (w Work) print(out io.Writer) {
 	}
 }
 
-// printTable writes rows, the first of which is the head, as a Markdown table:
-// the first column to the left, numbers to the right.
+// printTable writes rows as a Markdown table. The first row is the head. The first
+// column is aligned left, the others right.
 func printTable(out io.Writer, rows [][]string) {
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -212,7 +211,7 @@ func printTable(out io.Writer, rows [][]string) {
 	}
 }
 
-// ratio returns a/b for a table, empty where there is no b.
+// ratio returns a/b for a table, or "" if b is 0.
 func ratio(a, b float64) string {
 	if b == 0 {
 		return ""

@@ -51,7 +51,7 @@ func withBinary(run func() int) int {
 func startServer(t *testing.T, args ...string) (addr string) {
 	t.Helper()
 	data := t.TempDir()
-	// With the same secret in every run, all filters have the same errors.
+	// With the same secret in every run, filters give the same wrong answers.
 	if err := os.WriteFile(filepath.Join(data, "secret"), []byte("a secret of 16 B"), 0o600); err != nil {
 		t.Fatal(err)
 	}

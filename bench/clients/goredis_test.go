@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestGoRedis calls every method that go-redis has for the four families, in
-// both protocols, and compares what it returns with testdata/goredis-*.txt.
+// TestGoRedis calls every method of go-redis for the four families, in both protocols,
+// and compares the results with testdata/goredis-*.txt.
 func TestGoRedis(t *testing.T) {
 	for _, protocol := range []int{2, 3} {
 		t.Run(fmt.Sprintf("RESP%d", protocol), func(t *testing.T) {
@@ -33,13 +33,13 @@ func TestGoRedis(t *testing.T) {
 	}
 }
 
-// printed is a call with its result. The library prints the error of an absent
-// value like any other.
+// printed returns the text of a call with its result. The library prints the error for
+// a missing value like any other error.
 func printed(cmd redis.Cmder) string {
 	if errors.Is(cmd.Err(), redis.Nil) {
 		return strings.TrimSuffix(cmd.String(), redis.Nil.Error()) + "(nil)"
 	}
-	quoted := strconv.Quote(cmd.String()) // there may be bytes of dumps in it
+	quoted := strconv.Quote(cmd.String()) // it may contain bytes of dumps
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
@@ -95,8 +95,8 @@ func bloomCalls(ctx context.Context, c *redis.Client) []goRedisCall {
 		func() redis.Cmder { return c.Do(ctx, "BF.DEBUG", "moves") },
 		func() redis.Cmder { return c.BFMAdd(ctx, "moves", "one", "two") },
 	}
-	// A filter is carried over as its owner would: chunk by chunk. Only the filter
-	// in the compatible layout has the same bytes in every data directory.
+	// Copy a filter chunk by chunk, as a user does. Only the filter in the compatible
+	// layout has the same bytes in every data directory.
 	for i := range 3 {
 		calls = append(calls, func() redis.Cmder {
 			var at int64
@@ -166,7 +166,7 @@ func cuckooCalls(ctx context.Context, c *redis.Client) []goRedisCall {
 		func() redis.Cmder { return c.CFInfo(ctx, "absent") },
 		func() redis.Cmder { return c.Do(ctx, "CF.DEBUG", "c5") },
 		func() redis.Cmder { return c.Do(ctx, "CF.COMPACT", "c1") },
-		// The bytes hold the secret's work; how many there are is the same everywhere.
+		// The bytes depend on the secret; their number does not.
 		func() redis.Cmder {
 			cmd := c.CFScanDump(ctx, "c1", 0)
 			dumped = append(dumped, cmd.Val())
@@ -189,8 +189,7 @@ func cuckooCalls(ctx context.Context, c *redis.Client) []goRedisCall {
 	}
 }
 
-// hidden is a command without its last word, which is not the same in every data
-// directory.
+// hidden is a command without its last word, which differs between data directories.
 func hidden(cmd *redis.StatusCmd) redis.Cmder {
 	args := cmd.Args()
 	args[len(args)-1] = "..."

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNode has node-redis call every method that it has for the four families, in
-// both protocols, and compares what it returns with testdata/node-*.txt.
+// TestNode calls every method of node-redis for the four families, in both protocols,
+// and compares the results with testdata/node-*.txt.
 func TestNode(t *testing.T) {
 	dir := nodeModules(t)
 	for _, protocol := range []int{2, 3} {
@@ -32,9 +32,8 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// nodeModules returns a folder with the script and the packages that
-// package-lock.json names. They are installed into bin, where they stay for the
-// next time.
+// nodeModules returns a folder with the script and the packages of package-lock.json.
+// It installs them into bin, where they stay for the next run.
 func nodeModules(t *testing.T) string {
 	t.Helper()
 	read := func(name string) []byte {

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestRedisCLI has redis-cli run the commands of testdata/rediscli.txt, in both
-// protocols, and compares what it prints with testdata/rediscli-*.txt. It runs
-// once for all commands, as people pipe files into it.
+// TestRedisCLI runs the commands of testdata/rediscli.txt with redis-cli, in both
+// protocols, and compares the output with testdata/rediscli-*.txt. One redis-cli reads
+// all commands from standard input.
 func TestRedisCLI(t *testing.T) {
 	commands, err := os.ReadFile(filepath.Join("testdata", "rediscli.txt"))
 	if err != nil {
@@ -30,7 +30,7 @@ func TestRedisCLI(t *testing.T) {
 					fmt.Fprintf(&out, "> %s", line)
 					cmd := exec.Command("redis-cli", "-h", host, "-p", port, fmt.Sprintf("-%d", protocol), "--no-auth-warning")
 					cmd.Stdin = strings.NewReader(line)
-					cmd.Env = append(os.Environ(), "FAKETTY=1") // print as for people
+					cmd.Env = append(os.Environ(), "FAKETTY=1") // print as on a terminal
 					printed, err := cmd.CombinedOutput()
 					if err != nil {
 						t.Fatalf("redis-cli: %s: %v\n%s", line, err, printed)

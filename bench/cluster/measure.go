@@ -18,7 +18,7 @@ import (
 	"seen/internal/redistest"
 )
 
-// outcome is one measurement of a row, for each key.
+// outcome is one measurement of a row, per key.
 type outcome struct {
 	seconds  float64
 	trips    float64
@@ -28,14 +28,14 @@ type outcome struct {
 	commands float64
 }
 
-// engine is what the filters lie in.
+// engine is a Redis, or a Redis Cluster, that has the filters.
 type engine struct {
 	title   string
 	servers []*redistest.Server
 	client  rueidis.Client
 }
 
-// usage is what servers and client have used so far.
+// usage has the resources that servers and client have used so far.
 type usage struct {
 	in, out, commands, server, client float64
 }
@@ -71,10 +71,10 @@ func (e *engine) usage() (u usage, err error) {
 	return u, nil
 }
 
-// feed hands out keys: new ones, each once, and seen ones.
+// feed returns keys: new keys, each once, and keys that were added before.
 type feed struct {
-	next uint64 // of the new ones
-	seen uint64 // as many were added
+	next uint64 // number of the next key
+	seen uint64 // number of keys that were added before
 }
 
 // batch returns n keys, of which one in every `every` is new.
@@ -84,7 +84,7 @@ func (f *feed) batch(n, every int) [][]byte {
 		if f.next%uint64(every) == 0 || every == 1 {
 			keys[i] = keyOf(1<<40 + f.next)
 		} else {
-			// Far apart, so that a row cannot live on its last answers.
+			// Far apart, so that a row does not find them in its last answers.
 			keys[i] = keyOf(f.next * 7919 % f.seen)
 		}
 		f.next++
@@ -116,9 +116,9 @@ func (e *engine) measure(ctx context.Context, r row, f *feed, n, every, keys int
 	if err != nil {
 		return outcome{}, err
 	}
-	// Some are taken for seen by error, and none may be taken for new.
+	// By its error rate a filter may report a new key as seen, but never the opposite.
 	if want := float64(keys) / float64(every); float64(told) > want+1 || float64(told) < want*0.95-10 {
-		return outcome{}, fmt.Errorf("%s: %d of %d keys were told new, and %.0f are", r.name, told, keys, want)
+		return outcome{}, fmt.Errorf("%s: %d of %d keys were reported as new, but %.0f are new", r.name, told, keys, want)
 	}
 	k := float64(keys)
 	return outcome{
@@ -180,7 +180,7 @@ func (o *options) on(ctx context.Context, out io.Writer, title string, servers [
 	feeds := make([]feed, len(all))
 	for i, r := range all {
 		if r.slow {
-			// Its commands are those of the pipelined row, on its own string.
+			// Fill its string with the commands of the pipelined row, which are faster.
 			fill := crawler{counting{client, r.trips}, "recipe", uint64(bitsPerKey * float64(2*o.keys))}
 			r.add = fill.pipeline
 		}
@@ -211,7 +211,7 @@ func (o *options) table(ctx context.Context, out io.Writer, e *engine, all []row
 	results := make([][]outcome, len(all))
 	lengths := make([]int, len(all))
 	for i, r := range all {
-		// A short run tells how many keys fill the time.
+		// A short run shows how many keys fill the time.
 		probe, err := e.measure(ctx, r, &feeds[i], n, every, max(n, 50))
 		if err != nil {
 			return err
@@ -232,8 +232,8 @@ func (o *options) table(ctx context.Context, out io.Writer, e *engine, all []row
 	return print(out, e.title, mix, n, all, results)
 }
 
-// ratios returns how many times as long each round of a row took as that of the
-// first, in ascending order.
+// ratios returns, for each round, the time of other divided by the time of first, in
+// ascending order.
 func ratios(first, other []outcome) []float64 {
 	var all []float64
 	for i := range first {

@@ -14,8 +14,8 @@ import (
 	"seen/internal/recipe"
 )
 
-// probes is how many bits a key of the recipe sets. With the best number of bits for
-// it, a filter at capacity errs with errorRate.
+// probes is the number of bits that the recipe sets for a key. With the best number of
+// bits per key, a filter at capacity has the error rate errorRate.
 const probes = 7
 
 var (
@@ -32,8 +32,7 @@ type row struct {
 	slow bool
 }
 
-// counting is a client that counts round trips: calls, each of which waits for all
-// of its answers.
+// counting is a client that counts round trips: each call waits for all of its answers.
 type counting struct {
 	rueidis.Client
 	trips *atomic.Int64
@@ -49,7 +48,7 @@ func (c counting) DoMulti(ctx context.Context, all ...rueidis.Completed) []rueid
 	return c.Client.DoMulti(ctx, all...)
 }
 
-// rows returns the rows, each with a filter of its own for capacity keys.
+// rows returns the rows, each with its own filter for capacity keys.
 func rows(ctx context.Context, client rueidis.Client, capacity int) ([]row, error) {
 	count := func() counting { return counting{client, new(atomic.Int64)} }
 	ours := count()
@@ -76,9 +75,9 @@ func rows(ctx context.Context, client rueidis.Client, capacity int) ([]row, erro
 	}, nil
 }
 
-// crawler is the crawler's recipe on one string of m bits: MD5, and a multiplying
-// hash of its digits for each of 7 seeds. The position is cut to the string, which
-// as people copy it has 2^31 bits whatever is put in.
+// crawler is the crawler's recipe on one string of m bits: MD5, and a multiplying hash
+// of its digits for each of 7 seeds. The position is reduced modulo m. The original
+// recipe always uses 2^31 bits.
 type crawler struct {
 	client counting
 	key    string
@@ -127,7 +126,7 @@ func (r crawler) loop(ctx context.Context, keys [][]byte) (isNew int, err error)
 	return isNew, nil
 }
 
-// pipeline asks for all bits of all keys at once, and then sets those of new keys.
+// pipeline reads all bits of all keys at once, and then sets those of new keys.
 func (r crawler) pipeline(ctx context.Context, keys [][]byte) (isNew int, err error) {
 	gets := make([]rueidis.Completed, 0, probes*len(keys))
 	all := make([][probes]string, len(keys))
@@ -180,7 +179,7 @@ end
 if isNew > 0 then redis.call('INCRBY', KEYS[2], isNew) end
 return isNew`
 
-// scripted is a filter in one string, set by a script with positions by double
+// scripted is a filter in one string. A script sets its bits, with positions by double
 // hashing.
 type scripted struct {
 	client counting

@@ -1,12 +1,12 @@
-// Command corpus writes one of the seeded benchmark inputs to standard output
-// or to a file. The same flags give the same bytes everywhere; see package
-// seen/internal/corpus for what they hold.
+// Command corpus writes one of the seeded benchmark inputs to standard output or to a
+// file. The same flags produce the same bytes on every machine. Package
+// seen/internal/corpus describes the inputs.
 //
 //	go run -C bench ./corpus -kind urls > /tmp/urls.txt
 //	go run -C bench ./corpus -kind short -scale 0.1 -o /tmp/short.txt
 //	go run -C bench ./corpus -kind urls -lines 80000 -distinct 20000 | gzip -9n > examples/crawl.txt.gz
 //
-// It exits with 2 when the flags or a write are at fault.
+// It exits with 2 if a flag is invalid or a write fails.
 package main
 
 import (
@@ -26,19 +26,18 @@ func main() {
 	}
 }
 
-// run is main with its surroundings passed in, but for the exit on a flag that
-// does not exist.
+// run is main with its arguments and output as parameters. It exits on an unknown flag.
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("corpus", flag.ExitOnError)
-	kind := flags.String("kind", string(corpus.URLs), fmt.Sprintf("what the lines look like, one of %v", corpus.Kinds()))
-	scale := flags.Float64("scale", 1, "part of the full size")
+	kind := flags.String("kind", string(corpus.URLs), fmt.Sprintf("kind of the lines, one of %v", corpus.Kinds()))
+	scale := flags.Float64("scale", 1, "factor of the full size")
 	lines := flags.Uint64("lines", 0, "number of lines; 0 is the kind's full size")
 	distinct := flags.Uint64("distinct", 0, "number of distinct lines; 0 is the kind's full size")
-	seed := flags.Uint64("seed", 1, "which of the corpora of this shape")
+	seed := flags.Uint64("seed", 1, "seed of the generator; each seed produces another corpus")
 	output := flags.String("o", "", "file to write instead of standard output")
 	_ = flags.Parse(args) // exits by itself
 	if flags.NArg() > 0 {
-		return fmt.Errorf("corpus: argument %q; everything is said by flags", flags.Arg(0))
+		return fmt.Errorf("corpus: argument %q: the program takes flags only", flags.Arg(0))
 	}
 	c := corpus.Standard(corpus.Kind(*kind))
 	if *lines > 0 {

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// threadTime returns the elapsed time; on Linux it is that of the thread.
+// threadTime returns the elapsed time. Only Linux has the time of the thread.
 func threadTime() time.Duration { return time.Since(start) }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRows builds and asks every row with few keys: a row that loses keys, or
-// has an error rate far from what its peers have, would be compared in vain.
+// TestRows fills and checks every row with few keys: a row that loses keys, or whose
+// error rate is far from that of its peers, cannot be compared.
 func TestRows(t *testing.T) {
 	o := options{rate: 0.01, turns: 1, queries: 20_000, pairs: true, only: regexp.MustCompile("")}
 	for _, k := range keyKinds {

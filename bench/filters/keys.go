@@ -37,11 +37,11 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// absent is the first key that is added to no filter.
+// absent is the number of the first key that is not added to any filter.
 const absent = 1 << 40
 
-// keySet is a list of keys, one after another in memory, with their hashes for
-// the rows that begin there.
+// keySet is a list of keys, consecutive in memory, with their hashes for the rows that
+// begin with hashes.
 type keySet struct {
 	keys   [][]byte
 	hashes []uint64
@@ -57,7 +57,7 @@ func reserve(k keyKind, n int) *keySet {
 	return s
 }
 
-// fill makes the first n keys of s those with the numbers that number gives.
+// fill sets the first n keys of s to the keys with the numbers that number returns.
 func (s *keySet) fill(k keyKind, n int, number func(i int) uint64) keySet {
 	for i := range n {
 		k.put(s.keys[i], number(i))

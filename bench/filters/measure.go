@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// start is the zero of clocks that have none.
+// start is the zero of the elapsed time.
 var start = time.Now()
 
-// result is a line of a table: nanoseconds per key, each the median of turns.
+// result is a line of a table. Its times are nanoseconds per key, medians of the turns.
 type result struct {
 	row                   row
 	bitsPerKey, errorRate float64
@@ -24,7 +24,7 @@ type result struct {
 	failed                error
 }
 
-// question is one kind of question, and where its times go.
+// question is one kind of look-up, and the field for its times.
 type question struct {
 	name  string
 	keys  keySet
@@ -100,8 +100,8 @@ func table(o options, k keyKind, n int, progress io.Writer) []result {
 	return results
 }
 
-// layOut moves shuffled keys so that they stand in memory in the order of the
-// list, as they do in a buffer that was read.
+// layOut moves shuffled keys so that their order in memory is the order of the list, as
+// in a buffer that was read.
 func layOut(s keySet, k keyKind) {
 	flat := make([]byte, 0, len(s.keys)*k.length)
 	for i, key := range s.keys {
@@ -110,8 +110,8 @@ func layOut(s keySet, k keyKind) {
 	}
 }
 
-// fillRow builds a row's filter and adds n keys. Small filters are built several
-// times, for a median.
+// fillRow builds a row's filter and adds n keys. It builds small filters several times
+// and takes the median.
 func fillRow(o options, r row, k keyKind, n int, piece *keySet) (f filter, res result) {
 	res.row = r
 	builds := 1
@@ -145,7 +145,7 @@ func fillRow(o options, r row, k keyKind, n int, piece *keySet) (f filter, res r
 	return f, res
 }
 
-// ask returns the nanoseconds of one turn.
+// ask makes the look-ups of one turn and returns their nanoseconds.
 func ask(f filter, q question) float64 {
 	if !q.pair {
 		before := threadTime()

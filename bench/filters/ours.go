@@ -70,7 +70,7 @@ func ours() []row {
 					}
 				},
 				has: func(s keySet) int {
-					// Its own answers: two goroutines may ask.
+					// Each call has its own answers: two goroutines may call it.
 					found, n := make([]bool, batchKeys), 0
 					for hs := range chunks(s.hashes) {
 						n += f.HasHashes(found[:len(hs)], hs)
@@ -106,7 +106,7 @@ func chunks[T any](s []T) func(yield func([]T) bool) {
 	}
 }
 
-// set is what the rows need of our filters.
+// set has the methods of the filters that the rows use.
 type set interface {
 	Add(key []byte) bool
 	Has(key []byte) bool
@@ -131,13 +131,13 @@ func newClassic(n int, rate float64) (*bloom.Classic, error) {
 	return bloom.NewClassic(bloom.Config{Capacity: uint64(n), ErrorRate: rate})
 }
 
-// newScalable does not know n: it begins with a hundredth of it.
+// newScalable begins with a capacity of a hundredth of n, as if n were unknown.
 func newScalable(n int, rate float64) (*bloom.Scalable, error) {
 	return bloom.NewScalable(bloom.ScalableConfig{Capacity: uint64(n/100 + 1), ErrorRate: rate})
 }
 
-// single uses a filter one key at a time, by indirect calls, which cost these rows
-// about a nanosecond more than a program pays that names the type.
+// single uses a filter one key at a time, by indirect calls. They cost about a
+// nanosecond more than calls in a program that names the type.
 func single[F set](build func(n int, rate float64) (F, error)) func(int, float64) (filter, error) {
 	return func(n int, rate float64) (filter, error) {
 		f, err := build(n, rate)
@@ -190,7 +190,7 @@ func batch[F set](build func(n int, rate float64) (F, error)) func(int, float64)
 	}
 }
 
-// static collects hashes and builds at the end.
+// static collects hashes and builds the filter at the end.
 func static(inBatches bool) func(int, float64) (filter, error) {
 	return func(n int, rate float64) (filter, error) {
 		hs := make([]uint64, 0, n)

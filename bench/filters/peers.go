@@ -13,9 +13,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// peers returns the rows of other modules, each set up as its documentation says
-// for the error rate, and paired with XXH3 where it takes hashes and brings no
-// hash function along.
+// peers returns the rows of other modules. Each is configured for the error rate as its
+// documentation says, and used with XXH3 if it takes hashes and has no hash function.
 func peers() []row {
 	return []row{
 		{reference, "github.com/parquet-go/parquet-go", parquetSingle},
@@ -30,9 +29,8 @@ func peers() []row {
 	}
 }
 
-// newParquet gives the filter the bits per key that its documentation's example
-// has, 10, for the usual 1 %, and as many more or less as a classic filter would
-// need for another rate.
+// newParquet gives the filter 10 bits per key for an error rate of 1 %, as in the
+// example of its documentation. For another rate it uses the bits of a classic filter.
 func newParquet(n int, rate float64) parquetbloom.SplitBlockFilter {
 	bitsPerKey := uint(10)
 	if rate != 0.01 {
@@ -63,7 +61,7 @@ func parquetSingle(n int, rate float64) (filter, error) {
 	}, nil
 }
 
-// parquetBulk adds in bulk; there is no bulk question.
+// parquetBulk adds in bulk; the module has no bulk look-up.
 func parquetBulk(n int, rate float64) (filter, error) {
 	f := newParquet(n, rate)
 	hs := make([]uint64, 0, batchKeys)
@@ -199,8 +197,8 @@ func buildRistretto(n int, rate float64) (filter, error) {
 	}, nil
 }
 
-// buildFuse builds at the end, as binary fuse filters are; 8 bits are an error
-// rate of 1/256, whatever is asked for.
+// buildFuse builds the filter at the end, as binary fuse filters need all keys. Its 8
+// bits are an error rate of 1/256, independent of the requested rate.
 func buildFuse(n int, _ float64) (filter, error) {
 	hs := make([]uint64, 0, n)
 	var f *xorfilter.BinaryFuse8
@@ -228,7 +226,7 @@ func buildFuse(n int, _ float64) (filter, error) {
 	}, nil
 }
 
-// buildCuckoo has fingerprints of 8 bits, whatever is asked for.
+// buildCuckoo has fingerprints of 8 bits, independent of the requested rate.
 func buildCuckoo(n int, _ float64) (filter, error) {
 	f := cuckoo.NewFilter(uint(n))
 	return filter{

@@ -44,13 +44,13 @@ func run(o options, out, progress io.Writer) error {
 		}
 	}
 	if wrong != nil {
-		return fmt.Errorf("filters: our own filters went wrong: %s", strings.Join(wrong, "; "))
+		return fmt.Errorf("filters: filters of this module gave wrong answers: %s", strings.Join(wrong, "; "))
 	}
 	return nil
 }
 
-// printTable prints one table. The ratios are those of the mixed questions: how
-// much of the reference's time a row takes, and how many times ours it takes.
+// printTable prints one table. The ratios are those of mixed look-ups: the time of a
+// row divided by the time of the reference, and by the time of Filter.
 func printTable(out io.Writer, o options, k keyKind, n int, results []result) {
 	var p, blocked float64
 	for _, r := range results {
@@ -61,7 +61,7 @@ func printTable(out io.Writer, o options, k keyKind, n int, results []result) {
 			blocked = r.mixed
 		}
 	}
-	fmt.Fprintf(out, "\n%d keys, %s, asked error rate %g; ns per key, medians of %d turns; P is %s\n\n", n, k.name, o.rate, o.turns, reference)
+	fmt.Fprintf(out, "\n%d keys, %s, requested error rate %g; ns per key, medians of %d turns; P is %s\n\n", n, k.name, o.rate, o.turns, reference)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "filter\tbits/key\tmeasured p\tAdd\tHas+\tHas-\tmixed\tof P\tof Filter\tmixed x2\t\n")
 	for _, r := range results {

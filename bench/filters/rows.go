@@ -5,28 +5,28 @@ import (
 	"runtime/debug"
 )
 
-// row is one filter, used in one way.
+// row is one filter with one way to use it.
 type row struct {
 	name   string
-	module string // import path prefix; its version goes into the report
+	module string // import path prefix; the report shows its version
 	build  func(n int, rate float64) (filter, error)
 }
 
-// filter is what a row builds. add and has work through a whole set of keys by
-// themselves, so that no call of the measuring program stands between two keys.
+// filter is what a row builds. add and has process a whole set of keys, so that the
+// measuring program makes no call between two keys.
 type filter struct {
 	add  func(s keySet)
-	has  func(s keySet) int // how many may be there
-	done func() error       // after the last add, nil if nothing is left to do; timed with it
+	has  func(s keySet) int // number of keys that may be in the filter
+	done func() error       // called and timed after the last add; nil if nothing is left to do
 	bits func() uint64      // memory in bits
-	free func()             // gives memory back that the collector does not, nil if there is none
+	free func()             // frees memory that the collector does not free; nil if there is none
 }
 
-// reference is the row that the ratios refer to: the strongest peer of a single
-// question.
+// reference is the row that the ratios refer to: the fastest peer in single look-ups.
 const reference = "parquet-go + xxh3"
 
-// rows returns ours and the peers, without those that only excludes.
+// rows returns the rows of this module and of the peers, without those that only
+// excludes.
 func rows(only *regexp.Regexp) []row {
 	var all []row
 	for _, r := range append(ours(), peers()...) {
@@ -37,7 +37,7 @@ func rows(only *regexp.Regexp) []row {
 	return all
 }
 
-// left names the peers that the comparison has to do without.
+// left lists the peers that cannot be compared, with the reasons.
 var left = map[string]string{
 	"github.com/panmari/cuckoofilter": "its module was not available; seiflotfy/cuckoofilter represents the cuckoo filters",
 }

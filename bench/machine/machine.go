@@ -1,4 +1,4 @@
-// Package machine says what a measurement with Redis was made on.
+// Package machine describes the machine of a measurement with Redis.
 package machine
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Describe prints a line that says what is measured on. redis-server must be
-// installed.
+// Describe prints a line with the processor, the load, and the versions of Go and Redis.
+// redis-server must be installed.
 func Describe(ctx context.Context, out io.Writer) error {
 	first := func(b []byte) string {
 		line, _, _ := strings.Cut(string(b), "\n")

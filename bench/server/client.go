@@ -13,19 +13,19 @@ import (
 	"seen/internal/resp"
 )
 
-// load is what the lean client sends: requests made beforehand, each a pipeline of
-// commands, with what comes back.
+// load is what the lean client sends: prepared requests, each a pipeline of commands,
+// with the expected size of the replies.
 type load struct {
 	requests [][]byte
 	lines    int   // lines of reply to one request
 	keys     int   // keys in one request
-	digits   []int // where the digits of the keys stand in each request; nil: keys come again and again
+	digits   []int // positions of the digits of the keys in each request; nil: keys are repeated
 }
 
 // keyDigits is the number of digits of a key.
 const keyDigits = 12
 
-// key appends the key of a number, as redis-benchmark writes them.
+// key appends the key with a number, in the form of redis-benchmark.
 func key(b []byte, n uint64) []byte {
 	var digits [20]byte
 	text := strconv.AppendUint(digits[:0], n, 10)
@@ -36,12 +36,12 @@ func key(b []byte, n uint64) []byte {
 	return append(b, text...)
 }
 
-// newLoad returns requests of pipeline commands, each of them made by command from
-// some keys below limit; the reply to one has the given number of lines.
+// newLoad returns requests with pipeline commands each. The function command makes a
+// command from keysEach keys below limit; its reply has linesEach lines.
 func newLoad(pipeline, keysEach, linesEach int, limit uint64, command func(keys [][]byte) [][]byte) *load {
 	r := rand.New(rand.NewPCG(1, uint64(pipeline)))
 	l := &load{lines: pipeline * linesEach, keys: pipeline * keysEach}
-	// Enough keys that the filter is not asked for what the caches hold.
+	// Use enough keys that the lines of the filter are not all in the caches.
 	for range max(16, min(20_000, 2_000_000/l.keys)) {
 		var b []byte
 		for range pipeline {
@@ -56,8 +56,8 @@ func newLoad(pipeline, keysEach, linesEach int, limit uint64, command func(keys 
 	return l
 }
 
-// newAdditions returns requests whose keys are others each time: an addition of what
-// is there already would be a question.
+// newAdditions returns requests that have new keys each time: to add a key again would
+// only be a look-up.
 func newAdditions(pipeline, keysEach, linesEach int, command func(keys [][]byte) [][]byte) *load {
 	l := newLoad(pipeline, keysEach, linesEach, 1, command)
 	l.requests = l.requests[:1]
@@ -71,7 +71,7 @@ func newAdditions(pipeline, keysEach, linesEach int, command func(keys [][]byte)
 	}
 }
 
-// renew gives the keys of a request the numbers from counter on, and advances it.
+// renew numbers the keys of a request from counter on, and advances counter.
 func (l *load) renew(request []byte, counter *[keyDigits]byte) {
 	for _, at := range l.digits {
 		copy(request[at:], counter[:])
@@ -84,7 +84,7 @@ func (l *load) renew(request []byte, counter *[keyDigits]byte) {
 	}
 }
 
-// words returns a command that has the keys at its end.
+// words returns a function that appends keys to the fixed words of a command.
 func words(fixed ...string) func(keys [][]byte) [][]byte {
 	return func(keys [][]byte) [][]byte {
 		var all [][]byte
@@ -95,10 +95,10 @@ func words(fixed ...string) func(keys [][]byte) [][]byte {
 	}
 }
 
-// outcome is what a run of a client shows.
+// outcome is the result of one run of a client.
 type outcome struct {
-	rate float64 // keys in a second
-	cpu  float64 // seconds of the server's processor time for a key
+	rate float64 // keys per second
+	cpu  float64 // seconds of the server's processor time per key
 }
 
 // client is a connection that sends requests and counts the lines of replies.
@@ -127,12 +127,12 @@ func (c *client) ask(request []byte, lines int) error {
 			return err
 		}
 		if i := bytes.IndexByte(c.in[:n], '-'); i >= 0 {
-			return fmt.Errorf("a reply is an error, or that there is nothing: %.100q", c.in[i:n])
+			return fmt.Errorf("a reply is an error or null: %.100q", c.in[i:n])
 		}
 		lines -= bytes.Count(c.in[:n], []byte{'\n'})
 	}
 	if lines < 0 {
-		return fmt.Errorf("%d lines of reply too many", -lines)
+		return fmt.Errorf("the replies have %d lines too many", -lines)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (p *process) drive(ctx context.Context, l *load, connections int, span time
 	return outcome{rate: keys / took.Seconds(), cpu: (after - before).Seconds() / keys}, err
 }
 
-// driveOne sends requests over one connection, the first of them given, until ctx
+// driveOne sends requests over one connection, beginning with the given one, until ctx
 // ends.
 func (p *process) driveOne(ctx context.Context, l *load, from int) (n int, err error) {
 	c, err := dial(ctx, p.addr)

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// diskSyncs returns how often in a second a small record can be written and synced
-// to the disk that holds dir, in the way that costs the disk the least: into a place
-// of the file that is there already.
+// diskSyncs returns how often per second a small record can be written and synced to the
+// disk of dir. It overwrites existing blocks of the file, which is the cheapest way.
 func diskSyncs(dir string, span time.Duration) (float64, error) {
 	f, err := os.Create(filepath.Join(dir, "syncs"))
 	if err != nil {

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// dataSync syncs a file; only Linux tells content and the rest apart.
+// dataSync syncs a file; only Linux can sync the content alone.
 func dataSync(f *os.File) error { return f.Sync() }

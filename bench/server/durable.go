@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fsyncPart measures additions that wait for the disk, beside what the disk can do.
+// fsyncPart measures additions that wait for the disk, and the disk alone.
 func fsyncPart(ctx context.Context, o *options, out io.Writer) error {
 	p, err := o.startSeen(ctx, "--fsync", "always")
 	if err != nil {
@@ -18,14 +18,14 @@ func fsyncPart(ctx context.Context, o *options, out io.Writer) error {
 	if err := o.loadFilter(ctx, p, filter, min(o.keys, 1_000_000), 20_000_000); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n## Every answer waits for the disk\n\nBF.ADD with --fsync always, medians of %d rounds in turns. The disk alone: 4 KiB written in place and synced with fdatasync, again and again, by one.\n\n", 5*o.rounds)
+	fmt.Fprintf(out, "\n## Every answer waits for the disk\n\nBF.ADD with --fsync always, medians of %d rounds in turns. The disk alone: one goroutine overwrites 4 KiB and calls fdatasync, again and again.\n\n", 5*o.rounds)
 	table := newTable(out, "connections", "pipeline", "keys in a second", "syncs of the disk alone", "keys for each")
 	for _, c := range []struct{ connections, pipeline int }{{1, 1}, {o.connections, 1}, {o.connections, 16}} {
 		l := newAdditions(c.pipeline, 1, 1, words("BF.ADD", filter))
 		var ours []outcome
 		var disk []float64
-		for range 5 * o.rounds { // short: a disk that is shared is fast and slow by turns
-			// No checkpoint may be under way while the disk is measured alone.
+		for range 5 * o.rounds { // many short runs: the speed of a shared disk varies
+			// No checkpoint may run while the disk is measured alone.
 			if err := p.do(ctx, "SAVE"); err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func sizesPart(ctx context.Context, o *options, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "\n## Large and small filters\n\nPipeline 16, medians of %d rounds; wanted: 0.80x. Time is the server's processor time for a key.\n\n", o.rounds)
+	fmt.Fprintf(out, "\n## Large and small filters\n\nPipeline 16, medians of %d rounds; wanted: 0.80x. Time is the server's processor time per key.\n\n", o.rounds)
 	table := newTable(out, "command", "keys", "keys in a second", "ratio", "CPU", "keys", "keys in a second", "CPU")
 	for _, command := range []string{"BF.EXISTS", "BF.ADD"} {
 		results := map[string][]outcome{}
@@ -82,8 +82,8 @@ func sizesPart(ctx context.Context, o *options, out io.Writer) error {
 	return table.flush()
 }
 
-// twoPart shows that filters do not wait for each other: the processor time for a
-// key is the same whether two clients ask one filter, two filters, or one asks one.
+// twoPart shows that filters do not wait for each other: the processor time per key is
+// the same if one client uses one filter, two clients use one, or two clients use two.
 func twoPart(ctx context.Context, o *options, out io.Writer) error {
 	p, err := o.startSeen(ctx, "--fsync", "everysec")
 	if err != nil {
@@ -127,7 +127,7 @@ func twoPart(ctx context.Context, o *options, out io.Writer) error {
 	return table.flush()
 }
 
-// driveAll sends a load for each name, at the same time.
+// driveAll sends one load for each name, all at the same time.
 func (p *process) driveAll(ctx context.Context, loads map[string]*load, names []string, span time.Duration) (outcome, error) {
 	type result struct {
 		outcome
@@ -160,7 +160,7 @@ func (p *process) driveAll(ctx context.Context, loads map[string]*load, names []
 	return all, err
 }
 
-// percentile returns the value below which the given part of all values lies.
+// percentile returns the value below which the given share of all values is.
 func percentile(values []time.Duration, part float64) time.Duration {
 	if len(values) == 0 {
 		return 0

@@ -1,18 +1,16 @@
-// Command server compares "seen serve" with a stock redis-server on the same
-// machine, in the same run: our BF.ADD and BF.EXISTS on a loaded filter beside its
-// SET and GET, which are the yardstick of what the protocol itself costs. From the
-// root of the tree:
+// Command server compares "seen serve" with an unmodified redis-server on the same
+// machine, in the same run: BF.ADD and BF.EXISTS of seen, on a loaded filter, with SET and
+// GET of Redis, which show what the protocol itself costs. From the root of the tree:
 //
 //	go run -C bench ./server                       everything, in full size
 //	go run -C bench ./server -keys 1000000 -n 300000 -rounds 1      a quick look
 //	go run -C bench ./server -parts 'lean|tail'
 //
-// Both servers are driven by redis-benchmark; where that is itself the limit, by a
-// lean client of ours, which sends commands made beforehand and counts replies.
-// Rounds take turns between the servers, so that a busy minute of the machine meets
-// both; tables show medians, and of every pair the ratio. On a machine with few
-// cores the client takes its share of them, so that processor time of the server
-// per key stands beside each rate.
+// redis-benchmark drives both servers. Where it is itself the limit, a small client of
+// this module drives them: it sends prepared commands and counts replies. Rounds
+// alternate between the servers, so that a busy minute of the machine affects both.
+// Tables show medians, and the ratio of each pair. On a machine with few cores the
+// client uses some of them, so each row also has the server's processor time per key.
 package main
 
 import (
@@ -55,26 +53,25 @@ func main() {
 	}
 }
 
-// parse turns the command line into options. It exits on a flag that does not
-// exist.
+// parse reads the options from the command line. It exits on an unknown flag.
 func parse(args []string) (options, error) {
 	var o options
 	var parts string
 	flags := flag.NewFlagSet("server", flag.ExitOnError)
 	flags.Uint64Var(&o.keys, "keys", 10_000_000, "keys in the loaded filter, and in Redis")
-	flags.IntVar(&o.requests, "n", 1_000_000, "commands of one run at pipeline 1; ten times as many at 16 and more")
-	flags.IntVar(&o.rounds, "rounds", 3, "runs of each, in turns")
+	flags.IntVar(&o.requests, "n", 1_000_000, "commands in one run without pipeline; a pipeline sends ten times as many")
+	flags.IntVar(&o.rounds, "rounds", 3, "alternating runs of each server")
 	flags.IntVar(&o.connections, "c", 50, "connections of redis-benchmark")
-	flags.StringVar(&o.root, "root", "..", "tree to build seen from")
-	flags.StringVar(&o.seen, "seen", "", "a built seen to use instead")
-	flags.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "seen-bench"), "folder for data; on the disk whose fsync is to be measured")
+	flags.StringVar(&o.root, "root", "..", "source tree from which seen is built")
+	flags.StringVar(&o.seen, "seen", "", "path of a built seen to use instead")
+	flags.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "seen-bench"), "folder for data, on the disk whose fsync is measured")
 	flags.StringVar(&parts, "parts", ".", "regular expression for the parts: "+partNames())
 	_ = flags.Parse(args) // exits by itself
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("argument %q; everything is said by flags", flags.Arg(0))
+		return o, fmt.Errorf("argument %q: the program takes flags only", flags.Arg(0))
 	}
 	if o.rounds < 1 || o.requests < 1000 || o.keys < 1000 || o.connections < 1 {
-		return o, fmt.Errorf("-rounds %d, -n %d, -keys %d, -c %d: at least 1, 1000, 1000 and 1", o.rounds, o.requests, o.keys, o.connections)
+		return o, fmt.Errorf("-rounds %d, -n %d, -keys %d, -c %d: they must be at least 1, 1000, 1000 and 1", o.rounds, o.requests, o.keys, o.connections)
 	}
 	o.progress = os.Stderr
 	var err error
@@ -108,7 +105,7 @@ func partNames() string {
 	return names
 }
 
-// run runs the parts that were asked for.
+// run runs the selected parts.
 func run(ctx context.Context, o options, out io.Writer) error {
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err

@@ -37,7 +37,7 @@ type process struct {
 	dir  string
 }
 
-// startSeen starts our server on a new folder.
+// startSeen starts seen serve with a new data folder.
 func (o *options) startSeen(ctx context.Context, args ...string) (*process, error) {
 	dir, err := os.MkdirTemp(o.dir, "data-")
 	if err != nil {
@@ -46,7 +46,7 @@ func (o *options) startSeen(ctx context.Context, args ...string) (*process, erro
 	return o.startSeenOn(ctx, dir, args...)
 }
 
-// startSeenOn starts our server on a folder, and returns when it answers.
+// startSeenOn starts seen serve with a data folder, and returns when it answers.
 func (o *options) startSeenOn(ctx context.Context, dir string, args ...string) (*process, error) {
 	p := &process{name: "seen", dir: dir}
 	p.cmd = exec.CommandContext(ctx, o.seen, append([]string{
@@ -83,8 +83,8 @@ func (o *options) startSeenOn(ctx context.Context, dir string, args ...string) (
 	return p, nil
 }
 
-// startRedis starts redis-server as it comes, without writing to disk, which is
-// its best case.
+// startRedis starts redis-server with default settings, except that it does not write
+// to disk, which is its best case.
 func (o *options) startRedis(ctx context.Context, args ...string) (*process, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,8 +125,8 @@ func (p *process) stop() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// clockTicks is the unit of processor times in /proc, the same on all Linux
-// machines of today.
+// clockTicks is the unit of processor times in /proc. It is the same on all current
+// Linux machines.
 const clockTicks = 100
 
 // cpu returns the processor time that the server has used so far.
@@ -135,7 +135,7 @@ func (p *process) cpu() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The name of the program, in parentheses, may hold blanks.
+	// The name of the program, in parentheses, may contain blanks.
 	_, rest, _ := strings.Cut(string(b), ") ")
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {

@@ -15,8 +15,8 @@ import (
 // filter is the name of the loaded filter.
 const filter = "bench"
 
-// trio are the servers that are compared: ours as it comes, for questions; ours
-// with a sync every second, for additions; and Redis.
+// trio are the servers: seen with default settings, for look-ups; seen with a sync every
+// second, for additions; and Redis.
 type trio struct{ reads, adds, redis *process }
 
 // startTrio starts the servers and loads each with the keys.
@@ -51,8 +51,8 @@ func (o *options) startTrio(ctx context.Context) (_ *trio, err error) {
 	})
 }
 
-// loadFilter makes a filter with some keys in it and room for more, so that it does
-// not grow while it is measured.
+// loadFilter makes a filter with keys, and with room for more, so that it does not grow
+// during the measurement.
 func (o *options) loadFilter(ctx context.Context, p *process, name string, keys, room uint64) error {
 	if err := p.do(ctx, "BF.RESERVE", name, "0.001", strconv.FormatUint(room, 10)); err != nil {
 		return err
@@ -68,10 +68,10 @@ func (t *trio) stop() {
 	}
 }
 
-// match is what is measured side by side: a command of ours and one of Redis, each
-// with a pipeline and a number of keys.
+// match is one comparison: a command of seen and a command of Redis, each with a
+// pipeline and a number of keys.
 type match struct {
-	ours, theirs               []string // the key is put in place of its word, or behind
+	ours, theirs               []string // without the keys, which are appended
 	adds                       bool
 	pipeline, keysEach         int
 	theirPipeline              int
@@ -83,7 +83,7 @@ type match struct {
 
 // matches returns the comparisons with their targets.
 func (o *options) matches() []*match {
-	const many = 1_000_000_000 // of which hardly any is in the filter
+	const many = 1_000_000_000 // almost no key below it is in the filter
 	exists, add := []string{"BF.EXISTS", filter}, []string{"BF.ADD", filter}
 	get, set := []string{"GET"}, []string{"SET"}
 	var all []*match
@@ -104,7 +104,7 @@ func (o *options) matches() []*match {
 			ourRange: many, theirRange: o.keys, ourLines: 101, theirLines: 1})
 }
 
-// side is one of the two of a match.
+// side is one of the two sides of a match.
 type side struct {
 	server   *process
 	words    []string
@@ -122,7 +122,7 @@ func (m *match) sides(t *trio) (ours, theirs side) {
 	return ours, side{t.redis, m.theirs, m.theirPipeline, 1, m.theirRange, m.theirLines}
 }
 
-// contest measures all matches with the way of driving given, in turns.
+// contest measures all matches with the given way to drive a server, in turns.
 func contest(ctx context.Context, o *options, out io.Writer, title string, drive func(side) (outcome, error)) error {
 	t, err := o.startTrio(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func contest(ctx context.Context, o *options, out io.Writer, title string, drive
 			m.ourOutcomes, m.theirOutcomes = append(m.ourOutcomes, a), append(m.theirOutcomes, b)
 		}
 	}
-	fmt.Fprintf(out, "\n## %s\n\n%d keys in the filter, %d connections, medians of %d rounds. Rates are keys in a second, times are the server's processor time for a key.\n\n",
+	fmt.Fprintf(out, "\n## %s\n\n%d keys in the filter, %d connections, medians of %d rounds. Rates are keys per second, times are the server's processor time per key.\n\n",
 		title, o.keys, o.connections, o.rounds)
 	table := newTable(out, "command", "pipeline", "seen", "redis", "ratio", "wanted", "seen, CPU", "redis, CPU")
 	for _, m := range all {
@@ -164,7 +164,7 @@ func benchmarkPart(ctx context.Context, o *options, out io.Writer) error {
 	return contest(ctx, o, out, "Driven by redis-benchmark", func(s side) (outcome, error) { return o.redisBenchmark(ctx, s) })
 }
 
-// leanPart drives both with our own client.
+// leanPart drives both servers with the client of this package.
 func leanPart(ctx context.Context, o *options, out io.Writer) error {
 	loads := map[string]*load{}
 	return contest(ctx, o, out, "Driven by a lean client", func(s side) (outcome, error) {
@@ -217,7 +217,7 @@ func (o *options) redisBenchmark(ctx context.Context, s side) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	// It warns when it cannot read the configuration; the table is at the end.
+	// It may warn that it cannot read the configuration; the table is at the end.
 	text := string(b)
 	at := strings.Index(text, `"test","rps"`)
 	if at < 0 {

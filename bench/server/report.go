@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// table prints rows in the form of Markdown.
+// table prints rows as a Markdown table.
 type table struct {
 	w      io.Writer
 	rows   [][]string
@@ -68,8 +68,8 @@ func middle(all []outcome) outcome {
 	}
 }
 
-// median returns the middle of the values that of takes, the mean of the middle
-// two where their number is even.
+// median returns the median of the values that the function of returns: for an even
+// number of values, the mean of the middle two.
 func median[T any](all []T, of func(T) float64) float64 {
 	values := make([]float64, len(all))
 	for i, v := range all {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// startPart measures how long a server takes to be ready: with large filters, and
-// with a log to be repeated, as after a crash.
+// startPart measures how long a server takes to be ready: with large filters, and with
+// a log to replay, as after a crash.
 func startPart(ctx context.Context, o *options, out io.Writer) error {
 	dir, err := os.MkdirTemp(o.dir, "data-")
 	if err != nil {
@@ -28,7 +28,7 @@ func startPart(ctx context.Context, o *options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n## Starting\n\nOne filter for %d keys at 0.1 %%, of 1 GiB; medians of %d rounds, the file in the cache of the system.\n\n", capacity, o.rounds)
+	fmt.Fprintf(out, "\n## Starting\n\nOne filter for %d keys at 0.1 %%, of 1 GiB; medians of %d rounds, with the file in the page cache.\n\n", capacity, o.rounds)
 	table := newTable(out, "after", "ready in")
 	var clean, killed []time.Duration
 	for round := range o.rounds {
@@ -37,7 +37,7 @@ func startPart(ctx context.Context, o *options, out io.Writer) error {
 			return err
 		}
 		clean = append(clean, time.Since(began))
-		// Nearly as much log as there may be before a checkpoint.
+		// Almost as much log as is allowed before a checkpoint.
 		for i := range 300 {
 			if err := command(ctx, p, someKeys(1000*round+i*10, 10_000), "BF.MADD", filter); err != nil {
 				p.end(syscall.SIGKILL)

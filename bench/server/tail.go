@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// tailPart measures how long the slowest questions take while the server does
-// something else.
+// tailPart measures how long the slowest look-ups take while the server does other
+// work.
 func tailPart(ctx context.Context, o *options, out io.Writer) error {
 	p, err := o.startSeen(ctx)
 	if err != nil {
@@ -21,8 +21,8 @@ func tailPart(ctx context.Context, o *options, out io.Writer) error {
 		return err
 	}
 	questions := newLoad(1, 1, 1, 2*o.keys, words("BF.EXISTS", filter))
-	fmt.Fprintf(out, "\n## The slowest questions\n\nBF.EXISTS on %d keys, one connection that asks again when it is answered, medians of %d rounds. The client shares the cores.\n\n", o.keys, o.rounds)
-	first := 0 // number of the keys that are added meanwhile; what is there already changes nothing
+	fmt.Fprintf(out, "\n## The slowest questions\n\nBF.EXISTS on %d keys, one connection that sends the next command after each reply, medians of %d rounds. The client shares the cores.\n\n", o.keys, o.rounds)
+	first := 0 // number of the first key that is added meanwhile; to add a key again changes nothing
 	table := newTable(out, "meanwhile", "times it happened", "median", "p99", "p99.9", "longest")
 	for _, c := range []struct {
 		title string
@@ -68,8 +68,8 @@ type latencies struct {
 	events                     int
 }
 
-// latency asks for some seconds, one question at a time, while something else is
-// done again and again.
+// latency sends one look-up at a time for some seconds, and calls meanwhile again and
+// again at the same time.
 func (p *process) latency(ctx context.Context, l *load, first int, meanwhile func(context.Context, *process, int) error) (latencies, error) {
 	span, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -104,7 +104,7 @@ func (p *process) latency(ctx context.Context, l *load, first int, meanwhile fun
 	}, r.err
 }
 
-// someKeys returns keys that no other number gives.
+// someKeys returns n consecutive keys, beginning at 1000 times number.
 func someKeys(number, n int) [][]byte {
 	keys := make([][]byte, n)
 	for i := range keys {
@@ -125,7 +125,7 @@ func addMeanwhile(ctx context.Context, p *process, number int) error {
 	return command(ctx, p, someKeys(number, 100), "BF.MADD", filter)
 }
 
-// checkpointMeanwhile changes the filter, so that there is something to write.
+// checkpointMeanwhile changes the filter, so that the checkpoint has to write it.
 func checkpointMeanwhile(ctx context.Context, p *process, number int) error {
 	if err := addMeanwhile(ctx, p, number); err != nil {
 		return err
@@ -137,8 +137,8 @@ func growMeanwhile(ctx context.Context, p *process, number int) error {
 	return command(ctx, p, someKeys(number, 1000), "BF.MADD", "growing")
 }
 
-// collectMeanwhile has the server collect its garbage, which it does before it
-// shows its heap.
+// collectMeanwhile makes the server collect its garbage, which it does before it shows
+// its heap.
 func collectMeanwhile(ctx context.Context, p *process, _ int) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.http+"/debug/pprof/heap?gc=1", nil)
 	if err != nil {

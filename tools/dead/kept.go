@@ -5,8 +5,9 @@ var forTests = []string{
 	"seen/internal/corpus", "seen/internal/crashtest", "seen/internal/filtertest", "seen/internal/redistest", "seen/internal/vfs/memfs",
 }
 
-// kept lists what only tests use and stays, with the reason. What the tests of one
-// package need belongs into a _test.go file of that package, not into this list.
+// kept lists declarations that only tests use but that stay, with the reason. A helper
+// for the tests of one package belongs in a _test.go file of that package, not in this
+// list.
 var kept = map[string]string{
 	"seen/internal/kernel.fetchRef":    "the program uses it where there is no assembly (slots_noasm.go)",
 	"seen/internal/pages.Live":         "the tests of bloom prove with it that arrays are unmapped; only pages has the count",

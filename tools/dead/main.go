@@ -1,8 +1,8 @@
-// Command dead finds what a module declares and only its tests use: functions and
+// Command dead finds declarations of a module that only its tests use: functions and
 // methods that no program and no caller of a public package can reach, and types,
 // constants and variables that no other code names. Run it as dead FOLDER PATTERN... .
-// Packages under an internal folder are private; the exported names of all others are
-// taken for used, and so is what assembly calls.
+// Packages under an internal folder are private. The exported names of all other packages
+// count as used, and so do functions that assembly calls.
 package main
 
 import (
@@ -42,8 +42,9 @@ func main() {
 	}
 }
 
-// dead returns what only tests use in the packages of folder, sorted by position.
-// Packages forTests count as tests; kept has the names that stay, with reasons.
+// dead returns the declarations in the packages of folder that only tests use, sorted by
+// position. The packages forTests count as tests; kept has the names that stay, with
+// reasons.
 func dead(forTests []string, kept map[string]string, folder string, patterns ...string) ([]string, error) {
 	all, err := packages.Load(&packages.Config{Mode: packages.LoadAllSyntax, Dir: folder}, patterns...)
 	if err != nil {
@@ -98,7 +99,7 @@ func functions(ours []*packages.Package) (unused []types.Object, err error) {
 		if !ok {
 			return
 		}
-		// What is generic is reached where it is instantiated.
+		// A generic function is reached through its instances.
 		if s := program.FuncValue(f.Origin()); s != nil && s.TypeParams().Len() == 0 {
 			roots = append(roots, s)
 		}
@@ -135,7 +136,8 @@ func functions(ours []*packages.Package) (unused []types.Object, err error) {
 	return unused, nil
 }
 
-// exported passes on the exported functions, and the exported methods of exported types.
+// exported calls add with the exported functions, and the exported methods of exported
+// types.
 func exported(scope *types.Scope, add func(types.Object)) {
 	for _, name := range scope.Names() {
 		o := scope.Lookup(name)
@@ -153,14 +155,14 @@ func exported(scope *types.Scope, add func(types.Object)) {
 	}
 }
 
-// marks reports whether a method has no code: its existence says something of its type.
+// marks reports whether a method has no code: its existence marks its type.
 func marks(d *ast.FuncDecl) bool { return d.Recv != nil && len(d.Body.List) == 0 }
 
 func generic(d *ast.FuncDecl) bool { return d.Type.TypeParams != nil && d.Name.IsExported() }
 
-// others returns the types, constants and variables that nothing names but their
-// declaration. Constants with a type of their own are left out: they are the values
-// of a list, which is whole.
+// others returns the types, constants and variables that only their declaration names.
+// It skips constants of a named type: they are values of an enumeration, which is kept
+// complete.
 func others(ours []*packages.Package) (unused []types.Object) {
 	used := map[types.Object]bool{}
 	for _, p := range ours {
@@ -193,7 +195,7 @@ func public(p *packages.Package) bool {
 
 var assemblyCall = regexp.MustCompile(`(?:CALL|JMP)\s+·(\w+)\(SB\)`)
 
-// calledByAssembly passes on the functions that the assembly of a package calls.
+// calledByAssembly calls add with the functions that the assembly of a package calls.
 func calledByAssembly(p *packages.Package, add func(types.Object)) error {
 	for _, file := range p.OtherFiles {
 		if filepath.Ext(file) != ".s" {

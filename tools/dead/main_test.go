@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every kind of declaration that only tests use is found, and nothing else.
+// dead finds every kind of declaration that only tests use, and nothing else.
 func TestDead(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

@@ -1,7 +1,7 @@
-// Command dropped finds errors that a module drops, as errcheck does, in _ = and in calls
-// whose results are not used, and errors that are compared with nil and then lost:
-// dropped FOLDER PATTERN... . A comment at the end of the line, or in the line above, is
-// taken for the reason why an error may be dropped. Tests are left out.
+// Command dropped finds errors that a module drops: dropped FOLDER PATTERN... . Like
+// errcheck, it finds them in _ = and in calls whose results are not used. It also finds
+// errors that are compared with nil and then lost. A comment at the end of the line, or in
+// the line above, counts as the reason to drop an error. Tests are not checked.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// harmless are calls whose errors need no reason: writes to what is buffered, whose
-// Flush returns the error of all writes before it.
+// harmless are calls whose errors need no reason: writes to a buffer, whose Flush
+// returns the first error of the writes before it.
 var harmless = []string{
 	"(*bufio.Writer).Write", "(*bufio.Writer).WriteByte", "(*bufio.Writer).WriteRune", "(*bufio.Writer).WriteString",
 	"fmt.Fprint(*bufio.Writer)", "fmt.Fprintf(*bufio.Writer)", "fmt.Fprintln(*bufio.Writer)",
@@ -67,7 +67,7 @@ func dropped(folder string, patterns ...string) ([]string, error) {
 		reasons := commented(p)
 		var all []token.Position
 		for _, e := range checker.CheckPackage(p).UncheckedErrors {
-			// An error of the last resort: it cannot be reported anywhere else.
+			// An error of writing to standard error cannot be reported anywhere else.
 			if !strings.Contains(e.Line, "tderr,") || !strings.Contains(e.Line, "fmt.Fprint") {
 				all = append(all, e.Pos)
 			}
@@ -106,7 +106,7 @@ func commented(p *packages.Package) map[line]bool {
 	return lines
 }
 
-// compared returns the calls whose error is compared with nil where it comes from, so
+// compared returns the calls whose error is compared with nil in the same expression, so
 // that it cannot be reported.
 func compared(p *packages.Package) (found []token.Position) {
 	isError := types.Universe.Lookup("error").Type()
@@ -126,8 +126,8 @@ func compared(p *packages.Package) (found []token.Position) {
 	return found
 }
 
-// asks reports whether a call asks a question that an error answers: for the state of
-// something that goes on having it, as that of a context, or whether a check holds.
+// asks reports whether the error of a call is only the answer to a question: a state
+// that can be read again, such as that of a context, or the result of a check.
 func asks(call *ast.CallExpr) bool {
 	if len(call.Args) == 0 {
 		return true

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each way to drop an error is found, and none that gives a reason.
+// dropped finds each way to drop an error, unless a comment gives a reason.
 func TestDropped(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

@@ -1,6 +1,6 @@
-// Command portable type-checks the packages of a module and all that they import for other
-// platforms, as their compilers would: portable FOLDER GOOS/GOARCH... . It reads sources
-// only: to compile every module that we use for every platform takes minutes.
+// Command portable type-checks the packages of a module and all their imports for other
+// platforms: portable FOLDER GOOS/GOARCH... . It only reads sources, because to compile all
+// imported modules for every platform takes minutes.
 package main
 
 import (
@@ -30,11 +30,11 @@ func main() {
 	}
 }
 
-// check returns what a compiler for platform would refuse in folder's packages.
+// check returns the errors that a compiler for platform finds in folder's packages.
 func check(folder, platform string) (errs []error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {
-		return []error{fmt.Errorf("is not of the form GOOS/GOARCH")}
+		return []error{fmt.Errorf("the platform must have the form GOOS/GOARCH")}
 	}
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.LoadAllSyntax,
@@ -58,8 +58,8 @@ func check(folder, platform string) (errs []error) {
 	return errs
 }
 
-// withoutBody returns the functions of p that only assembly could define, where p has
-// none for this platform. The types of a package do not tell them.
+// withoutBody returns the functions of p that have no body, if p has no assembly for this
+// platform. Type-checking alone does not find them.
 func withoutBody(p *packages.Package) (errs []error) {
 	for _, file := range p.OtherFiles {
 		if strings.HasSuffix(file, ".s") {
