@@ -128,7 +128,7 @@ func (r *Row) complete(name string) {
 
 // refused is the row of a type that cannot have what was asked for.
 func refused(format string, args ...any) []Row {
-	return []Row{{Error: strings.TrimPrefix(fmt.Sprintf(format, args...), "")}}
+	return []Row{{Error: fmt.Sprintf(format, args...)}}
 }
 
 func arrayRow(s sizing.Shape, w Wish) []Row {
