@@ -29,19 +29,26 @@ func arguments(least, most int, name string) cobra.PositionalArgs {
 // anyMore means no upper limit.
 const anyMore = math.MaxInt
 
-// sayFlagError replaces the text of strconv about a flag whose value is not a number.
+// sayFlagError shortens an error about the value of a flag, and replaces the texts of
+// strconv.
 func sayFlagError(err error) error {
 	var wrong *pflag.InvalidValueError
-	var number *strconv.NumError
-	if !errors.As(err, &wrong) || !errors.As(err, &number) {
+	if !errors.As(err, &wrong) {
 		return err
+	}
+	name, kind := wrong.GetFlag().Name, wrong.GetFlag().Value.Type()
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return fmt.Errorf("--%s: %w", name, wrong.Unwrap())
 	}
 	what := "is not a whole number"
 	switch {
-	case strings.HasPrefix(wrong.GetFlag().Value.Type(), "float"):
+	case kind == "bool":
+		what = "is not true or false"
+	case strings.HasPrefix(kind, "float"):
 		what = "is not a number"
 	case errors.Is(err, strconv.ErrRange):
 		what = "is too large"
 	}
-	return fmt.Errorf("--%s: %q %s", wrong.GetFlag().Name, wrong.GetValue(), what)
+	return fmt.Errorf("--%s: %q %s", name, wrong.GetValue(), what)
 }

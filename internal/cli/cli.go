@@ -155,7 +155,7 @@ inspects Bloom filters.`,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%q is not a subcommand; \"seen --help\" lists them", args[0])
+				return usagef("%q is not a subcommand", args[0])
 			}
 			cmd.SetOut(a.env.Stderr)
 			_ = cmd.Help() // there is no place to report that standard error failed
@@ -199,7 +199,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	print := help.Run
 	help.Run, help.RunE = nil, func(cmd *cobra.Command, args []string) error {
 		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-			return usagef("%q is not a subcommand; \"seen --help\" lists them", strings.Join(args, " "))
+			return usagef("%q is not a subcommand", strings.Join(args, " "))
 		}
 		print(cmd, args)
 		return nil
