@@ -266,11 +266,11 @@ func (f *fleetFlags) checkServer(c cluster.WindowConfig) error {
 	switch {
 	case f.server == "":
 	case c.Hash != bloom.Hash{}:
-		return usagef("--seed and --secret do not go with --server, which has its own hash")
+		return usagef("--seed and --secret cannot be combined with --server, which has its own hash")
 	case c.Span != 0:
-		return usagef("--window does not go with --server, whose filters forget nothing; use --redis")
+		return usagef("--window cannot be combined with --server, whose filters forget nothing; use --redis")
 	case c.Wait.Replicas != 0 || c.SliceBytes != 0:
-		return usagef("--wait and --slice do not go with --server")
+		return usagef("--wait and --slice cannot be combined with --server")
 	}
 	return nil
 }

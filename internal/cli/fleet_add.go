@@ -57,7 +57,7 @@ func (a *app) addToFleet(cmd *cobra.Command, f *fleetFlags, capacity flagvalue.C
 // addFleet is "seen add --redis".
 func (a *app) addFleet(cmd *cobra.Command, c *addFlags, files []string) error {
 	if c.inPlace {
-		return usagef("--in-place does not go with --redis and --server")
+		return usagef("--in-place cannot be combined with --redis and --server")
 	}
 	r, err := a.addToFleet(cmd, &c.fleet, c.capacity, c.rate, &c.records, files)
 	switch {
@@ -77,7 +77,7 @@ func (a *app) addFleet(cmd *cobra.Command, c *addFlags, files []string) error {
 func (c *countFlags) checkFleet(cmd *cobra.Command) error {
 	for _, name := range []string{"method", "precision"} {
 		if c.fleet.isSet() && cmd.Flags().Changed(name) {
-			return usagef("--%s does not go with --redis and --server", name)
+			return usagef("--%s cannot be combined with --redis and --server", name)
 		}
 	}
 	return c.fleet.check(cmd)

@@ -16,7 +16,7 @@ func (f *filterFlags) checkFleet(cmd *cobra.Command) error {
 	}
 	for _, name := range []string{"set", "keep", "drop", "any", "all", "tag", "confirm", "memory"} {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s does not go with --redis and --server, whose filter is the set", name)
+			return usagef("--%s cannot be combined with --redis and --server, whose filter is the set", name)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
 		why := ""
 		switch name {
 		case "output":
-			return usagef("-o does not go with --redis and --server: a run that fails leaves no output, but the filter has recorded its lines, which would be lost; use > FILE")
+			return usagef("-o cannot be combined with --redis and --server: a run that fails leaves no output, but the filter has recorded its lines, which would be lost; use > FILE")
 		case "nth":
 			why = ": a shared filter knows whether a line came before, not how often; use -d for repeated lines, or run without a shared filter"
 		case "time-key":
@@ -38,10 +38,10 @@ func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
 		case "state", "checkpoint":
 			why = ": the shared filter is the state"
 		}
-		return usagef("--%s does not go with --redis and --server%s", name, why)
+		return usagef("--%s cannot be combined with --redis and --server%s", name, why)
 	}
 	if u.window.Lines != 0 {
-		return usagef("--window %v does not go with --redis and --server: a shared filter does not count the lines of all machines; give a time, such as 7d", &u.window)
+		return usagef("--window %v cannot be combined with --redis and --server: a shared filter does not count the lines of all machines; give a time, such as 7d", &u.window)
 	}
 	return nil
 }
