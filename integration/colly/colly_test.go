@@ -21,8 +21,8 @@ import (
 
 const pages = 400
 
-// site is one whose pages link to each other in dense cycles. It counts how often
-// each is fetched.
+// site is a web site whose pages have many links and cycles. It counts how often each
+// page is fetched.
 type site struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -51,7 +51,7 @@ func newSite(t *testing.T, link func(base string, page int) string) *site {
 
 func plain(base string, page int) string { return fmt.Sprintf("%s/page/%d", base, page) }
 
-// check wants each page to have been fetched once.
+// check checks that each page was fetched once.
 func (s *site) check(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
@@ -75,8 +75,8 @@ func memory(t *testing.T) once.Memory {
 	return once.Local(f)
 }
 
-// follow has a collector visit all links; what is wrong with a visit, other than
-// that the page was visited, fails the test.
+// follow makes a collector visit all links. Errors of a visit fail the test, except that
+// the page was visited before.
 func follow(t *testing.T, c *colly.Collector) {
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
 		var visited *colly.AlreadyVisitedError
@@ -110,7 +110,7 @@ func TestStorage(t *testing.T) {
 	s.check(t)
 }
 
-// Two that both have been told "not visited" cannot both go on.
+// If IsVisited returned false to two collectors, only one of them makes the request.
 func TestVisitedIsExact(t *testing.T) {
 	visited := memory(t)
 	a, b := NewStorage(t.Context(), visited), NewStorage(t.Context(), visited)
@@ -133,7 +133,7 @@ func TestVisitedIsExact(t *testing.T) {
 	if is, err := b.IsVisited(7); !is || err != nil {
 		t.Errorf("visited: %v, %v", is, err)
 	}
-	// Colly goes on, after a yes, where a repetition is redirected.
+	// Colly makes a redirected request of a Retry although IsVisited returned true.
 	if err := b.Visited(7); err != nil {
 		t.Errorf("a redirect of a repetition: %v", err)
 	}
@@ -142,7 +142,7 @@ func TestVisitedIsExact(t *testing.T) {
 	}
 }
 
-// A fetch that fails behind a redirect can be repeated.
+// A fetch that fails after a redirect can be repeated.
 func TestRetryBehindARedirect(t *testing.T) {
 	var tries atomic.Int64
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -155,7 +155,7 @@ func TestRetryBehindARedirect(t *testing.T) {
 			fmt.Fprint(w, "well")
 		}
 	}))
-	s.Config.SetKeepAlivesEnabled(false) // on a connection used before, net/http would try again by itself
+	s.Config.SetKeepAlivesEnabled(false) // on a reused connection, net/http would repeat the request automatically
 	s.Start()
 	defer s.Close()
 	c := colly.NewCollector()
@@ -181,7 +181,7 @@ func TestRetryBehindARedirect(t *testing.T) {
 	}
 }
 
-// With canonical keys a page is one page under all of its URLs.
+// With canonical keys, all URLs of a page are one page.
 func TestCanonicalKeys(t *testing.T) {
 	var turn atomic.Int64
 	s := newSite(t, func(base string, page int) string {
@@ -212,7 +212,7 @@ func TestCanonicalKeys(t *testing.T) {
 	s.check(t)
 }
 
-// broken is a Memory that is out of reach.
+// broken is a Memory that is not reachable.
 type broken struct{}
 
 var errBroken = errors.New("out of reach")
@@ -220,7 +220,7 @@ var errBroken = errors.New("out of reach")
 func (broken) Add(context.Context, ...[]byte) ([]bool, error) { return nil, errBroken }
 func (broken) Has(context.Context, ...[]byte) ([]bool, error) { return nil, errBroken }
 
-// Without an answer there is no request.
+// If the Memory does not answer, no request is made.
 func TestErrors(t *testing.T) {
 	s := newSite(t, plain)
 	c := colly.NewCollector()

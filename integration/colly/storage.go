@@ -1,15 +1,14 @@
-// Package colly lets collectors of gocolly/colly remember what they have visited
-// in any once.Memory: a filter in memory, one in a "seen serve", or one on a fleet
-// of Redis or Valkey. It is for crawls of more pages than a map holds, and for
-// several processes that share one crawl.
+// Package colly lets collectors of gocolly/colly store the visited pages in a
+// once.Memory: a filter in memory, in a "seen serve", or in Redis or Valkey. It is for
+// crawls with more pages than fit in a map, and for several processes that share one
+// crawl.
 //
-// Two ways lead there. [Storage] takes the place of colly's own storage and keeps
-// colly's idea of what a request is, a 64-bit hash of its URL and body. [New] is a
-// callback for requests whose keys are canonical URLs, the same as those of package
-// keys and of seen uniq --url, and only for them. Neither is a queue: what is still
-// to be fetched stays with colly.
+// There are two ways to use it. [Storage] replaces colly's own storage. It identifies a
+// request as colly does, by a 64-bit hash of its URL and body. [New] returns a callback
+// whose keys are canonical URLs, as in package keys and seen uniq --url. Neither is a
+// queue: colly keeps the pages that are still to be fetched.
 //
-// All of it is safe for concurrent use.
+// Everything in this package is safe for concurrent use.
 package colly
 
 import (
@@ -26,39 +25,38 @@ import (
 	"seen/once"
 )
 
-// Storage is a storage.Storage of colly on a Memory.
+// Storage is a storage.Storage of colly that uses a Memory.
 //
-// Colly asks IsVisited and then calls Visited, two steps between which another
-// goroutine or process can come. Storage makes them exact: Visited adds to the
-// Memory, and who is not the first there gets an error, upon which colly does not
-// make the request. So of all collectors that share a Memory one fetches a page,
-// and a page is missed with the error rate of the filter. As in colly, a request
-// counts as visited before it is made: a fetch that fails has to be repeated by
-// Request.Retry, which does not ask.
+// Colly calls IsVisited and then Visited. Between the calls another goroutine or process
+// can make the same request. Storage makes the decision exact: Visited adds the request
+// to the Memory. If another collector added it first, Visited returns an error and colly
+// does not make the request. So the collectors that share a Memory fetch each page once,
+// and miss a page with the error rate of the filter. As in colly, a request counts as
+// visited before it is made. To repeat a failed fetch, use Request.Retry, which does not
+// call IsVisited.
 //
-// Errors of the Memory become errors of Visit, and the request is not made.
+// An error of the Memory becomes an error of Visit, and the request is not made.
 type Storage struct {
 	ctx     context.Context
 	visited once.Memory
 	jar     *cookiejar.Jar
 
 	mu sync.Mutex
-	// asked counts, for each request of which IsVisited said no, the calls of
-	// Visited that follow. One that was not asked for so is a redirect which colly
-	// makes although the page was visited, in a Retry.
+	// asked counts, for each request, the negative answers of IsVisited for which
+	// Visited was not called yet. Visited for a request without such an answer comes
+	// from a Retry: colly follows its redirect although the page was visited.
 	asked map[uint64]int
 }
 
 var _ storage.Storage = (*Storage)(nil)
 
-// NewStorage returns a Storage for Collector.SetStorage. The context is that of all
-// questions, since colly gives none with them. Cookies are kept in memory, by each
-// process for itself.
+// NewStorage returns a Storage for Collector.SetStorage. All calls to the Memory use
+// ctx, because colly passes no context. Each process keeps its own cookies in memory.
 func NewStorage(ctx context.Context, visited once.Memory) *Storage {
 	return &Storage{ctx: ctx, visited: visited}
 }
 
-// Init makes the Storage ready; colly calls it in SetStorage.
+// Init prepares the Storage. Colly calls it in SetStorage.
 func (s *Storage) Init() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +67,8 @@ func (s *Storage) Init() error {
 	return nil
 }
 
-// VisitedError is the error of a request that another goroutine or process came to
-// make first. It is a [colly.AlreadyVisitedError] to errors.As.
+// VisitedError is the error for a request that another goroutine or process made first.
+// errors.As finds a [colly.AlreadyVisitedError] in it.
 type VisitedError struct {
 	// ID is colly's hash of the request.
 	ID uint64
@@ -81,14 +79,15 @@ func (e *VisitedError) Error() string {
 	return fmt.Sprintf("request %016x was made by another collector", e.ID)
 }
 
-// Unwrap returns what colly itself says of visited pages. It names no page, of
-// which a storage knows the hash alone.
+// Unwrap returns colly's own error for visited pages. It does not name the page, because
+// a storage knows only the hash.
 func (e *VisitedError) Unwrap() error {
 	return &colly.AlreadyVisitedError{Destination: new(url.URL)}
 }
 
-// IsVisited reports whether the request may have been made, and costs a question.
-// Collector.HasVisited, when it says no and no visit follows, leaves 16 bytes here.
+// IsVisited reports whether the request may have been made, with one look-up in the
+// Memory. If Collector.HasVisited returns false and no visit follows, 16 bytes of memory
+// remain in use.
 func (s *Storage) IsVisited(requestID uint64) (bool, error) {
 	answers, err := s.visited.Has(s.ctx, key(requestID))
 	if err != nil || answers[0] {
@@ -100,8 +99,8 @@ func (s *Storage) IsVisited(requestID uint64) (bool, error) {
 	return false, nil
 }
 
-// Visited records that the request is being made. The error is a [VisitedError] if
-// it was made meanwhile.
+// Visited records that the request is being made. It returns a [VisitedError] if another
+// collector has made it since the call of IsVisited.
 func (s *Storage) Visited(requestID uint64) error {
 	s.mu.Lock()
 	n := s.asked[requestID]
@@ -121,12 +120,12 @@ func (s *Storage) Visited(requestID uint64) error {
 	return nil
 }
 
-// Cookies returns the cookies for a URL, in colly's form.
+// Cookies returns the cookies for a URL in colly's format.
 func (s *Storage) Cookies(u *url.URL) string {
 	return storage.StringifyCookies(s.jar.Cookies(u))
 }
 
-// SetCookies keeps cookies, in colly's form.
+// SetCookies stores cookies in colly's format.
 func (s *Storage) SetCookies(u *url.URL, cookies string) {
 	s.jar.SetCookies(u, storage.UnstringifyCookies(cookies))
 }

@@ -10,11 +10,11 @@ import (
 
 const (
 	blockSize  = 4096
-	sectorSize = 512 // what a disk writes whole or not at all
+	sectorSize = 512 // a disk writes a sector completely or not at all
 )
 
-// blocks are the contents of a disk, by number; one that is not there is zero. A
-// block is never changed, only replaced, so that copies can share it.
+// blocks are the contents of a disk, by number. A missing block is zero. A block is never
+// changed, only replaced, so that copies can share it.
 type blocks map[int64]*[blockSize]byte
 
 // write puts data at an offset.
@@ -45,15 +45,14 @@ func (b blocks) read(data []byte, off int64) {
 	}
 }
 
-// event is a write, or a flush, which has no data. A write of zeros has data too.
+// event is a write, or a flush, whose data is nil. A write of zeros has data.
 type event struct {
 	off  int64
 	data []byte
 }
 
-// Disk is a disk with a cache that loses power on request: it remembers every
-// write and every flush since it was made. Its methods may be called by several
-// goroutines at once.
+// Disk is a disk with a cache that loses power on request. It records every write and
+// flush. It is safe for concurrent use.
 type Disk struct {
 	size   int64
 	mutex  sync.Mutex
@@ -65,7 +64,7 @@ type Disk struct {
 // NewDisk returns a disk of zeros.
 func NewDisk(size int64) *Disk { return &Disk{size: size, start: blocks{}, now: blocks{}} }
 
-// Position counts the writes and flushes so far. It is the clock of a crash.
+// Position returns the number of writes and flushes so far, the clock of a crash.
 func (d *Disk) Position() int64 {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -92,10 +91,10 @@ func (d *Disk) flush() {
 	d.events = append(d.events, event{})
 }
 
-// Crash returns the disk as it may be found after the power fails when position
-// events have happened, and a word on what became of the writes that no flush
-// followed. All before the last flush is there; of the rest, any part may be, in
-// sectors, and of two writes to one sector either.
+// Crash returns the disk as a power failure after position events could leave it, and a
+// description of what happened to the writes after the last flush. The disk has all
+// writes before the last flush, and some sectors of the later ones. If two later writes
+// changed a sector, it has either.
 func (d *Disk) Crash(position int64, r *rand.Rand) (*Disk, string) {
 	d.mutex.Lock()
 	events := d.events[:position]
@@ -115,7 +114,7 @@ func (d *Disk) Crash(position int64, r *rand.Rand) (*Disk, string) {
 	case 0:
 		fate, pending = "dropped", nil
 	case 1:
-		// The first are there, and a part of the next.
+		// The disk has the first writes, and a part of the next.
 		n := r.IntN(len(pending) + 1)
 		kept := slices.Clone(pending[:n])
 		if n < len(pending) {
@@ -135,7 +134,7 @@ func (d *Disk) Crash(position int64, r *rand.Rand) (*Disk, string) {
 	return &Disk{size: d.size, start: image, now: maps.Clone(image)}, fmt.Sprintf("%d writes since the last flush: %s", len(events)-flushed, fate)
 }
 
-// some returns a part of the events, anything from none to all, in any order.
+// some returns no, some or all events, in any order.
 func some(events []event, r *rand.Rand) []event {
 	share := r.Float64() * 1.2
 	var kept []event
@@ -147,8 +146,8 @@ func some(events []event, r *rand.Rand) []event {
 	return kept
 }
 
-// torn is some of the sectors of the events. The first block is one: ext4 has its
-// superblock there, two sectors with a checksum, and mounts nothing if one is old.
+// torn returns some sectors of the events. It does not divide the first block: ext4 has
+// its superblock there, two sectors with a checksum, and cannot mount if one is old.
 func torn(events []event, r *rand.Rand) []event {
 	var sectors []event
 	for _, e := range events {

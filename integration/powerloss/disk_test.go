@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCrash compares disks after a crash with what the writes and flushes before
-// it allow, sector by sector, and makes sure that each kind of loss comes up.
+// TestCrash compares disks after a crash, sector by sector, with the states that the
+// earlier writes and flushes allow. It also checks that each kind of loss occurs.
 func TestCrash(t *testing.T) {
 	const sectors = 40
 	r := rand.New(rand.NewPCG(1, 2))
@@ -17,7 +17,7 @@ func TestCrash(t *testing.T) {
 			disk.flush()
 			continue
 		}
-		// Across borders of blocks.
+		// Writes may cross the borders of blocks.
 		first := r.IntN(sectors)
 		n := 1 + r.IntN(min(12, sectors-first))
 		disk.write(bytes.Repeat([]byte{byte(1 + r.IntN(255))}, n*sectorSize), int64(first*sectorSize))
@@ -25,7 +25,7 @@ func TestCrash(t *testing.T) {
 	lost, old, mixed := 0, 0, 0
 	for range 3000 {
 		position := r.Int64N(disk.Position() + 1)
-		// What each sector may hold: what was flushed, and all that came later.
+		// may has the allowed contents of each sector: the flushed one and all later ones.
 		var may [sectors][]byte
 		for i := range may {
 			may[i] = []byte{0}
@@ -62,6 +62,6 @@ func TestCrash(t *testing.T) {
 		}
 	}
 	if lost < 1000 || mixed < 1000 || old < 2000 {
-		t.Errorf("%d sectors lost, %d with an earlier write, %d of both; the crashes are too kind", lost, mixed, old)
+		t.Errorf("%d sectors lost, %d with an earlier write, %d of both; the crashes lose too little", lost, mixed, old)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// fileModel is what is known of the files that subcommands have written: each run,
-// when it began and when it had succeeded.
+// fileModel has what is known about the files of the subcommands: when each run began,
+// and when it succeeded.
 type fileModel struct {
 	disk  *Disk
 	mutex sync.Mutex
@@ -20,10 +20,10 @@ type fileModel struct {
 }
 
 type fileRun struct {
-	began, succeeded int64 // positions of the disk; -1: it has not succeeded
+	began, succeeded int64 // positions of the disk; -1: not yet
 }
 
-// finished counts the runs that have succeeded.
+// finished returns the number of runs that succeeded.
 func (f *fileModel) finished() (n int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -35,7 +35,7 @@ func (f *fileModel) finished() (n int) {
 	return n
 }
 
-// linesOfRun are the new lines of a run.
+// linesOfRun returns the new lines of a run.
 func linesOfRun(i int) string {
 	var b strings.Builder
 	for j := range 200 {
@@ -54,9 +54,9 @@ func linesOfRuns(n int) string {
 
 func outputOfRun(i int) string { return fmt.Sprintf("once-%d.txt", i) }
 
-// work replaces a set and continues a state, until something fails or the channel
-// is closed. Run i writes a set of the lines of all runs so far, and prints its own
-// lines once, into a file of its own.
+// work replaces a set and continues a state, until a run fails or the channel is closed.
+// Run i writes a set of the lines of all runs so far, and prints its own lines once, to
+// its own file.
 func (f *fileModel) work(m *machine, end <-chan struct{}) error {
 	for i := 0; ; i++ {
 		select {
@@ -79,8 +79,8 @@ func (f *fileModel) work(m *machine, end <-chan struct{}) error {
 	}
 }
 
-// check compares the files after a loss of power at a position with what was known
-// then, and returns what contradicts it.
+// check compares the files after a loss of power with what was known at its position,
+// and returns the contradictions.
 func (f *fileModel) check(m *machine, position int64) (problems []string, err error) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	began, succeeded := 0, 0
@@ -126,7 +126,7 @@ func (f *fileModel) check(m *machine, position int64) (problems []string, err er
 			complain("%s has %d of %d bytes", outputOfRun(i), len(output), len(want))
 		}
 		if _, err := os.Stat(filepath.Join(m.folder, "state.seen")); err != nil {
-			continue // found missing above, or not written yet
+			continue // reported above, or not written yet
 		}
 		known, err := m.filter(want, "--set", "state.seen")
 		if err != nil {
@@ -139,7 +139,7 @@ func (f *fileModel) check(m *machine, position int64) (problems []string, err er
 	return problems, nil
 }
 
-// TestFileJudge makes sure that check finds what contradicts a model.
+// TestFileJudge checks that check finds contradictions to a model.
 func TestFileJudge(t *testing.T) {
 	if err := canLosePower(); err != nil {
 		t.Skip("this machine cannot simulate a loss of power:", err)

@@ -15,7 +15,7 @@ import (
 	"seen/internal/crashtest"
 )
 
-// program builds the command once.
+// program builds the command seen once.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "powerloss")
 	if err != nil {
@@ -30,16 +30,16 @@ var program = sync.OnceValues(func() (string, error) {
 	return name, nil
 })
 
-// machine is what is attached to a disk, and how the command runs on it.
+// machine is a machine with an attached disk, on which the command runs.
 type machine struct {
 	t       *testing.T
 	program string
-	dir     string // of sockets and mount points
+	dir     string // for sockets and mount points
 	*attached
 }
 
-// powerUp attaches a disk and mounts its file system. The end of the test takes
-// down what is still up.
+// powerUp attaches a disk and mounts its file system. The end of the test detaches it if
+// necessary.
 func powerUp(t *testing.T, disk *Disk, format bool, options string) *machine {
 	t.Helper()
 	name, err := program()
@@ -86,7 +86,7 @@ func (m *machine) seen(input string, args ...string) (output string, err error) 
 	return out.String(), nil
 }
 
-// filter returns the lines that "seen filter" lets pass, perhaps none.
+// filter returns the lines that "seen filter" prints. It may print no lines.
 func (m *machine) filter(lines string, args ...string) (string, error) {
 	output, err := m.seen(lines, append([]string{"filter"}, args...)...)
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.ExitCode() == 1 && output == "" {
@@ -136,13 +136,13 @@ func (m *machine) serve(args ...string) (*server, error) {
 	}
 }
 
-// kill ends the server without notice and waits for its end.
+// kill kills the server and waits for its end.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill() // it may have ended by itself
 	<-s.ended
 }
 
-// canLosePower says why the tests cannot run here, or nil.
+// canLosePower returns why the tests cannot run on this machine, or nil.
 func canLosePower() error {
 	if os.Getuid() != 0 {
 		return errors.New("needs root")

@@ -15,8 +15,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// diskFile is a Disk as a file of a file system. The kernel sends writes to it as
-// they come, and a flush of the loop device as fsync.
+// diskFile is a Disk as a file of a file system. The kernel sends each write at once,
+// and a flush of the loop device as fsync.
 type diskFile struct {
 	fs.Inode
 	disk *Disk
@@ -65,10 +65,10 @@ func (f *diskFile) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 type attached struct {
 	server *fuse.Server
 	device string
-	folder string // where its file system is, if that is mounted
+	folder string // mount point of its file system, if mounted
 }
 
-// attach makes a disk a block device, below a folder that is its own.
+// attach makes a disk a block device. Each disk needs its own folder dir.
 func attach(disk *Disk, dir string) (a *attached, err error) {
 	a = &attached{}
 	point := filepath.Join(dir, "device")
@@ -86,7 +86,7 @@ func attach(disk *Disk, dir string) (a *attached, err error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("powerloss: mounting a FUSE file system: %w", err)
+		return nil, fmt.Errorf("mounting a FUSE file system: %w", err)
 	}
 	out, err := run("losetup", "--find", "--show", filepath.Join(point, "disk"))
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *attached) mount(dir, options string) error {
 	return nil
 }
 
-// detach takes everything down. The disk keeps what was written.
+// detach unmounts the file system and removes the devices. The disk keeps its data.
 func (a *attached) detach() error {
 	var all []error
 	if a.folder != "" {
@@ -120,7 +120,7 @@ func (a *attached) detach() error {
 		_, err := run("losetup", "--detach", a.device)
 		all, a.device = append(all, err), ""
 	}
-	// The loop device lets go of its file a moment later.
+	// The loop device closes its file a moment later.
 	err := a.server.Unmount()
 	for wait := time.Millisecond; err != nil && wait < 5*time.Second; wait *= 2 {
 		time.Sleep(wait)
@@ -129,7 +129,7 @@ func (a *attached) detach() error {
 	return errors.Join(append(all, err)...)
 }
 
-// run runs a program of the system that should take a moment.
+// run runs a system program that should end quickly.
 func run(name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -11,13 +11,13 @@ import (
 	"seen/internal/crashtest"
 )
 
-// Above the reserve of space that the server keeps free.
+// diskSize is larger than the space that the server keeps free.
 const diskSize = 640 << 20
 
-// story is one time under load, of which the power can be taken at any moment.
+// story is one recorded load. The tests can cut the power at any of its moments.
 type story struct {
 	disk    *Disk
-	options string // of the mount
+	options string // mount options
 	args    []string
 	model   *crashtest.Model
 	files   *fileModel
@@ -25,7 +25,7 @@ type story struct {
 	ended   int64
 }
 
-// enough reports whether so much has happened that a loss of power shows something.
+// enough reports whether the story has enough changes for a useful test.
 func (s *story) enough() bool {
 	keys, transactions := s.model.Acknowledged()
 	return keys >= 300 && transactions >= 30 && s.files.finished() >= 3
@@ -79,8 +79,8 @@ func load(t *testing.T, seed uint64, span time.Duration, options string, args ..
 	return s
 }
 
-// lose takes the power at a position and returns what contradicts what was known
-// then. Now and then the power fails once more while the server starts.
+// lose cuts the power at a position and returns what contradicts the knowledge at that
+// position. Sometimes the power fails again while the server starts.
 func (s *story) lose(t *testing.T, position int64, r *rand.Rand) (problems []string) {
 	t.Helper()
 	disk, fate := s.disk.Crash(position, r)
@@ -121,7 +121,7 @@ func (s *story) lose(t *testing.T, position int64, r *rand.Rand) (problems []str
 	return problems
 }
 
-// powerLoss takes the power at many moments of a few stories.
+// powerLoss cuts the power at many moments of a few stories.
 func powerLoss(t *testing.T, stories, points int, span time.Duration, seed uint64) {
 	if err := canLosePower(); err != nil {
 		t.Skip("this machine cannot simulate a loss of power:", err)
@@ -143,16 +143,16 @@ func powerLoss(t *testing.T, stories, points int, span time.Duration, seed uint6
 		t.Logf("story %d (%s): %d writes and flushes, %d keys, %d transactions, %d runs of subcommands; power lost at %d moments",
 			i, options, s.ended-s.began, keys, transactions, len(s.files.runs), points)
 		if !s.enough() {
-			t.Errorf("story %d shows nothing", i)
+			t.Errorf("story %d has too few changes", i)
 		}
 	}
 }
 
-// TestPowerLoss finds everything that was acknowledged after the power failed.
+// TestPowerLoss checks that everything that was acknowledged survives a power failure.
 func TestPowerLoss(t *testing.T) { powerLoss(t, 2, 6, time.Second, 1) }
 
-// TestPowerLossOfServerThatDoesNotWait is the same with answers that do not wait
-// for the disk: the test above must notice what is lost then.
+// TestPowerLossOfServerThatDoesNotWait checks the test above: the answers of this server
+// do not wait for the disk, and the losses must be found.
 func TestPowerLossOfServerThatDoesNotWait(t *testing.T) {
 	if err := canLosePower(); err != nil {
 		t.Skip("this machine cannot simulate a loss of power:", err)

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// TestSoakPowerLoss takes the power at 300 moments.
+// TestSoakPowerLoss cuts the power at 300 moments.
 func TestSoakPowerLoss(t *testing.T) { powerLoss(t, 10, 30, 3*time.Second, 100) }
