@@ -53,7 +53,7 @@ func plans(seen, dir string) []plan {
 	for _, kind := range corpus.Kinds() {
 		all = append(all, plan{
 			name:     "uniq/" + string(kind),
-			title:    "Print each line the first time it is met",
+			title:    "Print each line the first time it is seen",
 			config:   corpus.Standard(kind),
 			keep:     firstOnly,
 			repeats:  1,
@@ -72,7 +72,7 @@ func plans(seen, dir string) []plan {
 		},
 	}, plan{
 		name:     "start/urls",
-		title:    "Print each line the first time it is met, of so few that starting is all",
+		title:    "Print each line the first time it is seen, with so few lines that only the start counts",
 		config:   corpus.Config{Kind: corpus.URLs, Lines: 1000, Distinct: 500, Seed: 1},
 		fixed:    true,
 		keep:     firstOnly,

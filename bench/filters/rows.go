@@ -39,7 +39,7 @@ func rows(only *regexp.Regexp) []row {
 
 // left lists the peers that cannot be compared, with the reasons.
 var left = map[string]string{
-	"github.com/panmari/cuckoofilter": "its module was not available; seiflotfy/cuckoofilter represents the cuckoo filters",
+	"github.com/panmari/cuckoofilter": "its module was not available; seiflotfy/cuckoofilter is the cuckoo filter of the tables",
 }
 
 // version returns the version of a module in this program.
