@@ -3,6 +3,7 @@ package bloom
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 
 	"seen/sizing"
@@ -309,3 +310,122 @@ func (a *Adaptive) Stats() Stats {
 
 // hashRate is the probability that a hash is one of n.
 func hashRate(n uint64) float64 { return math.Ldexp(float64(n), -64) }
+
+// exact returns the set of one that is not a filter.
+func (a *Adaptive) exact() *fingerprints {
+	if a.mapped != nil {
+		return a.mapped.load()
+	}
+	return a.set
+}
+
+// Union adds every key of g to a, which keeps its configuration. If only one of them is a
+// filter, the hashes of the other are added to it. If g is a filter, the two must have the
+// same ErrorRate; two filters are united as by [Scalable.Union].
+//
+// Union fails with [ErrIncompatible] if they are unlike, and with [ErrFull] if
+// FilterMaxBytes of a does not leave room for all keys. It then does not change a, with one
+// exception: if a is a filter and g is not, a has some of the keys.
+func (a *Adaptive) Union(g *Adaptive) error {
+	if err := a.checkHash(&g.lookup); err != nil {
+		return err
+	}
+	switch {
+	case g.filter == nil:
+		return a.addSet(g.exact())
+	case a.filter != nil:
+		return a.filter.merge(g.filter)
+	}
+	if a.config.ErrorRate != g.config.ErrorRate {
+		return &IncompatibleError{"error rates", a.config.ErrorRate, g.config.ErrorRate}
+	}
+	u := &Adaptive{filter: g.filter.clone()}
+	u.filter.config.Growth = a.config.Growth
+	u.filter.SetLimits(a.config.FilterMaxBytes, a.config.Overfill)
+	if err := u.addSet(a.exact()); err != nil {
+		return err
+	}
+	a.set, a.mapped, a.filter = nil, nil, u.filter
+	return nil
+}
+
+// addSet adds all hashes of t.
+func (a *Adaptive) addSet(t *fingerprints) error {
+	for hs := range t.batches(false) {
+		if _, err := a.TryAddHashes(nil, hs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Equal reports whether a and g have the same hash and, while they are exact, the same
+// keys or, as filters, the same parameters, layers and bits.
+func (a *Adaptive) Equal(g *Adaptive) bool {
+	if a.checkHash(&g.lookup) != nil || a.Switched() != g.Switched() {
+		return false
+	}
+	if a.filter != nil {
+		return a.filter.equal(g.filter)
+	}
+	return a.exact().equal(g.exact())
+}
+
+// Clone returns a copy that shares nothing with a.
+func (a *Adaptive) Clone() *Adaptive {
+	c := &Adaptive{config: a.config, err: a.err}
+	switch {
+	case a.filter != nil:
+		c.filter = a.filter.clone()
+	case a.mapped != nil:
+		c.set = a.mapped.load()
+	default:
+		c.set = a.set.clone()
+	}
+	c.bind(a.hash, a.keyID, c)
+	c.tag = a.tag
+	return c
+}
+
+// Config returns the configuration of the set, with changes since it was made.
+func (a *Adaptive) Config() AdaptiveConfig { return a.config }
+
+// Capacity returns the number of distinct keys that the filter is made for, or 0 while the
+// set is exact.
+func (a *Adaptive) Capacity() uint64 {
+	if a.filter == nil {
+		return 0
+	}
+	return a.filter.Capacity()
+}
+
+// Bytes returns the memory of the set or of the filter.
+func (a *Adaptive) Bytes() uint64 {
+	switch {
+	case a.filter != nil:
+		return a.filter.bytes()
+	case a.mapped != nil:
+		return uint64(a.mapped.count()) * 8
+	}
+	return a.set.bytes()
+}
+
+// Release returns the memory of the filter, if the set has become one, to the system at
+// once. The set must not be used afterwards.
+func (a *Adaptive) Release() {
+	if a.filter != nil {
+		a.filter.Release()
+	}
+	a.set, a.mapped = nil, nil
+}
+
+// Hashes returns the hashes of all keys, some at a time, while the set is exact, and
+// nothing afterwards. Each slice is valid until the next one. The set must not change
+// meanwhile.
+func (a *Adaptive) Hashes() iter.Seq[[]uint64] {
+	if a.filter != nil {
+		return func(func([]uint64) bool) {}
+	}
+	a.load()
+	return a.set.batches(false)
+}

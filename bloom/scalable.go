@@ -1,8 +1,10 @@
 package bloom
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"seen/internal/kernel"
 	"seen/internal/keyhash"
@@ -383,3 +385,163 @@ func (s *Scalable) addRemaining(p *pending) {
 	}
 	p.settle()
 }
+
+// Union adds every key of g to s. The two must have the same hash and error rate;
+// capacities and growth may differ, and s keeps its own. A layer of g is ORed into one of
+// s if their parameters are equal and the keys of both fit, and is copied otherwise. So
+// there may be more layers, and the error rate is bounded by the sum of both rates; Stats
+// tells the rate. If you know that you will merge filters, give each the error rate that
+// you want divided by their number.
+//
+// Union fails with [ErrIncompatible] if the filters are unlike and with [ErrFull] if
+// MaxBytes of s is too low, and then does not change s. Added becomes an estimate where
+// layers are ORed.
+func (s *Scalable) Union(g *Scalable) error {
+	if err := s.checkHash(&g.lookup); err != nil {
+		return err
+	}
+	return s.merge(g)
+}
+
+// merge is Union for filters that are known to have the same hash.
+func (s *Scalable) merge(g *Scalable) error {
+	if s == g {
+		return nil
+	}
+	if s.config.ErrorRate != g.config.ErrorRate {
+		return &IncompatibleError{"error rates", s.config.ErrorRate, g.config.ErrorRate}
+	}
+	// Each layer of s takes at most one of g. First decide all, so that nothing changes
+	// if one is impossible.
+	into := map[*layer]*layer{}
+	var copies []*layer
+	bytes := s.bytes()
+	for _, theirs := range g.layers {
+		i := slices.IndexFunc(s.layers, func(l *layer) bool {
+			return into[l] == nil && l.index == theirs.index && l.params == theirs.params &&
+				l.added+theirs.added <= max(l.capacity, theirs.capacity)
+		})
+		switch {
+		case theirs.added == 0 && theirs.ones() == 0:
+		case i >= 0:
+			into[s.layers[i]] = theirs
+		default:
+			copies = append(copies, theirs)
+			bytes += theirs.params.Bytes()
+		}
+	}
+	if limit := s.config.MaxBytes; limit != 0 && len(copies) > 0 && bytes > limit {
+		return fmt.Errorf("%w: the union takes %d bytes, more than the limit of %d; raise the limit", ErrFull, bytes, limit)
+	}
+	for l, theirs := range into {
+		most := l.added + theirs.added
+		if err := l.union(&theirs.array); err != nil {
+			return err
+		}
+		l.added = min(l.added, most)
+	}
+	for _, l := range copies {
+		s.layers = append(s.layers, l.copy())
+	}
+	// The emptiest of the highest index comes last and takes what is added next.
+	slices.SortStableFunc(s.layers, func(a, b *layer) int {
+		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(b.added, a.added))
+	})
+	return nil
+}
+
+// copy returns a copy that shares nothing with l.
+func (l *layer) copy() *layer { return asLayer(l.clone(), l.index) }
+
+func (s *Scalable) bytes() uint64 {
+	n := uint64(0)
+	for _, l := range s.layers {
+		n += l.params.Bytes()
+	}
+	return n
+}
+
+// Added returns the number of recorded keys: the calls of Add that returned true, without
+// those made when the filter was full.
+func (s *Scalable) Added() uint64 {
+	n := uint64(0)
+	for _, l := range s.layers {
+		n += l.added
+	}
+	return n
+}
+
+// Clear forgets all keys. Only the first layer stays.
+func (s *Scalable) Clear() {
+	for _, l := range s.layers[1:] {
+		l.Release()
+	}
+	if l := s.layers[0]; l.params == s.base {
+		clear(l.words)
+		s.layers = []*layer{s.firstLayer(l.words, l.mem)}
+	} else {
+		l.Release()
+		s.layers = []*layer{s.firstLayer(newWords(int(s.base.Bytes() / 8)))}
+	}
+	s.full = nil
+}
+
+// Equal reports whether s and g have the same parameters, hash, layers and bits.
+func (s *Scalable) Equal(g *Scalable) bool {
+	return s.checkHash(&g.lookup) == nil && s.equal(g)
+}
+
+func (s *Scalable) equal(g *Scalable) bool {
+	return s.config.Capacity == g.config.Capacity && s.config.ErrorRate == g.config.ErrorRate && s.config.Growth == g.config.Growth &&
+		slices.EqualFunc(s.layers, g.layers, func(a, b *layer) bool {
+			return a.index == b.index && a.equal(&b.array)
+		})
+}
+
+// Clone returns a copy that shares nothing with s.
+func (s *Scalable) Clone() *Scalable {
+	c := s.clone()
+	c.bind(s.hash, s.keyID, c)
+	c.tag = s.tag
+	return c
+}
+
+// clone is Clone without the binding.
+func (s *Scalable) clone() *Scalable {
+	c := &Scalable{config: s.config, base: s.base, full: s.full}
+	for _, l := range s.layers {
+		c.layers = append(c.layers, l.copy())
+	}
+	return c
+}
+
+// Stats describes the filter; it reads all layers. Params is zero, and the numbers of
+// keys are sums over the layers.
+func (s *Scalable) Stats() Stats {
+	st := layerStats("scalable", s.layers)
+	st.AskedErrorRate = s.config.ErrorRate
+	return st
+}
+
+// Bytes returns the memory of the layers.
+func (s *Scalable) Bytes() uint64 { return s.bytes() }
+
+// Release returns the memory of the filter to the system at once, rather than when
+// the filter is collected. The filter must not be used afterwards.
+func (s *Scalable) Release() {
+	for _, l := range s.layers {
+		l.Release()
+	}
+}
+
+// Capacity returns the number of distinct keys that the layers are made for.
+func (s *Scalable) Capacity() uint64 {
+	n := uint64(0)
+	for _, l := range s.layers {
+		n += l.capacity
+	}
+	return n
+}
+
+// Config returns the configuration of the filter, with changes since it was made.
+func (s *Scalable) Config() ScalableConfig { return s.config }

@@ -288,3 +288,147 @@ func (w *Window) insert(i int, g generation) {
 	copy(w.gens[i+1:], w.gens[i:])
 	w.gens[i] = g
 }
+
+// Err returns nil, or an error, matched by [ErrFull], that says why a generation could not
+// grow for a new key. Keys are recorded all the same, and the error rate rises. This
+// happens only with error rates near the limit of 64-bit hashes.
+func (w *Window) Err() error {
+	for i := range w.gens {
+		if err := w.gens[i].set.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Union adds every key of g to w, at the time when it was added to g. The two must have
+// the same hash, span, generations and error rate; capacities may differ. If they are
+// unlike, or count keys instead of time, Union fails with [ErrIncompatible] and does not
+// change w. The error rate of a generation that both have is bounded by the sum of both
+// rates; see [Scalable.Union].
+func (w *Window) Union(g *Window) error {
+	if err := w.checkHash(&g.lookup); err != nil {
+		return err
+	}
+	a, b := &w.config, &g.config
+	switch {
+	case w.byKeys() || g.byKeys():
+		return fmt.Errorf("%w: windows that count keys have no time in common; only those with a Span can be merged", ErrIncompatible)
+	case a.Span != b.Span:
+		return &IncompatibleError{"spans", a.Span, b.Span}
+	case a.Generations != b.Generations:
+		return &IncompatibleError{"numbers of generations", a.Generations, b.Generations}
+	case a.ErrorRate != b.ErrorRate:
+		return &IncompatibleError{"error rates", a.ErrorRate, b.ErrorRate}
+	case w == g:
+		return nil
+	}
+	w.advance(g.current)
+	for _, theirs := range g.gens {
+		if !w.live(theirs.number, w.current) {
+			break
+		}
+		i := w.index(theirs.number)
+		if i < len(w.gens) && w.gens[i].number == theirs.number {
+			if err := w.gens[i].set.merge(theirs.set); err != nil {
+				return err
+			}
+			continue
+		}
+		s := theirs.set.clone()
+		s.config, s.base = w.model.config, w.model.base
+		w.insert(i, generation{theirs.number, s})
+	}
+	return nil
+}
+
+// Added returns the number of keys that the live generations have recorded. A key counts
+// once in each of them.
+func (w *Window) Added() uint64 {
+	n := uint64(0)
+	for _, g := range w.liveGens(w.now()) {
+		n += g.set.Added()
+	}
+	return n
+}
+
+// Clear forgets all keys, and the time.
+func (w *Window) Clear() {
+	w.Release()
+	clear(w.gens)
+	w.gens = w.gens[:0]
+	w.spare = nil
+	w.calls = 0
+	w.current = noTime
+	if w.byKeys() {
+		w.current = 0
+	}
+}
+
+// Equal reports whether w and g have the same parameters, hash, time and
+// generations with the same bits.
+func (w *Window) Equal(g *Window) bool {
+	a, b := w.config, g.config
+	a.Clock, b.Clock = nil, nil
+	if w.checkHash(&g.lookup) != nil || !sameWindow(&a, &b) || w.current != g.current || w.calls != g.calls || len(w.gens) != len(g.gens) {
+		return false
+	}
+	for i := range w.gens {
+		if w.gens[i].number != g.gens[i].number || !w.gens[i].set.equal(g.gens[i].set) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameWindow(a, b *WindowConfig) bool {
+	return a.Span == b.Span && a.SpanKeys == b.SpanKeys && a.Generations == b.Generations && a.Capacity == b.Capacity &&
+		a.ErrorRate == b.ErrorRate && a.CountNew == b.CountNew && a.NoRefresh == b.NoRefresh && a.NoClock == b.NoClock
+}
+
+// Clone returns a copy that shares nothing with w but the clock.
+func (w *Window) Clone() *Window {
+	c := &Window{
+		config: w.config, step: w.step, model: w.model, current: w.current, calls: w.calls,
+		gens: make([]generation, len(w.gens), cap(w.gens)),
+	}
+	for i, g := range w.gens {
+		c.gens[i] = generation{g.number, g.set.clone()}
+	}
+	c.bind(w.hash, w.keyID, c)
+	c.tag = w.tag
+	return c
+}
+
+// Stats describes the live generations; it reads all of them. The numbers of keys are sums
+// over the generations: a refreshed key counts once in each that has it.
+func (w *Window) Stats() Stats {
+	var filters [][]*layer
+	for _, g := range w.liveGens(w.now()) {
+		filters = append(filters, g.set.layers)
+	}
+	st := layerStats("window", filters...)
+	st.AskedErrorRate = w.config.ErrorRate
+	return st
+}
+
+// edge returns where a generation begins, in nanoseconds of Unix time or calls of Add, or
+// the nearest that an int64 holds.
+func (w *Window) edge(number int64) int64 {
+	return max(math.MinInt64/w.step, min(number, math.MaxInt64/w.step)) * w.step
+}
+
+// Config returns the configuration of the window. Files contain all of it except Clock and
+// the secret of SipHash.
+func (w *Window) Config() WindowConfig { return w.config }
+
+// Release returns the memory of all generations to the system at once. The window must not
+// be used afterwards.
+func (w *Window) Release() {
+	for _, g := range w.gens {
+		g.set.Release()
+	}
+	if w.spare != nil {
+		w.spare.Release()
+	}
+}
