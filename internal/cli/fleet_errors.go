@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"seen/cluster"
@@ -73,11 +74,16 @@ func (f *fleetFlags) advice(err error) string {
 	return loginAdvice(err)
 }
 
-// explainLogin adds to the error of an engine that refuses the user what to do about it.
+// explainLogin adds to the error of an engine that cannot be reached, or refuses the
+// user, what to do about it.
 func explainLogin(err error) error { return withAdvice(err, loginAdvice(err)) }
 
-// loginAdvice says what to do about an engine that refuses the user, "" if it does not.
+// loginAdvice says what to do about an engine that cannot be reached, or refuses the
+// user, "" for other errors.
 func loginAdvice(err error) string {
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		return "check the address, and that the engine is running"
+	}
 	switch cluster.CodeOf(err) {
 	case cluster.NoLogin:
 		return "give it with --password-file or in " + passwordVariable + ", and a user with --user"
