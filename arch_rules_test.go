@@ -196,6 +196,17 @@ var rules = []rule{
 			inFile("bloom/a.go", "package bloom\nimport \"errors\"\nvar err = errors.New(\"bloom: full\")", "bloom/a.go:3"),
 		},
 	},
+	{
+		name:  "texts are plain English",
+		why:   "engineers scan; write subject, verb, object, with common words",
+		check: textsArePlain,
+		broken: []broken{
+			inFile("docs/GUIDE.md", "It is no filter.", "docs/GUIDE.md:1"),
+			inFile("docs/GUIDE.md", "\nThe bits lie in a file.", "docs/GUIDE.md:2"),
+			inFile("bloom/a.go", "package bloom\nvar e = \"whoever adds keys\"", "bloom/a.go:2"),
+			inFile("bloom/a.go", "package bloom\n\n// f need not be locked.\nfunc f() {}", "bloom/a.go:3"),
+		},
+	},
 }
 
 // mapped is a tree of two packages with the maps given.

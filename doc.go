@@ -1,60 +1,64 @@
 // Package seen answers one question about a stream of keys, fast and in little
-// memory: has this key been seen before? "No" is certain; "yes" is right but
-// for an error rate that the user chose.
+// memory: has this key been seen before? "No" is certain. "Yes" is wrong with an
+// error rate that the user chooses.
 //
-// This package has no API. The parts of the module:
+// This package has no API. The public packages:
 //
-//	sizing      how large a filter must be, how often it errs, what its bits tell
-//	bloom       the filters: classic, blocked, partitioned, counting, scalable, ...
-//	sketch      how many distinct keys there are, how often each came, which most often
-//	interop     filters of other systems, read, used and written in their own layout
+//	bloom       the filters
+//	sizing      the memory that n keys need at an error rate, and the reverse
+//	bloomfile   filters in files: checksums, atomic replacement, memory mapping
+//	sketch      the number of distinct keys, how often each came, the most frequent
+//	interop     filters of other systems, in their own layout
+//	cluster     one filter for many machines, in Redis or Valkey
 //	keys        one canonical form of URLs and mail addresses
-//	once        one interface to filters in memory, in a server and on a fleet
-//	cluster     one filter over a fleet of Redis or Valkey engines
-//	bloomfile   filters in files: checksums, atomic replace, memory mapping
-//	cmd/seen    the command: de-duplicates streams, builds and asks filter files
+//	once        one interface to filters in memory, in a server and in a cluster
+//	cmd/seen    the command
 //
-// A program that holds a filter in memory needs bloom alone, and sizing to
-// choose its parameters. The following are the inner parts, from the bottom up:
+// A program that keeps a filter in memory needs only bloom. The internal packages,
+// lowest first:
 //
-//	internal/bridge    what bloom does for files and servers, and not for users
-//	internal/keyhash   the one hash that is taken of each key
-//	internal/pages     large arrays outside the Go heap
-//	internal/rdb       the encoding of Redis in its files and in the payloads of DUMP
-//	internal/recipe    which bits of Redis strings the filters of crawlers use
-//	internal/kernel    the probes of a filter's words
-//	internal/vfs       the few file operations in use
-//	internal/frame     the bytes of the file format, docs/FORMAT.md
-//	internal/redisbloom  the Bloom filter of RedisBloom, in memory and in its dumps
-//	internal/figure    numbers as people read them
-//	internal/chart     curves, drawn as SVG and PNG
-//	internal/planner   what filters cost, every type side by side
-//	internal/stream    reads, splits and hashes lines in parallel and keeps their order
-//	internal/stream/input    opens and decompresses inputs
-//	internal/stream/split    cuts blocks into records
-//	internal/stream/keyspec  takes the key out of a record: fields, columns, JSON
-//	internal/remote    filters on other machines: addresses, batches under way, what errors mean
-//	internal/setfile   opens what a SET is: our file, a foreign one, a text; asks and unites them
-//	internal/resp      the protocol of Redis on byte slices
-//	internal/store     names and their filters, kept through crashes
-//	internal/fair      connections and memory divided among addresses
-//	internal/web       the pages that a browser shows
-//	internal/server    answers clients of Redis, and puts the HTTP side together
-//	internal/server/rest       the HTTP API: connections, keys of a body, JSON
-//	internal/server/dashboard  what the pages show of a server, and to whom
-//	internal/server/acl        decides who may run which command on which keys
+//	internal/keyhash           the hash of a key
+//	internal/pages             large arrays outside the Go heap
+//	internal/kernel            the inner loops that probe the bits of a filter
+//	internal/bridge            what bloom does for files and servers only
+//	internal/frame             the bytes of the file format, docs/FORMAT.md
+//	internal/vfs               the few file operations in use
+//	internal/rdb               the encoding of RDB files and of DUMP payloads
+//	internal/redisbloom        the Bloom filter of RedisBloom, in memory and in dumps
+//	internal/recipe            the bits that filters of crawlers use in Redis strings
+//	internal/figure            numbers as people read them
+//	internal/chart             curves, as SVG and PNG
+//	internal/planner           the cost of every type of filter, side by side
+//	internal/stream            reads, splits and hashes records in parallel, in order
+//	internal/stream/input      opens and decompresses inputs
+//	internal/stream/split      cuts blocks into records
+//	internal/stream/keyspec    takes the key out of a record: fields, columns, JSON
+//	internal/setfile           opens, asks and unites the SETs of the command
+//	internal/remote            filters on other machines: addresses, batches, errors
+//	internal/resp              the protocol of Redis on byte slices
+//	internal/store             names and values of the server, kept through crashes
+//	internal/fair              connections and memory, divided fairly among addresses
+//	internal/web               the pages for browsers
+//	internal/server            connections and commands of the server
 //	internal/server/args       reads the arguments of commands
-//	internal/cli       the subcommands
-//	docs/man           the manual pages, generated from the help texts
-//	internal/cli/flagvalue  values of options as people write them
-//	internal/cli/daemon     runs the server: settings, ports, signals, log
+//	internal/server/acl        users, and their rights to run commands on keys
+//	internal/server/rest       the HTTP API
+//	internal/server/dashboard  the data that the pages show
+//	internal/cli               the subcommands
+//	internal/cli/flagvalue     values of options as people write them
+//	internal/cli/daemon        runs the server: settings, ports, signals, log
+//	docs/man                   the manual pages, generated from the help texts
 //
-// docs/DESIGN.md explains why the parts are what they are, and arch_test.go lists
-// which may import which. Tests and benchmarks use internal/corpus (their inputs),
-// internal/redistest (engines of Redis), internal/filtertest (what every filter must
-// do), internal/crashtest (what a server must keep when it is killed) and
-// internal/vfs/memfs (files that crash and fail on purpose). Beside the product are
-// bench, which compares seen with other programs, examples, integration, which tests
-// seen within the libraries of others and on disks that lose power, and tools, which
-// check the tree.
+// For tests and benchmarks only:
+//
+//	internal/corpus       inputs
+//	internal/filtertest   what every filter must do; statistical limits
+//	internal/redistest    engines of Redis and Valkey
+//	internal/crashtest    what a server must keep when it is killed
+//	internal/vfs/memfs    a file system that crashes and fails on request
+//
+// docs/DESIGN.md gives the reasons, and arch_test.go lists the imports that each
+// package may have. Beside the product there are bench (comparisons with other
+// programs), examples, integration (tests with libraries of others, and on disks
+// that lose power) and tools (checks of the tree).
 package seen
