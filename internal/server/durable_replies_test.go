@@ -151,3 +151,45 @@ func TestLongQuestionAfterFailedLog(t *testing.T) {
 		t.Errorf("the question: %.100s", v)
 	}
 }
+
+// A read command that finds a value of another type waits until that value is durable: if
+// the log fails first, the key has no value.
+func TestWrongTypesWaitForTheLog(t *testing.T) {
+	disk := &failing{FS: vfs.NewMem()}
+	data, err := store.Open("/data", store.Options{FS: disk, Fsync: store.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = data.Close() }) // of what cannot be written
+	s := start(t, func(c *Config) { c.Store = data })
+	c := s.dial(t)
+	disk.hold.Lock()
+	c.send("TOPK.RESERVE", "k", "10")
+	eventually(t, "the creation", func() bool { return data.Last() > data.Durable() })
+	questions := map[string]string{
+		"BF.CARD k": ":0", "BF.UNIONCARD k": ":0", "BF.INTERCARD k": ":0", "BF.EXISTS k x": ":0", "BF.INFO k": "-ERR not found",
+		"CF.INFO k": "-ERR not found", "CMS.QUERY k x": "-CMS: key does not exist", "TYPE k": "+none",
+	}
+	asking := map[string]*client{}
+	for line := range questions {
+		asking[line] = s.dial(t)
+		asking[line].send(strings.Fields(line)...)
+	}
+	for _, cmd := range s.table.commands {
+		for line := range questions {
+			if strings.EqualFold(cmd.full, strings.Fields(line)[0]) {
+				eventually(t, line, func() bool { return cmd.stats.calls.Load() > 0 })
+			}
+		}
+	}
+	disk.now.Store(true)
+	disk.hold.Unlock()
+	if got := c.read().String(); !strings.HasPrefix(got, "-MISCONF") {
+		t.Errorf("the creation: %s", got)
+	}
+	for line, want := range questions {
+		if got := asking[line].read().String(); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
