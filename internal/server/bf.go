@@ -16,7 +16,9 @@ const (
 )
 
 // bloom returns the Bloom filter of the command's key, or writes an error.
-func (c *call) bloom() (store.Filter, bool) { return valueOf[store.Filter](c, c.args[1], noFilter) }
+func (c *call) bloom() (store.Filter, bool) {
+	return valueOf[store.Filter](c, c.args[1], noFilter, wrongType)
+}
 
 // config returns the options for the store.
 func (o bloomOptions) config() store.BloomConfig {

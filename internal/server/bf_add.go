@@ -20,24 +20,13 @@ var bfAddCommand = command{
 }
 
 var bfMAddCommand = command{
-	name: "bf.madd", arity: -3, flags: writer, handle: bfMAdd, runs: bloomAdditions, since: "1.0.0",
+	name: "bf.madd", arity: -3, flags: writer, handle: bfAdd, runs: bloomAdditions, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
 	summary:    "Adds items to a Bloom filter. Creates the filter if it does not exist.",
 	arguments:  args.Of("key item [item ...]"),
 }
 
-func bfAdd(c *call) {
-	answers, problem := c.addToBloom(c.args[1], c.args[2:3], bloomDefaults(c.filterDefaults()))
-	if problem != "" {
-		c.out.Error(problem)
-		return
-	}
-	c.out.Bool(answers[0])
-}
-
-func bfMAdd(c *call) {
-	c.addAll(c.args[2:], bloomDefaults(c.filterDefaults()))
-}
+func bfAdd(c *call) { c.addAll(c.args[2:], bloomDefaults(c.filterDefaults())) }
 
 var bloomAdditions = &runs{handle: addRun}
 
@@ -50,44 +39,33 @@ func addRun(c *call, batch []parsed) {
 	for i, p := range batch {
 		keys := len(p.args) - 2
 		if len(answers) < keys {
-			c.added(p, answers, problem)
+			c.added(p.command, answers, problem)
 			// One by one from here: most of them will fail too.
 			for _, p := range batch[i+1:] {
 				answers, problem := c.addToBloom(p.args[1], p.args[2:], o)
-				c.added(p, answers, problem)
+				c.added(p.command, answers, problem)
 			}
 			return
 		}
-		c.added(p, answers[:keys], "")
+		c.added(p.command, answers[:keys], "")
 		answers = answers[keys:]
 	}
 }
 
-// added replies to one command of a run.
-func (c *call) added(p parsed, answers []bool, problem string) {
-	switch {
-	case p.command.arity < 0:
-		c.addedAll(answers, problem)
-	case problem != "":
-		c.out.Error(problem)
-	default:
-		c.out.Bool(answers[0])
-	}
-}
-
-// addAll adds keys to the filter of the command and replies with an array. If a key cannot
-// be added, the array ends with an error and the keys after it are not tried.
+// addAll adds keys to the filter of the command and replies.
 func (c *call) addAll(keys [][]byte, o bloomOptions) {
 	answers, problem := c.addToBloom(c.args[1], keys, o)
-	c.addedAll(answers, problem)
+	c.added(c.command, answers, problem)
 }
 
-func (c *call) addedAll(answers []bool, problem string) {
+// added replies to a command that adds keys. If a key cannot be added, an array ends with
+// the error: the keys after it were not tried.
+func (c *call) added(cmd *command, answers []bool, problem string) {
 	if problem == "" {
-		c.bools(answers)
+		c.answer(cmd, answers)
 		return
 	}
-	if problem != filterFull && len(answers) == 0 {
+	if cmd.arity > 0 || problem != filterFull && len(answers) == 0 {
 		c.out.Error(problem)
 		return
 	}
@@ -109,15 +87,12 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			err  error
 		)
 		add := func(f store.Filter, keys [][]byte) {
-			stopped := c.inParts(len(keys), f.Layers, func(from, to int) bool {
+			err = c.inParts(len(keys), f.Layers, func(from, to int) error {
 				var n int
 				n, at, err = f.Add(answers[done:done+to-from], keys[from:to])
 				done += n
-				return err == nil
+				return err
 			})
-			if err == nil {
-				err = stopped
-			}
 		}
 		v := c.store().Get(name)
 		f, ok := v.(store.Filter)

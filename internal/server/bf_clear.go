@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -13,17 +11,4 @@ var bfClearCommand = command{
 	arguments: args.Of("key"),
 }
 
-func bfClear(c *call) {
-	for {
-		f, ok := c.bloom()
-		if !ok {
-			return
-		}
-		at, err := f.Clear()
-		if !errors.Is(err, store.ErrGone) {
-			c.confirm(at, err)
-			return
-		}
-		c.after(at)
-	}
-}
+func bfClear(c *call) { alter(c, c.bloom, store.Filter.Clear) }

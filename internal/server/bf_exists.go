@@ -13,21 +13,15 @@ var bfExistsCommand = command{
 }
 
 var bfMExistsCommand = command{
-	name: "bf.mexists", arity: -3, flags: reader, handle: bfMExists, runs: bloomQuestions, since: "1.0.0",
+	name: "bf.mexists", arity: -3, flags: reader, handle: bfExists, runs: bloomQuestions, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
 	summary:    "Checks which items were added to a Bloom filter.",
 	arguments:  args.Of("key item [item ...]"),
 }
 
 func bfExists(c *call) {
-	if found, ok := c.hasInBloom(c.args[1], c.args[2:3]); ok {
-		c.out.Bool(found[0])
-	}
-}
-
-func bfMExists(c *call) {
 	if found, ok := c.hasInBloom(c.args[1], c.args[2:]); ok {
-		c.bools(found)
+		c.answer(c.command, found)
 	}
 }
 
@@ -42,11 +36,7 @@ func hasRun(c *call, batch []parsed) {
 	}
 	for _, p := range batch {
 		keys := len(p.args) - 2
-		if p.command.arity < 0 {
-			c.bools(found[:keys])
-		} else {
-			c.out.Bool(found[0])
-		}
+		c.answer(p.command, found[:keys])
 		found = found[keys:]
 	}
 }

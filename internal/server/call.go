@@ -45,25 +45,38 @@ func (c *call) look(key []byte) store.Value {
 	return v
 }
 
-// notThere writes the error for a value of the wrong type: absent if there is no value.
-func (c *call) notThere(v store.Value, absent string) {
+// valueOf returns the value of a key if it is a V. Otherwise it writes an error: absent if
+// there is no value, other if the value has another type.
+func valueOf[V store.Value](c *call, key []byte, absent, other string) (V, bool) {
+	v := c.store().Get(key)
+	value, ok := v.(V)
+	if ok {
+		return value, true
+	}
 	c.afterValue(v)
 	if v == nil {
 		c.out.Error(absent)
-		return
+	} else {
+		c.out.Error(other)
 	}
-	c.out.Error(wrongType)
+	return value, false
 }
 
-// valueOf returns the value of a key if it is a V. Otherwise it writes an error: absent if
-// there is no value.
-func valueOf[V store.Value](c *call, key []byte, absent string) (V, bool) {
-	v := c.store().Get(key)
-	value, ok := v.(V)
-	if !ok {
-		c.notThere(v, absent)
+// alter changes the value that find returns. If another client deletes the value at the
+// same time, it tries again.
+func alter[V store.Value](c *call, find func() (V, bool), do func(V) (store.LSN, error), texts ...own) {
+	for {
+		v, ok := find()
+		if !ok {
+			return
+		}
+		at, err := do(v)
+		if !errors.Is(err, store.ErrGone) {
+			c.confirm(at, err, texts...)
+			return
+		}
+		c.after(at)
 	}
-	return value, ok
 }
 
 // taken writes the error of a command that creates a V under a key that has a value:
@@ -113,6 +126,15 @@ func (c *call) runKeys(batch []parsed) [][]byte {
 		c.scratch.keys = keys
 	}
 	return keys
+}
+
+// answer writes the answers of a command: an array if the command takes several items.
+func (c *call) answer(cmd *command, answers []bool) {
+	if cmd.arity < 0 {
+		c.bools(answers)
+	} else {
+		c.out.Bool(answers[0])
+	}
 }
 
 // bools writes an array of answers.

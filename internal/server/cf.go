@@ -8,7 +8,7 @@ const (
 
 // cuckoo returns the cuckoo filter of the command's key, or writes an error.
 func (c *call) cuckoo() (*store.Cuckoo, bool) {
-	return valueOf[*store.Cuckoo](c, c.args[1], noFilter)
+	return valueOf[*store.Cuckoo](c, c.args[1], noFilter, wrongType)
 }
 
 func (c *call) cuckooConfig(o cuckooOptions) store.CuckooConfig {
@@ -24,13 +24,7 @@ func (c *call) cuckooConfig(o cuckooOptions) store.CuckooConfig {
 
 // existingCuckoo is cuckoo for commands with one error for a missing key and a wrong type.
 func (c *call) existingCuckoo(absent string) (*store.Cuckoo, bool) {
-	v := c.store().Get(c.args[1])
-	if f, ok := v.(*store.Cuckoo); ok {
-		return f, true
-	}
-	c.afterValue(v)
-	c.out.Error(absent)
-	return nil, false
+	return valueOf[*store.Cuckoo](c, c.args[1], absent, absent)
 }
 
 var cfCommands = family([]string{"cuckoo"}, []command{

@@ -103,11 +103,11 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 // addInParts adds keys to a filter in parts, between which other commands run. The caller
 // must not hold locks of the store.
 func (c *call) addInParts(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (at store.LSN, err error) {
-	stopped := c.inParts(len(keys), f.AddCost, func(from, to int) bool {
+	err = c.inParts(len(keys), f.AddCost, func(from, to int) error {
 		at, err = addToFilter(f, keys[from:to], answers[from:to], absentOnly)
-		return err == nil
+		return err
 	})
-	return at, errors.Join(err, stopped)
+	return at, err
 }
 
 // addToFilter adds keys to a filter.

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/server/args"
 	"seen/internal/store"
 )
@@ -20,16 +18,5 @@ func cfCompact(c *call) {
 		c.wrongArity()
 		return
 	}
-	for {
-		f, ok := c.existingCuckoo(noCuckoo)
-		if !ok {
-			return
-		}
-		at, err := f.Compact()
-		if !errors.Is(err, store.ErrGone) {
-			c.confirm(at, err)
-			return
-		}
-		c.after(at)
-	}
+	alter(c, func() (*store.Cuckoo, bool) { return c.existingCuckoo(noCuckoo) }, (*store.Cuckoo).Compact)
 }

@@ -12,7 +12,7 @@ var cfExistsCommand = command{
 }
 
 var cfMExistsCommand = command{
-	name: "cf.mexists", arity: -3, flags: reader, handle: cfMExists, since: "1.0.0", complexity: "O(n * f), n items and f sub-filters",
+	name: "cf.mexists", arity: -3, flags: reader, handle: cfExists, since: "1.0.0", complexity: "O(n * f), n items and f sub-filters",
 	summary:   "Checks which items are in a cuckoo filter.",
 	arguments: args.Of("key item [item ...]"),
 }
@@ -24,29 +24,16 @@ var cfCountCommand = command{
 }
 
 func cfExists(c *call) {
-	if found, ok := c.hasInCuckoo(); ok {
-		c.out.Bool(found[0])
-	}
-}
-
-func cfMExists(c *call) {
-	if found, ok := c.hasInCuckoo(); ok {
-		c.bools(found)
-	}
-}
-
-// hasInCuckoo looks the keys of the command up. A missing filter and a value of another
-// type have no keys. If the command was stopped, it writes the error and reports false.
-func (c *call) hasInCuckoo() (found []bool, ok bool) {
 	keys := c.args[2:]
-	found = c.answers(len(keys))
+	found := c.answers(len(keys))
 	v := c.store().Get(c.args[1])
-	if f, ok := v.(*store.Cuckoo); ok {
-		return found, c.ask(len(keys), f.Layers, func(from, to int) store.LSN { return f.Has(found[from:to], keys[from:to]) })
+	if f, ok := v.(*store.Cuckoo); !ok { // a missing filter and a value of another type have no keys
+		clear(found)
+		c.afterValue(v)
+	} else if !c.ask(len(keys), f.Layers, func(from, to int) store.LSN { return f.Has(found[from:to], keys[from:to]) }) {
+		return
 	}
-	clear(found)
-	c.afterValue(v)
-	return found, true
+	c.answer(c.command, found)
 }
 
 func cfCount(c *call) {

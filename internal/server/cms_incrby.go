@@ -34,17 +34,14 @@ func cmsIncrBy(c *call) {
 		counts, done := make([]uint32, len(items)), 0
 		var err error
 		c.together(len(items), func() {
-			stopped := c.inParts(len(items), s.Depth, func(from, to int) bool {
-				var at store.LSN
-				if at, err = s.Increment(counts[from:to], items[from:to], increments[from:to]); err == nil {
+			err = c.inParts(len(items), s.Depth, func(from, to int) error {
+				at, err := s.Increment(counts[from:to], items[from:to], increments[from:to])
+				if err == nil {
 					done = to
 				}
 				c.after(at)
-				return err == nil
+				return err
 			})
-			if err == nil {
-				err = stopped
-			}
 		})
 		switch {
 		case err == nil:

@@ -80,14 +80,15 @@ func changedBy(commands []parsed) map[string]bool {
 	return names
 }
 
-// inParts calls do for consecutive parts of n keys until it returns false. units is the
-// rough cost of the next key in memory words. The error says that the command was stopped.
-func (c *call) inParts(n int, units func() int, do func(from, to int) bool) error {
+// inParts calls do for consecutive parts of n keys until there is an error: that of do, or
+// one that says that the command was stopped. units is the rough cost of the next key in
+// memory words.
+func (c *call) inParts(n int, units func() int, do func(from, to int) error) error {
 	for from := 0; from < n; {
 		each := max(units(), 1)
 		to := min(from+max(min(partUnits/each, partKeys), 1), n)
-		if !do(from, to) {
-			return nil
+		if err := do(from, to); err != nil {
+			return err
 		}
 		if err := c.work.Rest((to - from) * each); err != nil && to < n {
 			return err
@@ -100,9 +101,9 @@ func (c *call) inParts(n int, units func() int, do func(from, to int) bool) erro
 // ask calls do for parts of n keys, as inParts does. If the command was stopped, it writes
 // the error and reports false.
 func (c *call) ask(n int, units func() int, do func(from, to int) store.LSN) bool {
-	err := c.inParts(n, units, func(from, to int) bool {
+	err := c.inParts(n, units, func(from, to int) error {
 		c.after(do(from, to))
-		return true
+		return nil
 	})
 	if err != nil {
 		c.out.Error(c.storeError(err))

@@ -7,7 +7,9 @@ const (
 )
 
 // topK returns the top-k of the key, or writes an error.
-func (c *call) topK() (*store.TopK, bool) { return valueOf[*store.TopK](c, c.args[1], noTopK) }
+func (c *call) topK() (*store.TopK, bool) {
+	return valueOf[*store.TopK](c, c.args[1], noTopK, wrongType)
+}
 
 var topkCommands = family([]string{"topk"}, []command{
 	topkReserveCommand,

@@ -66,13 +66,12 @@ func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []st
 		next := failed(0)
 		done, err := 0, error(nil)
 		c.together(len(keys), func() {
-			stopped := c.inParts(len(keys), t.AddCost(by), func(from, to int) bool {
-				var at store.LSN
+			err = c.inParts(len(keys), t.AddCost(by), func(from, to int) error {
 				var times []uint32
 				if by != nil {
 					times = by[from:to]
 				}
-				at, err = t.Add(keys[from:to], times, func(_ int, expelled []byte, ok bool) {
+				at, err := t.Add(keys[from:to], times, func(_ int, expelled []byte, ok bool) {
 					if ok {
 						c.out.Bulk(expelled)
 					} else {
@@ -84,11 +83,8 @@ func (c *call) addToTopK(parse func() (keys [][]byte, by []uint32, problems []st
 				if err == nil {
 					done = to
 				}
-				return err == nil
+				return err
 			})
-			if err == nil {
-				err = stopped
-			}
 		})
 		if err == nil {
 			return
