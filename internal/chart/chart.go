@@ -103,8 +103,14 @@ func (p *Panel) Grid() {
 	p.Add(g)
 }
 
-// Curve adds c; without points it does nothing.
-func (p *Panel) Curve(c Curve) {
+// Curves adds curves. One without points adds nothing.
+func (p *Panel) Curves(curves ...Curve) {
+	for _, c := range curves {
+		p.curve(c)
+	}
+}
+
+func (p *Panel) curve(c Curve) {
 	line, err := plotter.NewLine(c.Points)
 	if err != nil || len(c.Points) == 0 {
 		return
@@ -119,7 +125,7 @@ func (p *Panel) Curve(c Curve) {
 	}
 }
 
-// Band fills the area between two curves with the same X values; without points it does
+// Band fills the area between two curves with the same X values. Without points it does
 // nothing.
 func (p *Panel) Band(name string, c color.RGBA, low, high plotter.XYs) {
 	around := slices.Clone(high)
@@ -132,9 +138,7 @@ func (p *Panel) Band(name string, c color.RGBA, low, high plotter.XYs) {
 	}
 	area.Color, area.LineStyle.Width = color.NRGBA{c.R, c.G, c.B, bandAlpha}, 0
 	p.Add(area)
-	if name != "" {
-		p.Legend.Add(name, area)
-	}
+	p.Legend.Add(name, area)
 }
 
 // bandAlpha is the opacity of a band.

@@ -26,8 +26,8 @@ func TestLegend(t *testing.T) {
 	p := NewPanel("keys", "bits")
 	p.X.Max, p.Y.Max = 2, 2
 	p.Grid()
-	p.Curve(Curve{Name: "there", Points: plotter.XYs{{X: 0, Y: 1}, {X: 2, Y: 2}}, Look: Look{Color: Blue, Width: 1}, Dots: true})
-	p.Curve(Curve{Name: "absent", Look: Mark(1, 2)})
+	p.Curves(Curve{Name: "there", Points: plotter.XYs{{X: 0, Y: 1}, {X: 2, Y: 2}}, Look: Look{Color: Blue, Width: 1}, Dots: true})
+	p.Curves(Curve{Name: "absent", Look: Mark(1, 2)})
 	b, err := Picture("svg", p)
 	if err != nil {
 		t.Fatal(err)

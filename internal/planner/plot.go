@@ -52,20 +52,18 @@ func (w Wish) draw(p *chart.Panel, n float64, curves []chart.Curve) {
 	p.DecadesDown(curves...)
 	p.Grid()
 	if w.Rate != 0 {
-		p.Curve(chart.Curve{
+		p.Curves(chart.Curve{
 			Name: "p = " + figure.Rate(w.Rate), Look: chart.Mark(1, 2),
 			Points: plotter.XYs{{X: p.X.Min, Y: w.Rate}, {X: p.X.Max, Y: w.Rate}},
 		})
 	}
 	if n != 0 {
-		p.Curve(chart.Curve{
+		p.Curves(chart.Curve{
 			Name: "n = " + chart.Count(uint64(n)), Look: chart.Mark(4, 3),
 			Points: plotter.XYs{{X: n, Y: p.Y.Min}, {X: n, Y: p.Y.Max}},
 		})
 	}
-	for _, c := range curves {
-		p.Curve(c)
-	}
+	p.Curves(curves...)
 }
 
 func ratesByKeys(w Wish, rows []Row) *chart.Panel {

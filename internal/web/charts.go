@@ -44,30 +44,20 @@ type history struct {
 	detail  *Detail
 	samples []Sample
 	now     time.Time
-	length  time.Duration
-	unit    time.Duration // of the axis
-	axis    string
+	chartSpan
 }
 
 func filterChart(r *request) error {
-	name, span := r.name(), spanOf(r.FormValue("span"))
+	name, over := r.name(), spanOf(r.FormValue("span"))
 	d, err := r.visitor.Filter(name)
 	if err != nil {
 		return err
 	}
-	samples, err := r.visitor.History(name, span)
+	samples, err := r.visitor.History(name, over.span)
 	if err != nil {
 		return err
 	}
-	h := &history{detail: d, samples: samples, now: r.Now()}
-	switch span {
-	case Day:
-		h.length, h.unit, h.axis = 24*time.Hour, time.Hour, "hours before now"
-	case Month:
-		h.length, h.unit, h.axis = 30*24*time.Hour, 24*time.Hour, "days before now"
-	default:
-		h.length, h.unit, h.axis = time.Hour, time.Minute, "minutes before now"
-	}
+	h := &history{d, samples, r.Now(), over}
 	for _, c := range chartsOf(d.Type) {
 		if c.name == r.FormValue("show") {
 			return r.picture("svg", c.draw(h))
@@ -112,6 +102,12 @@ func (h *history) at(t time.Time) float64 {
 	return max(-float64(h.length), -float64(h.now.Sub(t))) / float64(h.unit)
 }
 
+func (h *history) begin() time.Time { return h.now.Add(-h.length) }
+
+func (h *history) beginOrCreated() time.Time {
+	return slices.MaxFunc([]time.Time{h.begin(), h.detail.Created}, time.Time.Compare)
+}
+
 // level returns the curve of a value that stays the same while nothing happens.
 func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 	add := func(t time.Time, v float64) {
@@ -119,7 +115,7 @@ func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 			points = append(points, plotter.XY{X: h.at(t), Y: v})
 		}
 	}
-	from := h.now.Add(-h.length)
+	from := h.begin()
 	if len(h.samples) > 0 && h.samples[0].Begin.Before(from) {
 		add(from, of(h.samples[0]))
 	}
@@ -138,28 +134,21 @@ func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 	}
 	present := Sample{Items: h.detail.Items, Capacity: h.detail.Capacity, Fill: h.detail.Fill, Rate: h.detail.Rate, Keys: h.detail.Keys}
 	if len(h.samples) == 0 { // no change in the span, or the filter is new
-		add(laterOf(from, h.detail.Created), of(present))
+		add(h.beginOrCreated(), of(present))
 	}
 	add(h.now, of(present))
 	return points
 }
 
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // perSecond returns the curve of a rate, which is 0 in steps without a sample.
 func (h *history) perSecond(of func(Sample) uint64) (points plotter.XYs) {
-	from := h.now.Add(-h.length)
+	from := h.begin()
 	add := func(t time.Time, v float64) {
 		if !t.Before(from) {
 			points = append(points, plotter.XY{X: h.at(t), Y: v})
 		}
 	}
-	last := laterOf(from, h.detail.Created)
+	last := h.beginOrCreated()
 	add(last, 0)
 	for _, s := range h.samples {
 		end := s.Begin.Add(s.Step)
@@ -203,9 +192,7 @@ func room(p *chart.Panel, curves ...chart.Curve) {
 		return ticks
 	})
 	p.Grid()
-	for _, c := range curves {
-		p.Curve(c)
-	}
+	p.Curves(curves...)
 }
 
 func drawKeys(h *history) *chart.Panel {
@@ -261,9 +248,7 @@ func drawRate(h *history) *chart.Panel {
 	}
 	p.DecadesDown(curves...)
 	p.Grid()
-	for _, c := range curves {
-		p.Curve(c)
-	}
+	p.Curves(curves...)
 	return p
 }
 

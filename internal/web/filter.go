@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,20 +42,25 @@ type spanLink struct {
 // chartLink is a chart on a page.
 type chartLink struct{ Title, URL string }
 
-var spans = []struct {
+// chartSpan is a span with what charts over it show.
+type chartSpan struct {
 	span   Span
 	title  string
 	length time.Duration
-}{{Hour, "the last hour", time.Hour}, {Day, "the last day", 24 * time.Hour}, {Month, "the last 30 days", 30 * 24 * time.Hour}}
+	unit   time.Duration // of the axis
+	axis   string
+}
 
-// spanOf returns the span with a name, Hour for other names.
-func spanOf(name string) Span {
-	for _, s := range spans {
-		if string(s.span) == name {
-			return s.span
-		}
-	}
-	return Hour
+var spans = []chartSpan{
+	{Hour, "the last hour", time.Hour, time.Minute, "minutes before now"},
+	{Day, "the last day", 24 * time.Hour, time.Hour, "hours before now"},
+	{Month, "the last 30 days", 30 * 24 * time.Hour, 24 * time.Hour, "days before now"},
+}
+
+// spanOf returns the span with a name, that of an hour for other names.
+func spanOf(name string) chartSpan {
+	i := slices.IndexFunc(spans, func(s chartSpan) bool { return string(s.span) == name })
+	return spans[max(i, 0)]
 }
 
 // name returns the name of the filter that the request is about. Forms send it in their
@@ -68,7 +74,7 @@ func (r *request) filterPage() (*filterPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &filterPage{Detail: d, Span: spanOf(r.FormValue("span")), Now: r.Now()}
+	p := &filterPage{Detail: d, Span: spanOf(r.FormValue("span")).span, Now: r.Now()}
 	p.Live = "/filter/events?" + url.Values{"name": {name}, "span": {string(p.Span)}}.Encode()
 	for _, s := range spans {
 		u := "/filter?name=" + url.QueryEscape(name) + "&span=" + string(s.span)
@@ -135,19 +141,13 @@ func (r *request) done() string {
 		n, _ := strconv.ParseUint(r.FormValue(key), 10, 64) // 0 if it is not a number
 		return figure.Comma(n)
 	}
-	switch r.FormValue("done") {
-	case "added":
-		return count("new") + " of " + count("of") + " keys were new."
-	case "cleared":
-		return "All keys were forgotten."
-	case "expires":
-		return "The time of deletion is set."
-	case "persists":
-		return "The filter will not be deleted automatically."
-	case "deleted":
-		return "The filter was deleted."
-	}
-	return ""
+	return map[string]string{
+		"added":    count("new") + " of " + count("of") + " keys were new.",
+		"cleared":  "All keys were forgotten.",
+		"expires":  "The time of deletion is set.",
+		"persists": "The filter will not be deleted automatically.",
+		"deleted":  "The filter was deleted.",
+	}[r.FormValue("done")]
 }
 
 func showFilter(r *request) error {
@@ -165,27 +165,16 @@ func (r *request) renderFilter(status int, p *filterPage) error {
 
 // filterEvents keeps the page of a filter up to date.
 func filterEvents(r *request) error {
-	return r.follow(func() (map[string]string, error) {
-		p, err := r.filterPage()
-		if err != nil {
-			return nil, err
-		}
-		state, err := part("filter", "state", p)
-		if err != nil {
-			return nil, err
-		}
-		layers, err := part("filter", "layers", p)
-		return map[string]string{"state": state, "layers": layers}, err
-	})
+	return r.follow("filter", func() (any, error) { return r.filterPage() }, "state", "layers")
 }
 
-// back redirects to the page of the filter with a message.
-func (r *request) back(done string, pairs ...any) error {
-	q := url.Values{"name": {r.name()}, "done": {done}}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		q.Set(fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1]))
+// back redirects to the page of the filter with a message about what was done or, if that
+// has failed, shows the page with the error.
+func (r *request) back(err error, done string) error {
+	if err != nil {
+		return r.problem(err)
 	}
-	return r.redirect("/filter?" + q.Encode())
+	return r.redirect("/filter?" + url.Values{"name": {r.name()}, "done": {done}}.Encode())
 }
 
 // problem shows the page of the filter with an error about a form.
@@ -236,30 +225,27 @@ func addKeys(r *request) error {
 	if strings.TrimSpace(text) == "" {
 		return r.problem(&Refused{http.StatusBadRequest, "Type the keys to add, one per line."})
 	}
-	added, all, err := r.visitor.Add(r.name(), strings.NewReader(text))
-	if err != nil {
-		return r.problem(stopped(err, added, all))
-	}
-	return r.back("added", "new", added, "of", all)
+	return r.add(strings.NewReader(text))
 }
 
 func upload(r *request) error {
 	if r.file == nil || r.file.FileName() == "" {
 		return r.problem(&Refused{http.StatusBadRequest, "Choose a text file with one key per line."})
 	}
-	added, all, err := r.visitor.Add(r.name(), r.transfer(r.file, nil))
-	if err != nil {
-		return r.problem(stopped(err, added, all))
-	}
-	return r.back("added", "new", added, "of", all)
+	return r.add(r.transfer(r.file, nil))
 }
 
-// stopped adds to a refusal how many keys were added before it.
-func stopped(err error, added, all int) error {
+// add adds the keys of a text. A refusal tells how many were added before it.
+func (r *request) add(lines io.Reader) error {
+	added, all, err := r.visitor.Add(r.name(), lines)
 	if refused, ok := err.(*Refused); ok && all > 0 {
-		return &Refused{refused.Status, fmt.Sprintf("%s Before that, %d keys were added, %d of them new.", strings.TrimSuffix(refused.Text, ".")+".", all, added)}
+		err = &Refused{refused.Status, fmt.Sprintf("%s Before that, %d keys were added, %d of them new.", strings.TrimSuffix(refused.Text, ".")+".", all, added)}
 	}
-	return err
+	if err != nil {
+		return r.problem(err)
+	}
+	q := url.Values{"name": {r.name()}, "done": {"added"}, "new": {strconv.Itoa(added)}, "of": {strconv.Itoa(all)}}
+	return r.redirect("/filter?" + q.Encode())
 }
 
 // confirmed returns an error if the user did not tick the box of a form.
@@ -271,38 +257,31 @@ func (r *request) confirmed() error {
 }
 
 func clearFilter(r *request) error {
-	if err := r.confirmed(); err != nil {
-		return r.problem(err)
+	err := r.confirmed()
+	if err == nil {
+		err = r.visitor.Clear(r.name())
 	}
-	if err := r.visitor.Clear(r.name()); err != nil {
-		return r.problem(err)
-	}
-	return r.back("cleared")
+	return r.back(err, "cleared")
 }
 
 func expireFilter(r *request) error {
 	if r.PostForm.Get("never") != "" {
-		if err := r.visitor.Expire(r.name(), 0); err != nil {
-			return r.problem(err)
-		}
-		return r.back("persists")
+		return r.back(r.visitor.Expire(r.name(), 0), "persists")
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(r.PostForm.Get("number")), 64)
 	unit, ok := map[string]time.Duration{"minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour}[r.PostForm.Get("unit")]
 	if err != nil || !ok || !(n*unit.Hours() <= 24*36500) || n*unit.Seconds() < 1 {
 		return r.problem(&Refused{http.StatusBadRequest, "Write a number of minutes, hours or days, from a second to 100 years."})
 	}
-	if err := r.visitor.Expire(r.name(), time.Duration(n*float64(unit))); err != nil {
-		return r.problem(err)
-	}
-	return r.back("expires")
+	return r.back(r.visitor.Expire(r.name(), time.Duration(n*float64(unit))), "expires")
 }
 
 func deleteFilter(r *request) error {
-	if err := r.confirmed(); err != nil {
-		return r.problem(err)
+	err := r.confirmed()
+	if err == nil {
+		err = r.visitor.Delete(r.name())
 	}
-	if err := r.visitor.Delete(r.name()); err != nil {
+	if err != nil {
 		return r.problem(err)
 	}
 	return r.redirect("/?done=deleted")
@@ -314,19 +293,17 @@ func download(r *request) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range d.Formats {
-		if f.Name != format {
-			continue
-		}
-		return r.visitor.Download(name, format, func() io.Writer {
-			h := r.out.Header()
-			h.Set("Content-Type", "application/octet-stream")
-			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(name) + f.Extension}))
-			r.answered = true
-			return r.transfer(nil, r.out)
-		})
+	i := slices.IndexFunc(d.Formats, func(f Format) bool { return f.Name == format })
+	if i < 0 {
+		return &Refused{http.StatusNotFound, "This filter is not available in that format."}
 	}
-	return &Refused{http.StatusNotFound, "This filter is not available in that format."}
+	return r.visitor.Download(name, format, func() io.Writer {
+		h := r.out.Header()
+		h.Set("Content-Type", "application/octet-stream")
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(name) + d.Formats[i].Extension}))
+		r.answered = true
+		return r.transfer(nil, r.out)
+	})
 }
 
 // fileName returns a safe file name for the name of a filter.

@@ -246,7 +246,7 @@ func TestPictures(t *testing.T) {
 // Curves keep the last value until something happens, and rates are for their steps.
 func TestCurves(t *testing.T) {
 	h := &history{
-		detail: &Detail{Filter: Filter{Items: 30}}, now: noon, length: time.Hour, unit: time.Minute,
+		detail: &Detail{Filter: Filter{Items: 30}}, now: noon, chartSpan: spans[0],
 		samples: []Sample{
 			{Begin: noon.Add(-50 * time.Minute), Step: time.Minute, Items: 10, Adds: 600},
 			{Begin: noon.Add(-20 * time.Minute), Step: time.Minute, Items: 30, Adds: 1200},
@@ -288,7 +288,7 @@ func TestOutlook(t *testing.T) {
 func TestKeysHaveABand(t *testing.T) {
 	h := &history{
 		detail: &Detail{Filter: Filter{Type: "bloom", Items: 900, Capacity: 1000}, Created: noon.Add(-time.Hour), Keys: sizing.Estimate{Value: 950, StdErr: 10}},
-		now:    noon, length: time.Hour, unit: time.Minute,
+		now:    noon, chartSpan: spans[0],
 	}
 	for _, c := range []struct{ value, want float64 }{{950, 1}, {0, 0}} {
 		h.detail.Keys.Value = c.value

@@ -130,10 +130,8 @@ func (t toy) hash() bloom.Hash {
 
 // params returns the layout of the toy with m bits.
 func (t toy) params(m uint64) sizing.Params {
-	p := sizing.Params{M: m, K: t.K}
+	p := sizing.Params{Shape: sizing.Classic, M: m, K: t.K}
 	switch t.Type {
-	case "classic":
-		p.Shape = sizing.Classic
 	case "partitioned":
 		p.Shape, p.M = sizing.Partitioned, m-m%uint64(t.K)
 	case "counting":
@@ -304,13 +302,9 @@ func (p *howPage) remove(by [][]string) error {
 	t := p.toy
 	counting := t
 	counting.Type = "counting"
-	made, err := counting.filter(uint64(t.M))
+	c, err := bloom.NewCounting(bloom.Config{Params: counting.params(uint64(t.M)), Hash: t.hash()})
 	if err != nil {
 		return err
-	}
-	c, ok := made.(*bloom.Counting)
-	if !ok {
-		return fmt.Errorf("the counting filter is a %T", made)
 	}
 	for _, w := range t.Words {
 		c.AddString(w)
@@ -351,7 +345,6 @@ func (p *howPage) grow() error {
 		return err
 	}
 	hash := s.Hash()
-	layers := 0
 	for _, w := range p.Words {
 		s.AddString(w)
 	}
@@ -361,9 +354,9 @@ func (p *howPage) grow() error {
 	}
 	left := uint64(len(p.Words))
 	growth := sizing.Growth{First: toyCapacity, Factor: sizing.DefaultGrowth}
-	for ; layers < len(traces); layers++ {
-		capacity := growth.Capacity(layers)
-		l := toyLayer{Capacity: capacity, Added: min(left, capacity), Found: traces[layers].Found && p.Ask != ""}
+	for i, trace := range traces {
+		capacity := growth.Capacity(i)
+		l := toyLayer{Capacity: capacity, Added: min(left, capacity), Found: trace.Found && p.Ask != ""}
 		left -= l.Added
 		p.Layers = append(p.Layers, l)
 	}
@@ -416,7 +409,7 @@ func howFill(r *request) error {
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, float64(most), 0, 1
 	p.LegendLeft(true)
 	p.Grid()
-	p.Curve(chart.Curve{Name: "formula", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: formula})
+	p.Curves(chart.Curve{Name: "formula", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: formula})
 	p.Legend.Add(fmt.Sprintf("measured with %d absent keys", fillAsked), p.Dots(measured, draw.GlyphStyle{Color: chart.Vermilion, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}))
 	return r.picture("svg", p)
 }

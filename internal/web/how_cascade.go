@@ -58,7 +58,7 @@ func newCascade(in, out []string, ask string) (*cascade, error) {
 			return nil, err
 		}
 		for _, w := range others {
-			if l.has(w) {
+			if l.filter.HasString(w) {
 				l.Wrong = append(l.Wrong, w)
 			}
 		}
@@ -89,8 +89,6 @@ func newCascadeLevel(number int, of string, words []string) (*cascadeLevel, erro
 	return &cascadeLevel{Number: number, Of: of, Words: words, Bits: s.Bits, Ones: s.Ones, filter: f}, nil
 }
 
-func (l *cascadeLevel) has(word string) bool { return l.filter.HasString(word) }
-
 // answer checks the word level by level until a level does not have it.
 func (c *cascade) answer() {
 	if c.Ask == "" {
@@ -98,7 +96,7 @@ func (c *cascade) answer() {
 	}
 	for i := range c.Levels {
 		l := &c.Levels[i]
-		has := l.has(c.Ask)
+		has := l.filter.HasString(c.Ask)
 		c.Path = append(c.Path, cascadeStep{l.Number, l.Of, has})
 		c.In = has == (l.Of == "in")
 		if !has {

@@ -13,10 +13,23 @@ import (
 // patience is how long a browser may take to read one event.
 const patience = 20 * time.Second
 
-// follow keeps a page up to date with server-sent events. An event has parts of the page as
-// JSON, by the id of the element that each fills. follow sends one at once and one whenever
-// a part has changed, until the browser or the server ends.
-func (r *request) follow(parts func() (map[string]string, error)) error {
+// follow keeps a page up to date with server-sent events. An event has the named parts of
+// the page as JSON, by the id of the element that each fills. follow sends one at once and
+// one whenever a part has changed, until the browser or the server ends.
+func (r *request) follow(page string, content func() (any, error), names ...string) error {
+	parts := func() (map[string]string, error) {
+		c, err := content()
+		if err != nil {
+			return nil, err
+		}
+		all := map[string]string{}
+		for _, name := range names {
+			if all[name], err = part(page, name, c); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
 	key := r.visitor.User() + "\x00" + r.URL.RequestURI()
 	// When all places are taken, an address with most of them loses one. Its browser
 	// reconnects later by itself.
@@ -36,8 +49,11 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 	last, sent := "", time.Time{}
 	for {
 		text, err := r.shared.text(key, r.Every*3/4, parts)
-		if err != nil {
-			return r.broken(last == "", err)
+		switch {
+		case err != nil && last == "":
+			return err
+		case err != nil:
+			return errAnswered // the stream has begun
 		}
 		message := ": nothing new\n\n" // a comment: writing it shows whether the browser is still there
 		if text != last {
@@ -45,35 +61,22 @@ func (r *request) follow(parts func() (map[string]string, error)) error {
 		}
 		if text != last || time.Since(sent) > patience {
 			_ = control.SetWriteDeadline(time.Now().Add(patience)) // a recorder in a test has none
-			if _, err := r.out.Write([]byte(message)); err != nil {
-				return errAnswered
-			}
-			if err := control.Flush(); err != nil {
+			if _, err := r.out.Write([]byte(message)); err != nil || control.Flush() != nil {
 				return errAnswered
 			}
 			last, sent = text, time.Now()
 		}
 		select {
 		case <-tick.C:
+			if r.visitor.Valid() {
+				continue
+			}
 		case <-lost:
-			return errAnswered
 		case <-r.Context().Done():
-			return errAnswered
 		case <-r.Source.Done():
-			return errAnswered
 		}
-		if !r.visitor.Valid() {
-			return errAnswered
-		}
+		return errAnswered
 	}
-}
-
-// broken ends a stream. The browser sees err only if the stream has not begun.
-func (r *request) broken(first bool, err error) error {
-	if first {
-		return err
-	}
-	return errAnswered
 }
 
 // shared makes the parts of a page once for all browsers that show the same page to the same

@@ -59,21 +59,17 @@ func newChoice(q url.Values) choice {
 // query returns the query of the choice without default values.
 func (c choice) query() string {
 	q := url.Values{}
-	for _, p := range []struct {
-		name, value string
-		set         bool
-	}{
-		{"q", c.Search, c.Search != ""},
-		{"type", c.Type, c.Type != ""},
-		{"sort", c.Sort, c.Sort != "name"},
-		{"up", "1", c.Up},
-		{"marked", "1", c.Marked},
-		{"page", strconv.Itoa(c.Number), c.Number > 1},
-	} {
-		if p.set {
-			q.Set(p.name, p.value)
+	set := func(name, value string, is bool) {
+		if is {
+			q.Set(name, value)
 		}
 	}
+	set("q", c.Search, c.Search != "")
+	set("type", c.Type, c.Type != "")
+	set("sort", c.Sort, c.Sort != "name")
+	set("up", "1", c.Up)
+	set("marked", "1", c.Marked)
+	set("page", strconv.Itoa(c.Number), c.Number > 1)
 	return q.Encode()
 }
 
@@ -210,16 +206,5 @@ func (p *overviewPage) link() {
 
 // overviewEvents keeps an overview up to date.
 func overviewEvents(r *request) error {
-	return r.follow(func() (map[string]string, error) {
-		p, err := r.overviewPage()
-		if err != nil {
-			return nil, err
-		}
-		rows, err := part("overview", "rows", p)
-		if err != nil {
-			return nil, err
-		}
-		sums, err := part("overview", "totals", p.Totals)
-		return map[string]string{"rows": rows, "totals": sums}, err
-	})
+	return r.follow("overview", func() (any, error) { return r.overviewPage() }, "rows", "totals")
 }

@@ -146,7 +146,6 @@ type request struct {
 	*http.Request
 	*site
 	out      http.ResponseWriter
-	slots    *fair.Places // the places that place is from
 	place    *fair.Place
 	budget   *fair.Holder // pays for a form in memory
 	visitor  Visitor      // nil: the client must log in
@@ -199,27 +198,23 @@ func (s *site) open(serve func(*request) error) http.HandlerFunc {
 	}
 }
 
-// admit gives the request a place, unless all are taken. Slow forms take no places of other
-// requests, and clients who have not logged in take no places of visitors.
-func (r *request) admit() error {
+// admit gives the request a place. If all are taken, a slow request or one of an address
+// with most places loses its own. Slow forms take no places of other requests, and clients
+// who have not logged in take no places of visitors.
+func (r *request) admit() (err error) {
+	var slots *fair.Places
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		r.slots = r.working
+		slots = r.working
 	case r.visitor != nil:
-		r.slots = r.sending
+		slots = r.sending
 	default:
-		r.slots = r.knocking
+		slots = r.knocking
 		_ = http.NewResponseController(r.out).SetReadDeadline(time.Now().Add(knockTime)) // a recorder in a test has none
 	}
-	return r.enter()
-}
-
-// enter gives the request one of its places. If all are taken, a slow request or one of an
-// address with most places loses its own.
-func (r *request) enter() (err error) {
-	if r.place, err = r.slots.Take(fair.KeyOf(r.RemoteAddr), &guest{r}, time.Now()); err != nil {
+	if r.place, err = slots.Take(fair.KeyOf(r.RemoteAddr), &guest{r}, time.Now()); err != nil {
 		r.out.Header().Set("Retry-After", "1")
-		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("The server is busy with %d other pages. Try again.", r.slots.Len())}
+		return &Refused{http.StatusServiceUnavailable, fmt.Sprintf("The server is busy with %d other pages. Try again.", slots.Len())}
 	}
 	return nil
 }
