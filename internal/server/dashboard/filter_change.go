@@ -43,17 +43,28 @@ func (v *visitor) Add(name string, lines io.Reader) (added, all int, err error) 
 	if err != nil {
 		return 0, 0, err
 	}
-	if kind.Counts {
-		return v.addCounted(name, kind, lines)
-	}
 	for keys, err := range rest.Lines(lines) {
 		if err != nil {
 			return added, all, unreadable(err)
 		}
-		words := [][]byte{[]byte(kind.Add), []byte(name), []byte("NOCREATE"), []byte("ITEMS")}
-		reply, err := v.ask(append(words, keys...)...)
-		if err != nil {
+		words := [][]byte{[]byte(kind.Add), []byte(name)}
+		switch {
+		case !kind.Counts:
+			words = append(append(words, []byte("NOCREATE"), []byte("ITEMS")), keys...)
+		case kind.Name == "countmin":
+			for _, key := range keys {
+				words = append(words, key, []byte("1"))
+			}
+		default:
+			words = append(words, keys...)
+		}
+		reply, err := v.ask(words...)
+		switch {
+		case err != nil:
 			return added, all, err
+		case kind.Counts: // no key is reported as new
+			all += len(keys)
+			continue
 		}
 		for _, e := range reply.Elems {
 			switch {
@@ -68,27 +79,6 @@ func (v *visitor) Add(name string, lines io.Reader) (added, all int, err error) 
 		}
 	}
 	return added, all, nil
-}
-
-// addCounted adds keys to a value that counts them; no key is reported as new.
-func (v *visitor) addCounted(name string, kind *rest.Kind, lines io.Reader) (added, all int, err error) {
-	for keys, err := range rest.Lines(lines) {
-		if err != nil {
-			return 0, all, unreadable(err)
-		}
-		words := [][]byte{[]byte(kind.Add), []byte(name)}
-		for _, key := range keys {
-			words = append(words, key)
-			if kind.Name == "countmin" {
-				words = append(words, []byte("1"))
-			}
-		}
-		if _, err := v.ask(words...); err != nil {
-			return 0, all, err
-		}
-		all += len(keys)
-	}
-	return 0, all, nil
 }
 
 // unreadable returns the error for keys that cannot be read.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,18 +82,14 @@ func (l *filterList) look(now time.Time) {
 	}
 	begin := time.Now()
 	shown, others := l.store.Largest(l.most, func(string) bool { return true })
-	filters := make([]*web.Filter, 0, len(shown))
-	rows := make([]web.Filter, 0, len(shown)) // one allocation for all
+	filters := make([]*web.Filter, len(shown))
+	rows := make([]web.Filter, len(shown)) // one allocation for all
 	present := make(map[store.Value]*note, len(shown))
-	for _, found := range shown {
+	for i, found := range shown {
 		v := found.Value
 		n := l.notes[v]
 		if n == nil {
-			n = &note{since: v.Created(), row: describe(v)}
-			if l.store.Opened().After(n.since) {
-				n.since = l.store.Opened()
-			}
-			n.at = v.LSN()
+			n = &note{at: v.LSN(), row: describe(v), since: slices.MaxFunc([]time.Time{v.Created(), l.store.Opened()}, time.Time.Compare)}
 		}
 		present[v] = n
 		// Generations of a window expire without a change.
@@ -100,16 +97,13 @@ func (l *filterList) look(now time.Time) {
 			n.at, n.row = at, describe(v)
 		}
 		n.measure(v.Traffic(), now)
-		row := n.row
+		row := &rows[i]
+		filters[i], *row = row, n.row
 		row.Name, row.Bytes, row.Expires = found.Name, v.Bytes(), v.Expires()
 		row.Adds, row.Checks, row.Hits = n.adds, n.checks, math.NaN()
 		if n.checks > 0 {
 			row.Hits = n.hits / n.checks
 		}
-		rows = append(rows, row)
-	}
-	for i := range rows {
-		filters = append(filters, &rows[i])
 	}
 	l.filters, l.others, l.notes = filters, others, present
 	l.looked, l.took = now, time.Since(begin)

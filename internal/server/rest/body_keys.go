@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -176,19 +177,11 @@ func loneSurrogate(raw []byte) string {
 		if at+6 > len(raw) || raw[at] != '\\' || raw[at+1] != 'u' {
 			return -1
 		}
-		var r rune
-		for _, c := range raw[at+2 : at+6] {
-			r <<= 4
-			switch {
-			case c >= '0' && c <= '9':
-				r |= rune(c - '0')
-			case c >= 'a' && c <= 'f':
-				r |= rune(c - 'a' + 10)
-			case c >= 'A' && c <= 'F':
-				r |= rune(c - 'A' + 10)
-			}
+		r, err := strconv.ParseUint(string(raw[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
 		}
-		return r
+		return rune(r)
 	}
 	for at := 0; at < len(raw); at++ {
 		if raw[at] != '\\' {

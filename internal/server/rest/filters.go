@@ -58,13 +58,7 @@ type filterList struct {
 
 func listFilters(r *request) {
 	query := r.URL.Query()
-	cursor, limit := query.Get("cursor"), query.Get("limit")
-	if cursor == "" {
-		cursor = "0"
-	}
-	if limit == "" {
-		limit = "100"
-	}
+	cursor, limit := cmp.Or(query.Get("cursor"), "0"), cmp.Or(query.Get("limit"), "100")
 	if n, err := strconv.Atoi(limit); err != nil || n < 1 || n > 1000 {
 		r.fail(http.StatusBadRequest, fmt.Sprintf("the limit %q is not a number from 1 to 1000", limit))
 		return

@@ -181,10 +181,8 @@ func bodyStatus(err error) int {
 		return http.StatusServiceUnavailable
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout
-	case errors.Is(err, errBody):
-		return http.StatusBadRequest
 	}
-	return http.StatusBadRequest // the connection was closed, so no client reads this
+	return http.StatusBadRequest // an errBody, or the connection was closed and no client reads this
 }
 
 // stop answers with an error after done keys were processed.

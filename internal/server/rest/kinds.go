@@ -1,5 +1,7 @@
 package rest
 
+import "slices"
+
 // Kind is a type of values with the commands that requests run on such a value.
 type Kind struct {
 	Name string // in JSON and on pages
@@ -25,21 +27,14 @@ var (
 )
 
 // KindOf returns the kind whose Type is typ, nil if there is none.
-func KindOf(typ string) *Kind {
-	for _, k := range kinds {
-		if k.Type == typ {
-			return k
-		}
-	}
-	return nil
-}
+func KindOf(typ string) *Kind { return kindWhere(func(k *Kind) bool { return k.Type == typ }) }
 
 // KindNamed returns the kind with a name, nil if there is none.
-func KindNamed(name string) *Kind {
-	for _, k := range kinds {
-		if k.Name == name {
-			return k
-		}
+func KindNamed(name string) *Kind { return kindWhere(func(k *Kind) bool { return k.Name == name }) }
+
+func kindWhere(is func(*Kind) bool) *Kind {
+	if i := slices.IndexFunc(kinds, is); i >= 0 {
+		return kinds[i]
 	}
 	return nil
 }

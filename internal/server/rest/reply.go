@@ -15,21 +15,13 @@ func (r *request) must(args ...string) (resp.Value, bool) {
 		words[i] = []byte(a)
 	}
 	v, err := r.Ask(words...)
-	if err == nil && v.Kind == resp.Error {
-		r.failWith(v)
-		return v, false
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		r.fail(http.StatusInternalServerError, err.Error())
-		return v, false
+	case v.Kind == resp.Error:
+		r.fail(Status(v.Text))
 	}
-	return v, true
-}
-
-// failWith answers with the error of a command.
-func (r *request) failWith(v resp.Value) {
-	status, text := Status(v.Text)
-	r.fail(status, text)
+	return v, err == nil && v.Kind != resp.Error
 }
 
 // failure is the body of an answer that reports an error.
@@ -64,37 +56,36 @@ func plain(out http.ResponseWriter, status int, text string) {
 	_, _ = out.Write([]byte(text + "\n")) // the client may have gone
 }
 
+// statuses are the HTTP statuses of errors by how these begin.
+var statuses = []struct {
+	prefix string
+	status int
+}{
+	{"ERR item exists", http.StatusConflict},
+	{"ERR not found", http.StatusNotFound},
+	{"ERR non scaling filter is full", http.StatusInsufficientStorage},
+	{"ERR Insufficient memory", http.StatusInsufficientStorage},
+	{"ERR ", http.StatusBadRequest},
+	{"OOM ", http.StatusInsufficientStorage},
+	{"WRONGTYPE ", http.StatusConflict},
+	{"NOAUTH ", http.StatusUnauthorized},
+	{"WRONGPASS ", http.StatusUnauthorized},
+	{"NOPERM ", http.StatusForbidden},
+	{"MISCONF ", http.StatusServiceUnavailable},
+	{"LOADING ", http.StatusServiceUnavailable},
+}
+
 // Status turns the error of a command into an HTTP status and a text without the error
 // code in front.
 func Status(text string) (status int, rest string) {
-	code, rest, _ := strings.Cut(text, " ")
-	status = http.StatusBadRequest
-	switch code {
-	case "ERR":
-		switch {
-		case strings.HasPrefix(rest, "item exists"):
-			status = http.StatusConflict
-		case strings.HasPrefix(rest, "not found"):
-			status = http.StatusNotFound
-		case strings.HasPrefix(rest, "non scaling filter is full"):
-			status = http.StatusInsufficientStorage
-		case strings.HasPrefix(rest, "Insufficient memory"):
-			status = http.StatusInsufficientStorage
+	for _, s := range statuses {
+		if strings.HasPrefix(text, s.prefix) {
+			_, rest, _ = strings.Cut(text, " ")
+			return s.status, rest
 		}
-		return status, rest
-	case "OOM":
-		return http.StatusInsufficientStorage, rest
-	case "WRONGTYPE":
-		return http.StatusConflict, rest
-	case "NOAUTH", "WRONGPASS":
-		return http.StatusUnauthorized, rest
-	case "NOPERM":
-		return http.StatusForbidden, rest
-	case "MISCONF", "LOADING":
-		return http.StatusServiceUnavailable, rest
 	}
 	if text == "Filter is full" || text == "Maximum expansions reached" {
-		status = http.StatusInsufficientStorage
+		return http.StatusInsufficientStorage, text
 	}
-	return status, text
+	return http.StatusBadRequest, text
 }

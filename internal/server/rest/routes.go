@@ -43,6 +43,7 @@ func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	r := &request{Request: in, out: out}
 	parts := strings.Split(rest, "/")
 	var methods map[string]http.Handler
+	var words []string // after the name: none or one
 	switch n := len(parts); {
 	case parts[0] == "filters" && n == 1:
 		methods = t.all
@@ -53,10 +54,7 @@ func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 			return
 		}
 		in.SetPathValue("name", name)
-		methods = t.one[strings.Join(parts[2:], "")]
-		if n == 3 && parts[2] == "" {
-			methods = nil
-		}
+		methods, words = t.one[strings.Join(parts[2:], "")], parts[2:]
 	case parts[0] == "filter" && n <= 2:
 		query, err := url.ParseQuery(in.URL.RawQuery)
 		if names := query["name"]; err != nil || len(names) != 1 {
@@ -64,12 +62,9 @@ func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 			return
 		}
 		in.SetPathValue("name", query.Get("name"))
-		methods = t.one[strings.Join(parts[1:], "")]
-		if n == 2 && parts[1] == "" {
-			methods = nil
-		}
+		methods, words = t.one[strings.Join(parts[1:], "")], parts[1:]
 	}
-	if methods == nil {
+	if methods == nil || slices.Contains(words, "") {
 		r.fail(http.StatusNotFound, fmt.Sprintf("there is nothing at %q; see /v1/filters", in.URL.EscapedPath()))
 		return
 	}
