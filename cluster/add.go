@@ -15,11 +15,9 @@ import (
 	"seen/internal/kernel"
 )
 
-const (
-	// mergedKeys is the most keys of one BITFIELD, so that no command keeps an engine
-	// busy for long.
-	mergedKeys = 256
-)
+// mergedKeys is the most keys of one BITFIELD, so that no command keeps an engine busy for
+// long.
+const mergedKeys = 256
 
 // written is a slice that a round has written to, and the keys: those of
 // order[from:to].
@@ -30,22 +28,15 @@ type written struct {
 
 // add adds hs; before, unless nil, is called before each batch.
 func (c *core) add(ctx context.Context, hs []uint64, before func(context.Context) error) ([]bool, error) {
-	answers := make([]bool, len(hs))
-	var f failures
-	b := batches.Get().(*batch)
-	defer b.release()
-	for at := 0; at < len(hs); at += batchKeys {
-		end := min(at+batchKeys, len(hs))
-		b.start(hs[at:end], answers[at:end], at, &f, 0)
+	return inBatches(hs, func(b *batch) {
 		if before != nil {
 			if err := before(ctx); err != nil {
 				b.failAll(err)
-				continue
+				return
 			}
 		}
 		c.addBatch(ctx, b)
-	}
-	return answers, f.err()
+	})
 }
 
 func (c *core) addBatch(ctx context.Context, b *batch) {

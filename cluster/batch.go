@@ -80,10 +80,32 @@ type span struct {
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-func (b *batch) start(hs []uint64, answers []bool, base int, f *failures, from uint64) {
-	b.items, b.answers, b.base, b.failures, b.from = b.items[:0], answers, base, f, from
+// inBatches calls do with batches of hs, and returns the answers.
+func inBatches(hs []uint64, do func(*batch)) ([]bool, error) {
+	answers := make([]bool, len(hs))
+	var f failures
+	b := batches.Get().(*batch)
+	defer b.release()
+	for at := 0; at < len(hs); at += batchKeys {
+		end := min(at+batchKeys, len(hs))
+		b.start(hs[at:end], answers[at:end], at, &f)
+		do(b)
+	}
+	return answers, f.err()
+}
+
+func (b *batch) start(hs []uint64, answers []bool, base int, f *failures) {
+	b.items, b.answers, b.base, b.failures, b.from = b.items[:0], answers, base, f, 0
 	for i, h := range hs {
-		b.items = append(b.items, item{h: h, at: int32(i), after: from})
+		b.items = append(b.items, item{h: h, at: int32(i)})
+	}
+}
+
+// startAfter makes the batch ask only layers after the given order.
+func (b *batch) startAfter(from uint64) {
+	b.from = from
+	for i := range b.items {
+		b.items[i].after = from
 	}
 }
 

@@ -10,7 +10,16 @@ import (
 
 // Expire deletes the whole filter after ttl, by the engine's clock, with layers that are
 // made later. ttl must be at least a millisecond. It replaces one that was set before.
-func (f *Filter) Expire(ctx context.Context, ttl time.Duration) error { return f.expire(ctx, ttl) }
+func (f *Filter) Expire(ctx context.Context, ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return fmt.Errorf("%q is to expire after %v; give at least 1ms, or drop it", f.name, ttl)
+	}
+	now, err := f.engineTime(ctx)
+	if err != nil {
+		return err
+	}
+	return f.setExpiry(ctx, now.Add(ttl).UnixMilli())
+}
 
 // Persist cancels Expire.
 func (f *Filter) Persist(ctx context.Context) error { return f.setExpiry(ctx, 0) }
@@ -27,17 +36,6 @@ func (f *Filter) TTL(ctx context.Context) (ttl time.Duration, expires bool, err 
 		return 0, false, nil
 	}
 	return time.Duration(ms) * time.Millisecond, true, nil
-}
-
-func (c *core) expire(ctx context.Context, ttl time.Duration) error {
-	if ttl < time.Millisecond {
-		return fmt.Errorf("%q is to expire after %v; give at least 1ms, or drop it", c.name, ttl)
-	}
-	now, err := c.engineTime(ctx)
-	if err != nil {
-		return err
-	}
-	return c.setExpiry(ctx, now.Add(ttl).UnixMilli())
 }
 
 // setExpiry sets when all keys expire, in Unix milliseconds; 0 stands for never. The
@@ -69,7 +67,7 @@ func (c *core) setExpiry(ctx context.Context, at int64) error {
 	if at == 0 {
 		return nil
 	}
-	return c.each(ctx, []string{c.name}, command, nil)
+	return c.each(ctx, record, command, nil)
 }
 
 // engineTime asks the node that holds the record for its time.

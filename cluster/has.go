@@ -9,25 +9,17 @@ const mostRounds = 1000
 // has answers for hs; forgotten, unless nil, returns the order up to which layers are
 // not read.
 func (c *core) has(ctx context.Context, hs []uint64, forgotten func(context.Context) (uint64, error)) ([]bool, error) {
-	answers := make([]bool, len(hs))
-	var f failures
-	b := batches.Get().(*batch)
-	defer b.release()
-	for at := 0; at < len(hs); at += batchKeys {
-		end := min(at+batchKeys, len(hs))
-		var from uint64
-		var err error
+	return inBatches(hs, func(b *batch) {
 		if forgotten != nil {
-			from, err = forgotten(ctx)
-		}
-		b.start(hs[at:end], answers[at:end], at, &f, from)
-		if err != nil {
-			b.failAll(err)
-			continue
+			from, err := forgotten(ctx)
+			if err != nil {
+				b.failAll(err)
+				return
+			}
+			b.startAfter(from)
 		}
 		c.hasBatch(ctx, b)
-	}
-	return answers, f.err()
+	})
 }
 
 func (c *core) hasBatch(ctx context.Context, b *batch) {

@@ -17,7 +17,7 @@ func (f *Filter) begin(t *testing.T, keys ...[]byte) (write func() ([]bool, erro
 	answers := make([]bool, len(keys))
 	var failed failures
 	s := f.current.Load()
-	b.start(f.hashes(keys), answers, 0, &failed, 0)
+	b.start(f.hashes(keys), answers, 0, &failed)
 	b.beginRound()
 	b.read(t.Context(), &f.core, s)
 	return func() ([]bool, error) {

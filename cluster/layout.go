@@ -120,31 +120,20 @@ type text struct{ buf []byte }
 const (
 	leastText = 256
 	mostText  = 8192
+	// mostDigits is the length of the largest number.
+	mostDigits = 20
 )
 
-func (t *text) room(n int) {
-	if cap(t.buf)-len(t.buf) < n {
-		t.buf = make([]byte, 0, max(n, min(max(leastText, 2*cap(t.buf)), mostText)))
-	}
-}
-
-func (t *text) since(from int) string {
-	return unsafe.String(unsafe.SliceData(t.buf[from:]), len(t.buf)-from)
-}
-
 // number returns n in decimal.
-func (t *text) number(n uint64) string {
-	t.room(20)
-	from := len(t.buf)
-	t.buf = strconv.AppendUint(t.buf, n, 10)
-	return t.since(from)
-}
+func (t *text) number(n uint64) string { return t.join("", n) }
 
 // join returns prefix followed by n.
 func (t *text) join(prefix string, n uint64) string {
-	t.room(len(prefix) + 20)
+	if n := len(prefix) + mostDigits; cap(t.buf)-len(t.buf) < n {
+		t.buf = make([]byte, 0, max(n, min(max(leastText, 2*cap(t.buf)), mostText)))
+	}
 	from := len(t.buf)
 	t.buf = append(t.buf, prefix...)
 	t.buf = strconv.AppendUint(t.buf, n, 10)
-	return t.since(from)
+	return unsafe.String(unsafe.SliceData(t.buf[from:]), len(t.buf)-from)
 }

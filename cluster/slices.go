@@ -84,12 +84,17 @@ const sliceBatch = 32
 // eachSlice executes a command for each slice of a layer, in pipelines. The command
 // must be one that may be repeated.
 func (c *core) eachSlice(ctx context.Context, l *layer, command func(key string) rueidis.Completed, answer func(key string, r rueidis.RedisResult) error) error {
+	return c.eachOf(ctx, l, l.Slices, command, answer)
+}
+
+// eachOf is eachSlice for n of the slices, evenly spread.
+func (c *core) eachOf(ctx context.Context, l *layer, n uint64, command func(key string) rueidis.Completed, answer func(key string, r rueidis.RedisResult) error) error {
 	keys := make([]string, 0, sliceBatch)
 	var names text
-	for from := uint64(0); from < l.Slices; from += sliceBatch {
+	for from := uint64(0); from < n; from += sliceBatch {
 		keys = keys[:0]
-		for i := from; i < min(l.Slices, from+sliceBatch); i++ {
-			keys = append(keys, names.join(l.prefix, i))
+		for i := from; i < min(n, from+sliceBatch); i++ {
+			keys = append(keys, names.join(l.prefix, i*l.Slices/n))
 		}
 		if err := c.each(ctx, keys, command, answer); err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/redis/rueidis"
 
@@ -69,18 +68,14 @@ func (c *core) Stats(ctx context.Context) (Stats, error) {
 		for _, n := range counts {
 			t.Written += n
 		}
-		sample := min(l.Slices, sampledSlices)
-		ones, err := c.ones(ctx, l, sample)
+		ones, part, err := c.sample(ctx, l, sampledSlices)
 		if err != nil {
 			return Stats{}, err
 		}
-		part, whole := l.paramsOf(sample), l.params()
-		if ones > part.M {
-			return Stats{}, fmt.Errorf("%q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
-		}
+		whole := l.params()
 		scale := float64(whole.M) / float64(part.M)
 		all := min(whole.M, uint64(math.Round(float64(ones)*scale)))
-		t.Sampled = t.Sampled || sample < l.Slices
+		t.Sampled = t.Sampled || part.M < whole.M
 		t.Slices += l.Slices
 		t.Bytes += l.Slices * (stringMemory(l.sliceBytes()) + keyMemory)
 		t.LayerCapacity += l.Capacity
@@ -128,15 +123,11 @@ func (c *core) ErrorRate(ctx context.Context) (now, surely, asked float64, err e
 	}
 	missed, missedSurely := 1.0, 1.0 // the probability that no layer errs
 	for _, l := range s.layers {
-		n := min(l.Slices, countedSlices)
-		ones, err := c.ones(ctx, l, n)
+		ones, part, err := c.sample(ctx, l, countedSlices)
 		if err != nil {
 			return 0, 0, 0, err
 		}
-		part, whole := l.paramsOf(n), l.params()
-		if ones > part.M {
-			return 0, 0, 0, fmt.Errorf("%q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
-		}
+		whole := l.params()
 		scale := float64(whole.M) / float64(part.M)
 		deviation := math.Sqrt(float64(ones) * (1 - float64(ones)/float64(part.M)))
 		rateAt := func(ones float64) float64 {
@@ -148,26 +139,25 @@ func (c *core) ErrorRate(ctx context.Context) (now, surely, asked float64, err e
 	return 1 - missed, 1 - missedSurely, s.record.ErrorRate, nil
 }
 
-// ones counts the ones of n slices of a layer, evenly spread.
-func (c *core) ones(ctx context.Context, l *layer, n uint64) (uint64, error) {
-	var ones uint64
-	keys := make([]string, 0, sliceBatch)
-	for i := uint64(0); i < n; i++ {
-		keys = append(keys, l.prefix+strconv.FormatUint(i*l.Slices/n, 10))
-		if len(keys) < sliceBatch && i+1 < n {
-			continue
-		}
-		err := c.each(ctx, keys, func(key string) rueidis.Completed {
-			return c.client.B().Bitcount().Key(key).Start(headerBytes).End(-1).Build()
-		}, func(_ string, r rueidis.RedisResult) error {
-			n, err := r.AsInt64()
-			ones += uint64(n)
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-		keys = keys[:0]
+// sample counts the ones of at most so many slices of a layer, and returns these slices as
+// one array.
+func (c *core) sample(ctx context.Context, l *layer, most uint64) (ones uint64, part sizing.Params, err error) {
+	n := min(l.Slices, most)
+	part = l.paramsOf(n)
+	if ones, err = c.ones(ctx, l, n); err == nil && ones > part.M {
+		err = fmt.Errorf("%q: %w: slices of layer %d have %d ones in %d bits", c.name, ErrMissingSlice, l.index+1, ones, part.M)
 	}
-	return ones, nil
+	return ones, part, err
+}
+
+// ones counts the ones of n slices of a layer, evenly spread.
+func (c *core) ones(ctx context.Context, l *layer, n uint64) (ones uint64, err error) {
+	err = c.eachOf(ctx, l, n, func(key string) rueidis.Completed {
+		return c.client.B().Bitcount().Key(key).Start(headerBytes).End(-1).Build()
+	}, func(_ string, r rueidis.RedisResult) error {
+		n, err := r.AsInt64()
+		ones += uint64(n)
+		return err
+	})
+	return ones, err
 }

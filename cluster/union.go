@@ -98,14 +98,8 @@ func (u *union) make(ctx context.Context, p parameters, forms []shape) error {
 	if err != nil {
 		return err
 	}
-	for attempt := 0; ; attempt++ {
-		_, err := u.target.swap(ctx, raw, next)
-		if err == nil {
-			break
-		}
-		if !again(ctx, attempt, err) {
-			return err
-		}
+	if err := u.target.retrySwap(ctx, raw, next); err != nil {
+		return err
 	}
 	now, _, err := u.target.get(ctx)
 	if err == nil && now != want {

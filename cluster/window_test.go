@@ -202,7 +202,7 @@ func TestWindowLateWrite(t *testing.T) {
 	key := []byte("k")
 	var failed failures
 	b, s := new(batch), late.current.Load()
-	b.start(late.hashes([][]byte{key}), make([]bool, 1), 0, &failed, 0)
+	b.start(late.hashes([][]byte{key}), make([]bool, 1), 0, &failed)
 	b.beginRound()
 	b.read(t.Context(), &late.core, s)
 	now.Add(int64(time.Hour))
@@ -236,7 +236,7 @@ func TestWindowLateWriteToAFullOne(t *testing.T) {
 	late, other := openAt(t, client, n, c, &now), openAt(t, client, n, c, &now)
 	var failed failures
 	b, s := new(batch), late.current.Load()
-	b.start(late.hashes([][]byte{[]byte("late")}), make([]bool, 1), 0, &failed, 0)
+	b.start(late.hashes([][]byte{[]byte("late")}), make([]bool, 1), 0, &failed)
 	b.beginRound()
 	b.read(t.Context(), &late.core, s)
 	now.Add(int64(time.Hour))
