@@ -91,11 +91,13 @@ func Estimate(e sizing.Estimate) string {
 	return fmt.Sprintf("%s ± %s", Comma(uint64(math.Round(e.Value))), Comma(uint64(math.Ceil(e.StdErr))))
 }
 
-// units are the units of counts.
-var units = []struct {
+type unit struct {
 	factor uint64
 	name   string
-}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+}
+
+// units are the units of counts.
+var units = []unit{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
 
 // Exact writes n as an option accepts it, with a unit if that is exact.
 func Exact(n uint64) string {
@@ -119,13 +121,12 @@ func Short(n uint64) string {
 
 // SixDigits rounds v to six significant digits, so that reports do not change with
 // the last bit of a computation.
-func SixDigits(v float64) float64 {
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // what was just formatted parses
-	return r
-}
+func SixDigits(v float64) float64 { return digits(v, 6) }
 
 // ThreeDigits rounds v to three significant digits.
-func ThreeDigits(v float64) float64 {
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // what was just formatted parses
+func ThreeDigits(v float64) float64 { return digits(v, 3) }
+
+func digits(v float64, n int) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64) // what was just formatted parses
 	return r
 }

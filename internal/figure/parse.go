@@ -17,19 +17,10 @@ var decimal = regexp.MustCompile(`^[0-9]*\.?[0-9]+([eE][+]?[0-9]+)?$`)
 func ParseCount(s string) (uint64, error) {
 	text := strings.ReplaceAll(strings.ReplaceAll(s, "_", ""), ",", "")
 	factor := 1.0
-	if n := len(text); n > 0 {
-		switch text[n-1] {
-		case 'k', 'K':
-			factor = 1e3
-		case 'M', 'm':
-			factor = 1e6
-		case 'G', 'g', 'B', 'b':
-			factor = 1e9
-		case 'T', 't':
-			factor = 1e12
-		}
-		if factor != 1 {
-			text = text[:n-1]
+	for _, u := range append(units, unit{1e9, "B"}) {
+		if n := len(text) - 1; n >= 0 && strings.EqualFold(text[n:], u.name) {
+			text, factor = text[:n], float64(u.factor)
+			break
 		}
 	}
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil && factor == 1 {

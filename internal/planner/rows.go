@@ -81,14 +81,6 @@ func Rows(w Wish, types []string) []Row {
 	for _, name := range types {
 		var found []Row
 		switch name {
-		case "blocked":
-			found = arrayRow(sizing.Blocked, w)
-		case "classic":
-			found = arrayRow(sizing.Classic, w)
-		case "partitioned":
-			found = arrayRow(sizing.Partitioned, w)
-		case "counting":
-			found = arrayRow(sizing.Counting, w)
 		case "scalable":
 			found = scalableRows(w)
 		case "static":
@@ -97,6 +89,8 @@ func Rows(w Wish, types []string) []Row {
 			found = exactRow(w)
 		case Cascade:
 			found = cascadeRow(w)
+		default:
+			found = arrayRow(arrays[name].shape, w)
 		}
 		for i := range found {
 			found[i].complete(name)
@@ -375,9 +369,13 @@ func exactRow(w Wish) []Row {
 	return []Row{r}
 }
 
-// constructors are the Go functions that make the types of one array.
-var constructors = map[string]string{
-	"blocked": "New", "classic": "NewClassic", "partitioned": "NewPartitioned", "counting": "NewCounting",
+// arrays are the types of one array, each with the Go function that makes it.
+var arrays = map[string]struct {
+	shape sizing.Shape
+	makes string
+}{
+	"blocked": {sizing.Blocked, "New"}, "classic": {sizing.Classic, "NewClassic"},
+	"partitioned": {sizing.Partitioned, "NewPartitioned"}, "counting": {sizing.Counting, "NewCounting"},
 }
 
 // redisMost and redisRate are the limits of BF.RESERVE.
@@ -416,7 +414,7 @@ func (r *Row) addCommands() {
 			kind = " --type " + r.Type
 		}
 		r.Command = fmt.Sprintf("seen build -o SET%s -n %s -p %s FILE", kind, n, p)
-		r.Go = fmt.Sprintf("bloom.%s(bloom.Config{Capacity: %s, ErrorRate: %s})", constructors[r.Type], literal, p)
+		r.Go = fmt.Sprintf("bloom.%s(bloom.Config{Capacity: %s, ErrorRate: %s})", arrays[r.Type].makes, literal, p)
 	}
 	if r.N > redisMost || r.asked > redisRate || !slices.Contains([]string{"classic", "scalable"}, r.Type) || r.Variant != "" {
 		return

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -161,7 +162,7 @@ func (p *pipe) Consume(ctx context.Context, b *stream.Block) error {
 	if w.block.Len() == 0 {
 		return err
 	}
-	w.verdicts.Yes = resize(w.verdicts.Yes, w.block.Len())
+	w.verdicts.Yes = slices.Grow(w.verdicts.Yes[:0], w.block.Len())[:w.block.Len()]
 	// This ends, since deliver takes every block.
 	p.queue <- w
 	return err
@@ -371,12 +372,4 @@ func (w *pending) settle() (wrong error) {
 		}
 	}
 	return wrong
-}
-
-// resize returns s with length n and arbitrary elements.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/4)
-	}
-	return s[:n]
 }

@@ -25,11 +25,8 @@ type generation struct {
 }
 
 func newRecent(span time.Duration) *recent {
-	return &recent{young: newGeneration(), old: newGeneration(), limit: recentKeys, span: span}
-}
-
-func newGeneration() *generation {
-	return &generation{hashes: map[uint64]struct{}{}}
+	empty := func() *generation { return &generation{hashes: map[uint64]struct{}{}} }
+	return &recent{young: empty(), old: empty(), limit: recentKeys, span: span}
 }
 
 // has reports whether h was added a short while ago.

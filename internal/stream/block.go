@@ -130,13 +130,11 @@ func (b *Block) process(hash *keyhash.Hash) {
 		return
 	}
 	n := b.Len()
-	b.Hashes = resize(b.Hashes, n)
+	b.Hashes = slices.Grow(b.Hashes[:0], n)[:n]
 	if b.time == nil {
 		b.Times = nil
 	} else {
-		b.Times = resize(b.Times, n)
-	}
-	if b.time != nil {
+		b.Times = slices.Grow(b.Times[:0], n)[:n]
 		b.extractTimes()
 	}
 	if b.key == nil {
@@ -251,12 +249,4 @@ func copyOf[T any](s, from []T) []T {
 		return nil
 	}
 	return append(s[:0], from...)
-}
-
-// resize returns s with length n; its elements mean nothing.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/4)
-	}
-	return s[:n]
 }

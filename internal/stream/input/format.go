@@ -21,19 +21,7 @@ const (
 
 // String returns the name of the usual tool for the format.
 func (f Format) String() string {
-	switch f {
-	case Gzip:
-		return "gzip"
-	case Zstd:
-		return "zstd"
-	case XZ:
-		return "xz"
-	case Bzip2:
-		return "bzip2"
-	case LZ4:
-		return "lz4"
-	}
-	return "plain"
+	return [...]string{"plain", "gzip", "zstd", "xz", "bzip2", "lz4"}[f]
 }
 
 // magics holds what a file of each format starts with. bzip2 is text up to its

@@ -51,7 +51,7 @@ type Error struct {
 }
 
 // Error returns "NAME: what is wrong".
-func (e *Error) Error() string { return "" + e.Name + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.Name + ": " + e.Err.Error() }
 
 // Unwrap returns Err, so that errors.Is(err, fs.ErrNotExist) works.
 func (e *Error) Unwrap() error { return e.Err }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // ParseBytes decodes a separator or a delimiter from the command line, where
@@ -20,30 +21,19 @@ func ParseBytes(s string) ([]byte, error) {
 		if i == len(s) {
 			return nil, fmt.Errorf("%q ends with a lone backslash; write \\\\ for a backslash", s)
 		}
-		switch s[i] {
-		case 't':
-			b = append(b, '\t')
-		case 'n':
-			b = append(b, '\n')
-		case 'r':
-			b = append(b, '\r')
-		case '0':
-			b = append(b, 0)
-		case '\\':
-			b = append(b, '\\')
-		case 'x':
-			if i+2 >= len(s) {
-				return nil, fmt.Errorf("\\x in %q needs two hexadecimal digits", s)
-			}
-			v, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-			if err != nil {
-				return nil, fmt.Errorf("\\x in %q needs two hexadecimal digits", s)
-			}
-			b = append(b, byte(v))
-			i += 2
-		default:
+		if at := strings.IndexByte(`tnr0\`, s[i]); at >= 0 {
+			b = append(b, "\t\n\r\x00\\"[at])
+			continue
+		}
+		if s[i] != 'x' {
 			return nil, fmt.Errorf("unknown escape \\%c in %q; known are \\t \\n \\r \\0 \\\\ \\xHH", s[i], s)
 		}
+		v, err := strconv.ParseUint(s[i+1:min(i+3, len(s))], 16, 8)
+		if err != nil || i+2 >= len(s) {
+			return nil, fmt.Errorf("\\x in %q needs two hexadecimal digits", s)
+		}
+		b = append(b, byte(v))
+		i += 2
 	}
 	return b, nil
 }

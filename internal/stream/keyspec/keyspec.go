@@ -127,7 +127,7 @@ func Compile(o Options) (*Key, error) {
 		return nil, fmt.Errorf("unknown treatment %d of records without a key", o.Missing)
 	}
 	k := &Key{coded: o.Encoding, missing: o.Missing}
-	norm := newNormaliser(o)
+	norm := normaliser{trim: o.Trim, fold: o.FoldCase, lower: o.Lower, email: o.Email}
 	if o.URL != nil {
 		if o.Email {
 			return nil, errors.New("a key is a URL or a mail address, not both")
@@ -143,15 +143,11 @@ func Compile(o Options) (*Key, error) {
 			return nil, err
 		}
 		n := norm
-		if fold && n == asIs {
-			n = foldCase
-		} else if fold && n == trim {
-			n = trimFold
-		}
+		n.fold = n.fold || fold
 		k.parts = append(k.parts, part{p, n})
 	}
 	if len(k.parts) == 0 {
-		if !uniq && norm == asIs && k.url == nil && k.coded == Text {
+		if !uniq && norm == (normaliser{}) && k.url == nil && k.coded == Text {
 			return nil, nil
 		}
 		k.parts = []part{{uniqFields{o.SkipFields, o.SkipChars, o.Width}, norm}}
@@ -268,9 +264,7 @@ func (k *Key) extractPart(p *part, record []byte, s *Scratch) ([]byte, error) {
 		}
 		b = nil
 	}
-	if p.norm != asIs {
-		b = p.norm.apply(b, s)
-	}
+	b = p.norm.apply(b, s)
 	if k.coded == Text || err != nil { // what is missing stands for nothing
 		return b, nil
 	}

@@ -7,51 +7,25 @@ import (
 )
 
 // normaliser is what is done to a part of a key after it was taken from the record.
-type normaliser uint8
-
-const (
-	asIs normaliser = iota
-	trim
-	foldCase
-	trimFold
-	lower
-	trimLower
-	email
-)
-
-// newNormaliser returns what o asks for. Lower case by Unicode includes that of
-// ASCII, and the form of mail addresses everything else.
-func newNormaliser(o Options) normaliser {
-	n := asIs
-	switch {
-	case o.Email:
-		return email
-	case o.Lower:
-		n = lower
-	case o.FoldCase:
-		n = foldCase
-	}
-	if o.Trim {
-		n++ // each is followed by itself with trimming
-	}
-	return n
-}
+// Lower case by Unicode includes that of ASCII, and the form of mail addresses everything
+// else. The zero value leaves a part as it is.
+type normaliser struct{ trim, fold, lower, email bool }
 
 // apply returns the normalised form of b, which stays as it is: the result
 // aliases b where nothing had to change, and s otherwise.
 func (n normaliser) apply(b []byte, s *Scratch) []byte {
-	switch n {
-	case trim, trimFold, trimLower:
-		b = bytes.TrimSpace(b)
-	case email:
+	if n.email {
 		s.norm = keys.AppendEmail(s.norm[:0], b)
 		return s.norm
 	}
-	switch n {
-	case foldCase, trimFold:
-		return s.foldASCII(b)
-	case lower, trimLower:
+	if n.trim {
+		b = bytes.TrimSpace(b)
+	}
+	switch {
+	case n.lower:
 		return s.lower(b)
+	case n.fold:
+		return s.foldASCII(b)
 	}
 	return b
 }
