@@ -94,37 +94,41 @@ func (f *finding) value(i int, path []string, depth int) int {
 		f.found, f.start, f.end = true, i, end
 		return end
 	}
-	if i < len(f.jsonText) {
-		switch f.jsonText[i] {
-		case '{':
-			return f.object(i, path, depth+1)
-		case '[':
-			return f.array(i, path, depth+1)
-		}
+	if i < len(f.jsonText) && (f.jsonText[i] == '{' || f.jsonText[i] == '[') {
+		return f.walk(i, path, depth+1)
 	}
 	return f.skip(i, depth)
 }
 
-func (f *finding) object(i int, path []string, depth int) int {
+// walk goes over an object or an array and notes where the value at path is within it.
+func (f *finding) walk(i int, path []string, depth int) int {
 	d := f.jsonText
 	if depth > maxDepth {
 		return ^i
 	}
+	object, want := d[i] == '{', -1
+	if !object {
+		want = arrayIndex(path[0])
+	}
+	end := closing(d[i])
 	i = d.space(i + 1)
-	if i < len(d) && d[i] == '}' {
+	if i < len(d) && d[i] == end {
 		return i + 1
 	}
-	for {
-		name := i
-		var escaped bool
-		if i, escaped = d.str(i); i < 0 {
-			return i
+	for at := 0; ; at++ {
+		match := at == want
+		if object {
+			name := i
+			var escaped bool
+			if i, escaped = d.str(i); i < 0 {
+				return i
+			}
+			match = f.isName(d[name+1:i-1], escaped, path[0])
+			if i = d.space(i); i == len(d) || d[i] != ':' {
+				return ^i
+			}
+			i = d.space(i + 1)
 		}
-		match := f.isName(d[name+1:i-1], escaped, path[0])
-		if i = d.space(i); i == len(d) || d[i] != ':' {
-			return ^i
-		}
-		i = d.space(i + 1)
 		if match {
 			f.found = false // an earlier member of this name does not count
 			i = f.value(i, path[1:], depth)
@@ -138,7 +142,7 @@ func (f *finding) object(i int, path []string, depth int) int {
 			return ^i
 		}
 		switch d[i] {
-		case '}':
+		case end:
 			return i + 1
 		case ',':
 			i = d.space(i + 1)
@@ -148,38 +152,8 @@ func (f *finding) object(i int, path []string, depth int) int {
 	}
 }
 
-func (f *finding) array(i int, path []string, depth int) int {
-	d := f.jsonText
-	if depth > maxDepth {
-		return ^i
-	}
-	want := arrayIndex(path[0])
-	i = d.space(i + 1)
-	if i < len(d) && d[i] == ']' {
-		return i + 1
-	}
-	for at := 0; ; at++ {
-		if at == want {
-			i = f.value(i, path[1:], depth)
-		} else {
-			i = d.skip(i, depth)
-		}
-		if i < 0 {
-			return i
-		}
-		if i = d.space(i); i == len(d) {
-			return ^i
-		}
-		switch d[i] {
-		case ']':
-			return i + 1
-		case ',':
-			i = d.space(i + 1)
-		default:
-			return ^i
-		}
-	}
-}
+// closing returns the bracket that closes the given one, whose code is two less.
+func closing(bracket byte) byte { return bracket + 2 }
 
 // arrayIndex returns the element that a token names, -1 for none: digits
 // without leading zeros (RFC 6901, 4).
@@ -246,7 +220,7 @@ func (d jsonText) container(i, depth int) int {
 		return ^i
 	}
 	object := d[i] == '{'
-	end := d[i] + 2 // both closing brackets lie two behind their opening ones
+	end := closing(d[i])
 	i = d.space(i + 1)
 	if i < len(d) && d[i] == end {
 		return i + 1

@@ -56,9 +56,10 @@ func (d jsonText) appendCanonical(dst []byte, i int, s *Scratch) ([]byte, int) {
 	case '"':
 		end, _ := d.str(i)
 		return appendString(dst, d[i+1:end-1]), end
-	case 't', 'f', 'n':
-		end := d.skip(i, 0)
-		return append(dst, d[i:end]...), end
+	case 't', 'n':
+		return append(dst, d[i:i+4]...), i + 4
+	case 'f':
+		return append(dst, d[i:i+5]...), i + 5
 	}
 	end := d.number(i)
 	return appendNumber(dst, d[i:end]), end
