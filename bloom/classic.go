@@ -4,7 +4,6 @@ import (
 	"io"
 	"runtime"
 
-	"seen/internal/frame"
 	"seen/internal/keyhash"
 	"seen/sizing"
 )
@@ -90,22 +89,9 @@ func (f *Classic) Clone() *Classic { return asClassic(f.clone(), f.hash, f.keyID
 // Stats describes the filter; it reads the whole array.
 func (f *Classic) Stats() Stats { return f.stats("classic") }
 
-func (f *Classic) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray()
-}
-
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Classic) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Classic) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
-
 // UnmarshalBinary replaces f by the classic filter in b. After an error f is unchanged.
 // A SipHash filter is read with the secret of f.
 func (f *Classic) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
-
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Classic) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
 // ReadFrom replaces f by the classic filter in r, which it reads to the end.
 func (f *Classic) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }

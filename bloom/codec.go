@@ -72,9 +72,18 @@ func (a *array) arrayHeader() *frame.Header {
 	return h
 }
 
-func (a *array) encodeArray() (*frame.Header, [][]byte, error) {
+func (a *array) encode() (*frame.Header, [][]byte, error) {
 	return a.arrayHeader(), [][]byte{frame.Bytes(a.all())}, nil
 }
+
+// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
+func (a *array) AppendBinary(b []byte) ([]byte, error) { return appendBinary(a, b) }
+
+// MarshalBinary returns the filter in the format of docs/FORMAT.md.
+func (a *array) MarshalBinary() ([]byte, error) { return appendBinary(a, nil) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own.
+func (a *array) WriteTo(w io.Writer) (int64, error) { return writeTo(a, w) }
 
 // Decode returns the filter in b, of any type. It checks all of b: damaged, truncated,
 // foreign or newer input is an error that says which. The filter does not refer to b.

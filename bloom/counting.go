@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"runtime"
 
-	"seen/internal/frame"
 	"seen/internal/keyhash"
 	"seen/sizing"
 )
@@ -213,22 +212,9 @@ func (f *Counting) Stats() Stats {
 	return s
 }
 
-func (f *Counting) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray()
-}
-
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Counting) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Counting) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
-
 // UnmarshalBinary replaces f by the counting filter in b. After an error f is
 // unchanged. A SipHash filter is read with the secret of f.
 func (f *Counting) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
-
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Counting) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
 // ReadFrom replaces f by the counting filter in r, which it reads to the end.
 func (f *Counting) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }

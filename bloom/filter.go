@@ -4,7 +4,6 @@ import (
 	"io"
 	"runtime"
 
-	"seen/internal/frame"
 	"seen/internal/kernel"
 	"seen/internal/keyhash"
 	"seen/sizing"
@@ -225,22 +224,9 @@ func (f *Filter) Clone() *Filter { return asFilter(f.clone(), f.hash, f.keyID) }
 // Stats describes the filter; it reads the whole array.
 func (f *Filter) Stats() Stats { return f.stats("blocked") }
 
-func (f *Filter) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray()
-}
-
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Filter) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Filter) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
-
 // UnmarshalBinary replaces f by the blocked filter in b. After an error f is unchanged.
 // A SipHash filter is read with the secret of f.
 func (f *Filter) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
-
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Filter) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
 // ReadFrom replaces f by the blocked filter in r, which it reads to the end.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }

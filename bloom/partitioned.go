@@ -4,7 +4,6 @@ import (
 	"io"
 	"runtime"
 
-	"seen/internal/frame"
 	"seen/internal/keyhash"
 	"seen/sizing"
 )
@@ -88,22 +87,9 @@ func (f *Partitioned) Clone() *Partitioned { return asPartitioned(f.clone(), f.h
 // Stats describes the filter; it reads the whole array.
 func (f *Partitioned) Stats() Stats { return f.stats("partitioned") }
 
-func (f *Partitioned) encode() (*frame.Header, [][]byte, error) {
-	return f.encodeArray()
-}
-
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Partitioned) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Partitioned) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
-
 // UnmarshalBinary replaces f by the partitioned filter in b. After an error f is
 // unchanged. A SipHash filter is read with the secret of f.
 func (f *Partitioned) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
-
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Partitioned) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
 // ReadFrom replaces f by the partitioned filter in r, which it reads to the end.
 func (f *Partitioned) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
