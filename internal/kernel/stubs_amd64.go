@@ -12,7 +12,7 @@ func hasHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, 
 
 // hasKeysAVX2 does the operation for the first of n keys, up to one of more than 240 bytes, and
 // returns the number of trues and of keys. keys is the first of their headers, each of a
-// pointer and a length, which stand stride bytes apart. n must be at least one.
+// pointer and a length. They begin stride bytes apart. n must be at least one.
 //
 //go:noescape
 func hasKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
@@ -25,7 +25,7 @@ func hasHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64
 
 // hasKeysAVX512 does the operation for the first of n keys, up to one of more than 240 bytes, and
 // returns the number of trues and of keys. keys is the first of their headers, each of a
-// pointer and a length, which stand stride bytes apart. n must be at least one.
+// pointer and a length. They begin stride bytes apart. n must be at least one.
 //
 //go:noescape
 func hasKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
@@ -48,7 +48,7 @@ func addHashesAVX2(words *uint64, regionLines uint64, lines int, table *uint64, 
 
 // addKeysAVX2 does the operation for the first of n keys, up to one of more than 240 bytes, and
 // returns the number of trues and of keys. keys is the first of their headers, each of a
-// pointer and a length, which stand stride bytes apart. n must be at least one.
+// pointer and a length. They begin stride bytes apart. n must be at least one.
 //
 //go:noescape
 func addKeysAVX2(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)
@@ -61,7 +61,7 @@ func addHashesAVX512(words *uint64, regionLines uint64, lines int, table *uint64
 
 // addKeysAVX512 does the operation for the first of n keys, up to one of more than 240 bytes, and
 // returns the number of trues and of keys. keys is the first of their headers, each of a
-// pointer and a length, which stand stride bytes apart. n must be at least one.
+// pointer and a length. They begin stride bytes apart. n must be at least one.
 //
 //go:noescape
 func addKeysAVX512(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)

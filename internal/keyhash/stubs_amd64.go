@@ -6,7 +6,7 @@ package keyhash
 
 // sumMany stores the hashes of the first of n keys in hs, up to one of more
 // than 240 bytes, and returns their number. keys is the first of their headers, each of
-// a pointer and a length, which stand stride bytes apart. n must be at least one.
+// a pointer and a length. They begin stride bytes apart. n must be at least one.
 //
 //go:noescape
 func sumMany(hs *uint64, keys *byte, stride int, n int) int

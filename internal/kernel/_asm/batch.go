@@ -53,7 +53,7 @@ func batchKeys(set instructions, op operation) {
 	TEXT(name, 0, "func(words *uint64, regionLines uint64, lines int, table *uint64, answers *bool, keys *byte, stride int, n int) (count int, done int)")
 	Doc(fmt.Sprintf("%s does the operation for the first of n keys, up to one of more than %d bytes, and", name, maxKey),
 		"returns the number of trues and of keys. keys is the first of their headers, each of a",
-		"pointer and a length, which stand stride bytes apart. n must be at least one.")
+		"pointer and a length. They begin stride bytes apart. n must be at least one.")
 	Pragma("noescape")
 	b := newBatch(op)
 	keys := GP64()

@@ -13,7 +13,7 @@ func sumMany() {
 	TEXT("sumMany", NOSPLIT, "func(hs *uint64, keys *byte, stride int, n int) int")
 	Doc("sumMany stores the hashes of the first of n keys in hs, up to one of more",
 		fmt.Sprintf("than %d bytes, and returns their number. keys is the first of their headers, each of", maxKey),
-		"a pointer and a length, which stand stride bytes apart. n must be at least one.")
+		"a pointer and a length. They begin stride bytes apart. n must be at least one.")
 	Pragma("noescape")
 	keys := GP64()
 	Load(Param("keys"), keys)
