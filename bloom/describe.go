@@ -1,6 +1,7 @@
 package bloom
 
 import (
+	"seen/internal/bridge"
 	"seen/internal/keyhash"
 	"seen/sizing"
 )
@@ -84,12 +85,10 @@ func (d *Description) addLayers(layers []*layer) {
 	}
 }
 
-// OnlyArray returns a filter that is the one array of bits or counters which has all keys
-// of v: v itself, the only layer of a filter that grows, or the last level of a cascade,
-// each level of which has all keys. It is for statistics and unions: it shares the memory
-// of v, and the levels of a cascade take other hashes than the cascade. It returns nil if
-// there is no such array.
-func OnlyArray(v View) View {
+func init() { bridge.OnlyArray = onlyArray }
+
+// onlyArray is [bridge.OnlyArray].
+func onlyArray(v View) View {
 	one := func(layers []*layer, hash keyhash.Hash, keyID uint64) View {
 		if len(layers) != 1 {
 			return nil

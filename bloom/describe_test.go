@@ -10,7 +10,7 @@ import (
 	"seen/internal/frame"
 )
 
-// Describe says of every filter what its file says of the parts, and OnlyArray returns what
+// Describe says of every filter what its file says of the parts, and onlyArray returns what
 // has all keys.
 func TestDescribe(t *testing.T) {
 	c := Config{Capacity: 500, ErrorRate: 0.01}
@@ -77,7 +77,7 @@ func TestDescribe(t *testing.T) {
 			if d.Overlap != (h.Type == frame.TypeWindow && len(d.Arrays) > 1) {
 				t.Errorf("overlap is %t with %d arrays", d.Overlap, len(d.Arrays))
 			}
-			one := OnlyArray(s)
+			one := onlyArray(s)
 			if has := len(d.Arrays) == 1 && name != "shared" || name == "cascade"; (one != nil) != has {
 				t.Fatalf("the only array is %v of %d", one, len(d.Arrays))
 			}

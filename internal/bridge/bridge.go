@@ -1,6 +1,6 @@
 // Package bridge hands other packages of this module what package bloom keeps from its
-// users: the way in for files that were taken apart, snapshots of filters in use, and
-// cuckoo filters as a server treats them. It is not for anything that a user of bloom
+// users: the way in for files that were taken apart, snapshots of filters in use, the
+// arrays in them, and cuckoo filters as a server treats them. It is not for anything that a user of bloom
 // could want. Bloom stores its functions here while it is initialised, and they never
 // change, so any goroutine that may use the filter may call them.
 //
@@ -47,6 +47,15 @@ type SnapshotFile interface {
 
 // ErrSwitched says that an exact Adaptive became a filter while it was written.
 var ErrSwitched = errors.New("the exact set became a filter while it was written; write it again")
+
+// OnlyArray returns a filter that is the one array of bits or counters which has all keys
+// of v: v itself, the only layer of a filter that grows, or the last level of a cascade,
+// each level of which has all keys. It is for statistics and unions: it shares the memory
+// of v, and the levels of a cascade take other hashes than the cascade. It returns nil if
+// there is no such array.
+//
+//	func(v bloom.View) bloom.View
+var OnlyArray any
 
 // ServedCuckoo returns a cuckoo filter as a server treats it.
 //

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"seen/bloom"
+	"seen/internal/bridge"
 	"seen/internal/figure"
 	"seen/sizing"
 )
@@ -162,9 +163,11 @@ func (c *Comparison) fromOnes(p sizing.Params, onesA, onesB, onesUnion uint64) {
 	c.Jaccard = p.Jaccard(onesA, onesB, onesUnion)
 }
 
+var onlyArray = bridge.OnlyArray.(func(bloom.View) bloom.View)
+
 // onlyArray returns the one array of bits that has every key of a filter.
 func (s *fileSet) onlyArray() (bloom.View, error) {
-	if v := bloom.OnlyArray(s.view); v != nil {
+	if v := onlyArray(s.view); v != nil {
 		return v, nil
 	}
 	if s.info.Parts == 0 {
