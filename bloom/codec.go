@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -106,23 +105,12 @@ func Read(r io.Reader, o LoadOptions) (View, error) {
 }
 
 func readView(r io.Reader, o LoadOptions) (View, int64, error) {
-	h, parts, err := frame.Read(r)
+	h, parts, n, err := frame.ReadAll(r)
 	if err != nil {
-		return nil, 0, err
-	}
-	l, err := h.Layout()
-	if err != nil {
-		return nil, 0, err
-	}
-	var more [1]byte
-	switch n, err := io.ReadFull(r, more[:]); {
-	case n > 0:
-		return nil, 0, fmt.Errorf("%w: bytes follow its end at byte %d", frame.ErrOversized, l.Total)
-	case !errors.Is(err, io.EOF):
 		return nil, 0, err
 	}
 	v, err := fromFrame(h, parts, o, nil)
-	return v, int64(l.Total), err
+	return v, n, err
 }
 
 // loader turns the parts of one frame into filters.

@@ -76,21 +76,11 @@ func unmarshal[S any, P decoder[S]](s P, b []byte) error {
 }
 
 func readFrom[S any, P decoder[S]](s P, r io.Reader) (int64, error) {
-	h, parts, err := frame.Read(r)
+	h, parts, n, err := frame.ReadAll(r)
 	if err != nil {
 		return 0, err
 	}
-	l, err := h.Layout()
-	if err != nil {
-		return 0, err
-	}
-	switch n, err := io.ReadFull(r, make([]byte, 1)); {
-	case n > 0:
-		return 0, fmt.Errorf("%w: bytes follow its end at byte %d", frame.ErrOversized, l.Total)
-	case err != io.EOF:
-		return 0, err
-	}
-	return int64(l.Total), replace(s, h, parts)
+	return n, replace(s, h, parts)
 }
 
 // replace replaces s by the sketch in a frame.

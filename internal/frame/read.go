@@ -106,6 +106,26 @@ func nonZero(b []byte) int {
 // are aligned to eight bytes.
 func Read(r io.Reader) (*Header, [][]byte, error) { return read(r, 1<<20) }
 
+// ReadAll is Read for a stream that must end with the frame. It returns the length of the
+// frame as well.
+func ReadAll(r io.Reader) (*Header, [][]byte, int64, error) {
+	h, parts, err := Read(r)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	l, err := h.Layout()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return nil, nil, 0, fmt.Errorf("%w: bytes follow its end at byte %d", ErrOversized, l.Total)
+	case err != io.EOF:
+		return nil, nil, 0, err
+	}
+	return h, parts, int64(l.Total), nil
+}
+
 // ReadSized is Read for a source known to hold size bytes, such as a file. It
 // compares the size with the header first and then allocates each part at once.
 func ReadSized(r io.Reader, size int64) (*Header, [][]byte, error) {
