@@ -81,7 +81,7 @@ func (m *bloomMeta) validate() error {
 }
 
 // loadBloom makes the filter that an image describes.
-func (s *Store) loadBloom(im *image) (*Bloom, error) {
+func (s *Store) loadBloom(im *image) (value, error) {
 	m, err := parseBloomMeta(im.meta)
 	if err != nil {
 		return nil, err

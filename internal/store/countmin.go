@@ -158,15 +158,11 @@ func (c *CountMin) capture() (*capture, error) {
 }
 
 // loadCountMin makes the sketch that an image describes.
-func (s *Store) loadCountMin(im *image) (*CountMin, error) {
-	body, err := s.loadWhole(im)
-	if err != nil {
-		return nil, err
-	}
-	defer body.release()
+func (s *Store) loadCountMin(im *image, contents []byte) (value, error) {
 	var k *sketch.CountMin32
-	if body.bytes != nil {
-		k, err = s.decodeCountMin(body.bytes)
+	var err error
+	if contents != nil {
+		k, err = s.decodeCountMin(contents)
 	} else {
 		r := reader{b: im.meta}
 		config := sketch.CountMin32Config{Width: r.uvarint(), Depth: int(r.uvarint()), Hash: s.hash}

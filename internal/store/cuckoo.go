@@ -327,12 +327,7 @@ func (c *Cuckoo) capture() (*capture, error) {
 }
 
 // loadCuckoo makes the filter that an image describes.
-func (s *Store) loadCuckoo(im *image) (*Cuckoo, error) {
-	body, err := s.loadWhole(im)
-	if err != nil {
-		return nil, err
-	}
-	defer body.release()
+func (s *Store) loadCuckoo(im *image, contents []byte) (value, error) {
 	r := reader{b: im.meta}
 	c := s.newCuckoo(int(min(r.uvarint(), 1<<16)))
 	layout := Layout(r.byte())
@@ -340,10 +335,11 @@ func (s *Store) loadCuckoo(im *image) (*Cuckoo, error) {
 		return nil, r.err
 	}
 	var f *bloom.Cuckoo
-	if body.bytes == nil {
+	var err error
+	if contents == nil {
 		f, err = cuckooFromHeader(r.b, bloom.CuckooConfig{Hash: s.hashOf(layout)})
 	} else {
-		f, err = s.decodeCuckoo(body.bytes)
+		f, err = s.decodeCuckoo(contents)
 	}
 	if err != nil {
 		return nil, err

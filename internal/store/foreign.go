@@ -35,13 +35,8 @@ func AppendForeign(dst []byte, spec interop.Spec, contents []byte) []byte {
 }
 
 // loadForeign makes the filter that an image describes.
-func (s *Store) loadForeign(im *image) (*Foreign, error) {
-	body, err := s.loadWhole(im)
-	if err != nil {
-		return nil, err
-	}
-	contents := bytes.Clone(body.bytes) // the memory of the image is used again, and the other released
-	body.release()
+func (s *Store) loadForeign(im *image, contents []byte) (value, error) {
+	contents = bytes.Clone(contents) // they are released, or part of an image whose memory is used again
 	spec, err := interop.ParseSpec(string(im.meta))
 	if err != nil {
 		return nil, err

@@ -102,27 +102,31 @@ func (s *Store) materialise(im *image) (value, error) {
 }
 
 // build makes the contents of a value.
-func (s *Store) build(im *image) (v value, err error) {
+func (s *Store) build(im *image) (value, error) {
+	// load makes a value of its contents, nil if there are none. It does not keep them.
+	var load func(im *image, contents []byte) (value, error)
 	switch im.kind {
 	case kindBloom:
-		v, err = s.loadBloom(im)
+		return s.loadBloom(im)
 	case kindRedisBloom:
-		v, err = s.loadRedisBloom(im)
+		load = s.loadRedisBloom
 	case kindCuckoo:
-		v, err = s.loadCuckoo(im)
+		load = s.loadCuckoo
 	case kindCountMin:
-		v, err = s.loadCountMin(im)
+		load = s.loadCountMin
 	case kindTopK:
-		v, err = s.loadTopK(im)
+		load = s.loadTopK
 	case kindForeign:
-		v, err = s.loadForeign(im)
+		load = s.loadForeign
 	default:
-		err = fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
+		return nil, fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
 	}
+	c, err := s.loadWhole(im)
 	if err != nil {
 		return nil, err
 	}
-	return v, nil
+	defer c.release()
+	return load(im, c.bytes)
 }
 
 // replay repeats the operations of the log and returns the number of the last.

@@ -243,18 +243,12 @@ func (b *RedisBloom) capture() (*capture, error) {
 }
 
 // loadRedisBloom makes the filter that an image describes.
-func (s *Store) loadRedisBloom(im *image) (*RedisBloom, error) {
-	body, err := s.loadWhole(im)
-	if err != nil {
-		return nil, err
+func (s *Store) loadRedisBloom(im *image, contents []byte) (value, error) {
+	open, from := redisbloom.Decode, contents
+	if contents == nil {
+		open, from = redisbloom.FromHeader, im.meta
 	}
-	defer body.release()
-	var f *redisbloom.Filter
-	if body.bytes == nil {
-		f, err = redisbloom.FromHeader(im.meta, nil)
-	} else {
-		f, err = redisbloom.Decode(body.bytes, nil)
-	}
+	f, err := open(from, nil)
 	if err != nil {
 		return nil, err
 	}

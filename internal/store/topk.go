@@ -170,12 +170,7 @@ func (t *TopK) capture() (*capture, error) {
 }
 
 // loadTopK makes the sketch that an image describes.
-func (s *Store) loadTopK(im *image) (*TopK, error) {
-	body, err := s.loadWhole(im)
-	if err != nil {
-		return nil, err
-	}
-	defer body.release()
+func (s *Store) loadTopK(im *image, contents []byte) (value, error) {
 	r := reader{b: im.meta}
 	c := TopKConfig{K: int(r.uvarint()), Width: int(r.uvarint()), Depth: int(r.uvarint()), Decay: math.Float64frombits(r.uint64())}
 	t := s.newTopK()
@@ -184,8 +179,8 @@ func (s *Store) loadTopK(im *image) (*TopK, error) {
 		return nil, err
 	}
 	k, err := s.emptyTopK(c, t.seed, nil)
-	if err == nil && body.bytes != nil {
-		err = k.UnmarshalBinary(body.bytes)
+	if err == nil && contents != nil {
+		err = k.UnmarshalBinary(contents)
 	}
 	if err != nil {
 		return nil, err
