@@ -172,17 +172,16 @@ func (r fileRef) compare(end []byte) error {
 func makeFolder(fsys vfs.FS, dir string) error {
 	var made []string
 	for at := dir; ; at = fsys.PathDir(at) {
+		made = append(made, at)
 		if _, err := fsys.Stat(at); err == nil || fsys.PathDir(at) == at {
-			made = append(made, at)
 			break
 		}
-		made = append(made, at)
 	}
 	if err := fsys.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for i := len(made) - 1; i >= 0; i-- {
-		if err := syncFolder(fsys, made[i]); err != nil && !errors.Is(err, os.ErrPermission) {
+	for _, folder := range slices.Backward(made) {
+		if err := syncFolder(fsys, folder); err != nil && !errors.Is(err, os.ErrPermission) {
 			return err
 		}
 	}

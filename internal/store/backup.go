@@ -205,9 +205,9 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 // listAll lists the files of a backup that does not name them.
 func listAll(fsys vfs.FS, backup string) (*backupList, error) {
 	v := newVerifier(context.Background(), fsys, backup, nil)
-	all, err := v.walk("", nil)
-	if err != nil || len(v.Problems) > 0 {
-		return nil, errors.Join(err, v.err())
+	all := map[string]int64{}
+	if err := errors.Join(v.walk("", all), v.err()); err != nil {
+		return nil, err
 	}
 	list := &backupList{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -129,10 +130,7 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 	length := s.log.bytes.Load()
 	upTo, flush := position()
 	s.space.Lock()
-	ids := make([]uint64, 0, len(s.values))
-	for id := range s.values {
-		ids = append(ids, id)
-	}
+	ids := slices.AppendSeq(make([]uint64, 0, len(s.values)), maps.Keys(s.values))
 	var gone []uint64 // values of which no image may stay
 	for _, d := range s.dead {
 		gone = append(gone, d.id)
@@ -167,13 +165,12 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 			return err
 		}
 	}
-	size := r.size
 	s.log.bytes.Add(-length)
 	s.checkpointed.Store(s.now())
 	s.checkpointTook.Store(int64(time.Since(begin)))
-	s.checkpointSize.Store(size)
+	s.checkpointSize.Store(r.size)
 	s.checkpointCount.Add(1)
-	s.opts.Events.Checkpoint(time.Since(begin), size)
+	s.opts.Events.Checkpoint(time.Since(begin), r.size)
 	return nil
 }
 

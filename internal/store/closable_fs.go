@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -151,13 +152,12 @@ type fencedLock struct {
 func (l fencedLock) Close() error {
 	l.fence.mu.Lock()
 	defer l.fence.mu.Unlock()
-	for i, other := range l.fence.locks {
-		if other == l.inner {
-			l.fence.locks = append(l.fence.locks[:i], l.fence.locks[i+1:]...)
-			return l.inner.Close()
-		}
+	i := slices.Index(l.fence.locks, l.inner)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	l.fence.locks = slices.Delete(l.fence.locks, i, i+1)
+	return l.inner.Close()
 }
 
 // fencedFile is a file that was opened through a fence.

@@ -290,7 +290,7 @@ func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
 	}
 	oldest := s.opts.Now().Add(-span.Length() - span.Step())
 	id := v.(value).head().id
-	err = s.db.Load().eachSample(historyKey(id, span, 0), historyKey(id, span+1, 0), func(_ []byte, b []byte) error {
+	err = s.db.Load().scan(historyKey(id, span, 0), historyKey(id, span+1, 0), func(_, b []byte) error {
 		p, err := parseSample(b)
 		if err == nil && !p.Begin.Before(oldest) {
 			samples = append(samples, *p)
@@ -302,21 +302,6 @@ func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
 	}
 	slices.SortFunc(samples, func(a, b Sample) int { return a.Begin.Compare(b.Begin) })
 	return samples, nil
-}
-
-// eachSample calls do for the keys from one up to, and without, another.
-func (d *database) eachSample(from, to []byte, do func(key, value []byte) error) error {
-	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
-	if err != nil {
-		return err
-	}
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		var b []byte
-		if b, err = it.ValueAndErr(); err == nil {
-			err = do(it.Key(), b)
-		}
-	}
-	return errors.Join(err, it.Close())
 }
 
 // prune finds out, once, which values have histories, and deletes the histories of values

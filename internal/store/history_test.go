@@ -112,7 +112,7 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	places := 0
-	if err := s.db.Load().eachSample([]byte{prefixHistory}, []byte{prefixHistory + 1}, func([]byte, []byte) error { places++; return nil }); err != nil {
+	if err := s.db.Load().scan([]byte{prefixHistory}, []byte{prefixHistory + 1}, func([]byte, []byte) error { places++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if places > 62+98+122 {
@@ -133,7 +133,7 @@ func TestHistoryGoes(t *testing.T) {
 	}
 	defer func() { s.Close() }()
 	samples := func() (n int) {
-		if err := s.db.Load().eachSample([]byte{prefixHistory}, []byte{prefixHistory + 1}, func([]byte, []byte) error { n++; return nil }); err != nil {
+		if err := s.db.Load().scan([]byte{prefixHistory}, []byte{prefixHistory + 1}, func([]byte, []byte) error { n++; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -194,11 +194,8 @@ func (s *Store) drop(v value) {
 	h := v.head()
 	at := s.log.append(opDelete, h.id, nil)
 	s.note(h.name, at)
-	h.gone = true
-	delete(s.values, h.id)
 	delete(s.expiring, h.id)
-	s.memory.force(h.Bytes(), 0)
-	s.dead = append(s.dead, dead{h.id, at, &h.stored})
+	s.bury(v, at)
 }
 
 // note remembers that a name lost its value at the given position.
@@ -324,12 +321,8 @@ func (s *Store) Flush() (LSN, error) {
 	}
 	at := s.log.append(opFlush, 0, nil)
 	for _, v := range values {
-		h := v.head()
-		h.gone = true
-		s.memory.force(h.Bytes(), 0)
-		s.dead = append(s.dead, dead{h.id, at, &h.stored})
+		s.bury(v, at)
 	}
-	clear(s.values)
 	clear(s.expiring)
 	s.names.clear()
 	s.removed.Store(uint64(at))
@@ -349,20 +342,12 @@ func (s *Store) Len() int {
 // of the iteration.
 func (s *Store) Names() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		type entry struct {
-			name string
-			v    value
-		}
-		var found []entry
+		var found []Named
 		for cursor := uint64(0); ; {
 			found = found[:0]
-			add := func(name string, v value) { found = append(found, entry{name, v}) }
-			cursor = s.names.scan(cursor, func(name string, v value) { s.seen(name, v, add) })
-			if cursor == 0 {
-				s.extraShadows(add)
-			}
+			cursor = s.Scan(cursor, 1, func(name string, v Value) { found = append(found, Named{Name: name, Value: v}) })
 			for _, e := range found {
-				if !yield(e.name, e.v) {
+				if !yield(e.Name, e.Value) {
 					return
 				}
 			}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -59,19 +60,25 @@ func (d *database) readState() (state, error) {
 
 // each calls do for each key of the database with a prefix, in order.
 func (d *database) each(prefix byte, do func(n uint64, v []byte) error) error {
-	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	return d.scan([]byte{prefix}, []byte{prefix + 1}, func(key, v []byte) error {
+		if len(key) != 9 {
+			return fmt.Errorf("a key %x in the database", key)
+		}
+		return do(binary.BigEndian.Uint64(key[1:]), v)
+	})
+}
+
+// scan calls do, in order, for the keys from one up to, and without, another; nil is the
+// first, or after the last.
+func (d *database) scan(from, to []byte, do func(key, v []byte) error) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return err
 	}
 	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		key := it.Key()
-		if len(key) != 9 {
-			err = fmt.Errorf("a key %x in the database", key)
-			break
-		}
 		var v []byte
 		if v, err = it.ValueAndErr(); err == nil {
-			err = do(binary.BigEndian.Uint64(key[1:]), v)
+			err = do(it.Key(), v)
 		}
 	}
 	return errors.Join(err, it.Close())
@@ -215,28 +222,33 @@ func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 // keepReplaced keeps the files of new contents until the operation has left the log, even
 // if the value has an image with later contents.
 func (s *Store) keepReplaced(v value, op operation, at LSN, keep map[uint64]bool) error {
-	im, err := parseImage(op.body)
+	im, err := s.parseLogged(op.body, at, keep)
+	if err == nil {
+		v.head().stored.add(im.files())
+	}
+	return err
+}
+
+// parseLogged takes an image of the log apart, and keeps its files. The image refers to b.
+func (s *Store) parseLogged(b []byte, at LSN, keep map[uint64]bool) (*image, error) {
+	im, err := parseImage(b)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	im.at = at
 	for _, f := range im.keepFiles(keep) {
 		s.files.atLeast(f.number)
 	}
-	v.head().stored.add(im.files())
-	return nil
+	return im, nil
 }
 
 // repeatCreate repeats a creation; v is the value that has the id already.
 func (s *Store) repeatCreate(v value, op operation, at LSN, keep map[uint64]bool) error {
-	im, err := parseImage(append([]byte(nil), op.body...))
+	im, err := s.parseLogged(bytes.Clone(op.body), at, keep)
 	if err != nil {
 		return err
 	}
-	im.id, im.at = op.id, at
-	for _, n := range im.keepFiles(keep) {
-		s.files.atLeast(n.number)
-	}
+	im.id = op.id
 	s.lastID = max(s.lastID, op.id)
 	if v != nil {
 		if v.LSN() < at {
@@ -269,10 +281,7 @@ func (s *Store) enterNames() error {
 		if other := s.names.get([]byte(h.name)); other != nil {
 			return fmt.Errorf("values %d and %d both have the name %q", other.head().id, h.id, h.name)
 		}
-		s.names.put(v)
-		if h.expire.Load() != 0 {
-			s.expiring[h.id] = v
-		}
+		s.insert(v)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -160,8 +161,8 @@ func (v *verifier) pace(n int) error {
 
 // run verifies everything.
 func (v *verifier) run() error {
-	all, err := v.walk("", nil)
-	if err != nil {
+	all := map[string]int64{}
+	if err := v.walk("", all); err != nil {
 		return err
 	}
 	for _, size := range all {
@@ -186,13 +187,10 @@ func (v *verifier) run() error {
 }
 
 // walk adds the sizes of the files in the folder name of dir to all, by their paths.
-func (v *verifier) walk(name string, all map[string]int64) (map[string]int64, error) {
-	if all == nil {
-		all = map[string]int64{}
-	}
+func (v *verifier) walk(name string, all map[string]int64) error {
 	names, err := v.fs.List(v.fs.PathJoin(v.dir, name))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, inner := range names {
 		inner = path.Join(name, inner)
@@ -201,14 +199,14 @@ func (v *verifier) walk(name string, all map[string]int64) (map[string]int64, er
 		case err != nil:
 			v.problem("", inner, err)
 		case info.IsDir():
-			if _, err := v.walk(inner, all); err != nil {
-				return nil, err
+			if err := v.walk(inner, all); err != nil {
+				return err
 			}
 		default:
 			all[inner] = info.Size()
 		}
 	}
-	return all, nil
+	return nil
 }
 
 func (v *verifier) checkSecret() {
@@ -225,7 +223,11 @@ func (v *verifier) checkSecret() {
 
 // checkValues checks the files that the catalogue and the log refer to.
 func (v *verifier) checkValues() error {
-	for _, one := range append(v.sorted(), v.gone...) {
+	var all []*verified
+	for _, id := range slices.Sorted(maps.Keys(v.values)) {
+		all = append(all, v.values[id])
+	}
+	for _, one := range append(all, v.gone...) {
 		for _, ref := range one.refs {
 			if v.found[ref.number] {
 				continue
@@ -259,20 +261,6 @@ func withoutPath(err error) error {
 		err = inner
 	}
 	return err
-}
-
-// sorted returns the values in the order of their numbers.
-func (v *verifier) sorted() []*verified {
-	var ids []uint64
-	for id := range v.values {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	all := make([]*verified, len(ids))
-	for i, id := range ids {
-		all[i] = v.values[id]
-	}
-	return all
 }
 
 // readOthers reads the files that checkValues did not.

@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
 // checkDatabase checks the catalogue and the log, and notes what is wrong as problems. It
@@ -66,20 +64,8 @@ func (v *verifier) readDatabase(db *database) error {
 			v.problem("", dbName, err)
 		}
 	}
-	return db.readAll()
-}
-
-// readAll reads every entry of the database, and so verifies the checksums of all
-// blocks that are in use.
-func (d *database) readAll() error {
-	it, err := d.db.NewIter(&pebble.IterOptions{})
-	if err != nil {
-		return err
-	}
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		_, err = it.ValueAndErr()
-	}
-	return errors.Join(err, it.Close())
+	// All entries are read, which verifies the checksums of all blocks that are in use.
+	return db.scan(nil, nil, func(_, _ []byte) error { return nil })
 }
 
 // refer notes the files that an image of a value refers to, and checks the rest of it. The
