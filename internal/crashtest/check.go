@@ -3,6 +3,7 @@ package crashtest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"seen/internal/resp"
@@ -33,11 +34,11 @@ func (m *Model) Check(c *Client) (problems []string, err error) {
 			complain("%d additions of %s to the cuckoo filter were answered, and it holds %d", i.acked, key, v.Int)
 		}
 	}
-	info, err := ask(c, "CF.INFO", "cuckoo")
+	n, err := items(c, "cuckoo")
 	if err != nil {
 		return nil, err
 	}
-	if n := uint64(field(info, "Number of items inserted")); n < m.total.acked || n > m.total.sent {
+	if n < m.total.acked || n > m.total.sent {
 		complain("the cuckoo filter counts %d additions; %d were answered and %d sent", n, m.total.acked, m.total.sent)
 	}
 
@@ -58,7 +59,7 @@ func (m *Model) Check(c *Client) (problems []string, err error) {
 			return nil, err
 		}
 	}
-	inCuckoo := 0
+	inCuckoo := uint64(0)
 	for i, key := range keys {
 		inBloom, counted, cuckoo := sides[0][i].Int == 1, sides[1][i].Int, sides[2][i].Int == 1
 		switch {
@@ -75,10 +76,10 @@ func (m *Model) Check(c *Client) (problems []string, err error) {
 		}
 	}
 	// A cuckoo filter may take a key for another; their number tells.
-	if info, err = ask(c, "CF.INFO", "batch-cuckoo"); err != nil {
+	if n, err = items(c, "batch-cuckoo"); err != nil {
 		return nil, err
 	}
-	if n := field(info, "Number of items inserted"); n != int64(inCuckoo) {
+	if n != inCuckoo {
 		complain("%d transactions are there, and %d of their keys in the cuckoo filter", inCuckoo, n)
 	}
 
@@ -105,20 +106,20 @@ func (m *Model) Settle(c *Client) error {
 		i.acked, i.sent = uint64(v.Elems[0].Int), uint64(v.Elems[0].Int)
 		m.counts[key] = i
 	}
-	info, err := ask(c, "CF.INFO", "cuckoo")
-	m.total.acked = uint64(field(info, "Number of items inserted"))
-	m.total.sent = m.total.acked
+	n, err := items(c, "cuckoo")
+	m.total = interval{n, n}
 	return err
 }
 
-// field returns the number of a name in an answer of names and values in turn.
-func field(v resp.Value, name string) int64 {
-	for i := 0; i+1 < len(v.Elems); i += 2 {
-		if v.Elems[i].Text == name {
-			return v.Elems[i+1].Int
+// items returns how many additions a cuckoo filter counts.
+func items(c *Client, name string) (uint64, error) {
+	info, err := ask(c, "CF.INFO", name)
+	for field := range slices.Chunk(info.Elems, 2) { // a name and its value
+		if field[0].Text == "Number of items inserted" {
+			return uint64(field[1].Int), nil
 		}
 	}
-	return -1
+	return math.MaxUint64, err
 }
 
 // inBatches asks for many keys, some at a time.

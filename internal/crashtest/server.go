@@ -123,10 +123,7 @@ func (s *Server) Kill() {
 	if err := s.cmd.Process.Kill(); err != nil {
 		s.t.Fatal(err)
 	}
-	for range s.Log.lines { // the pipe is read to its end before Wait closes it
-	}
-	_ = s.cmd.Wait() // the exit code tells
-	if code := s.cmd.ProcessState.ExitCode(); code != -1 {
+	if code := s.Exit(); code != -1 {
 		s.t.Fatalf("the server ended by itself with %d before it was killed\n%s", code, &s.Log)
 	}
 }
@@ -141,7 +138,7 @@ func (s *Server) Signal(sig syscall.Signal) {
 
 // Exit waits for the end of the process and returns its exit code.
 func (s *Server) Exit() int {
-	for range s.Log.lines {
+	for range s.Log.lines { // the pipe is read to its end before Wait closes it
 	}
 	_ = s.cmd.Wait() // the exit code tells
 	return s.cmd.ProcessState.ExitCode()
@@ -156,15 +153,21 @@ func (s *Server) Stop() {
 	}
 }
 
-// Must runs a command that has to succeed.
-func (s *Server) Must(args ...string) resp.Value {
+// do runs a command on a connection of its own.
+func (s *Server) do(args ...string) (resp.Value, error) {
 	s.t.Helper()
 	c, err := Dial(s.Addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer c.Close() // nothing is left to send
-	v, err := c.Do(args...)
+	return c.Do(args...)
+}
+
+// Must runs a command that has to succeed.
+func (s *Server) Must(args ...string) resp.Value {
+	s.t.Helper()
+	v, err := s.do(args...)
 	if err != nil || v.Kind == resp.Error {
 		s.t.Fatalf("%.100q: %v, %v\n%s", args, v, err, &s.Log)
 	}
@@ -174,12 +177,7 @@ func (s *Server) Must(args ...string) resp.Value {
 // Expect runs a command and compares its reply in the form of resp.Value.String.
 func (s *Server) Expect(want string, args ...string) {
 	s.t.Helper()
-	c, err := Dial(s.Addr)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer c.Close() // nothing is left to send
-	if v, err := c.Do(args...); err != nil || v.String() != want {
+	if v, err := s.do(args...); err != nil || v.String() != want {
 		s.t.Errorf("%.100q: %v, %v; want %s", args, v, err, want)
 	}
 }

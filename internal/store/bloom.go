@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -117,8 +118,7 @@ func (b *Bloom) Info() FilterInfo {
 	}
 	from := b.oldest(v)
 	var rates []float64
-	for n := len(v.layers) - 1; n >= 0; n-- {
-		l := v.layers[n]
+	for _, l := range slices.Backward(v.layers) {
 		if l.gen < from {
 			continue
 		}

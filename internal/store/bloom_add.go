@@ -245,7 +245,11 @@ func (b *Bloom) replaceAll(v *view, at LSN) {
 		l.changedAt(at)
 		b.next = max(b.next, l.serial+1)
 	}
-	// Less memory than before, which cannot be refused.
+	b.install(v) // it takes less memory than before
+}
+
+// install makes v the layers of the filter, and accounts for their memory.
+func (b *Bloom) install(v *view) {
 	is := v.bytes() + valueOverhead
 	b.store.memory.force(b.memory.Swap(is), is)
 	b.view.Store(v)

@@ -27,7 +27,8 @@ func (s *Store) LoadBloom(name []byte, iterator int64, data []byte) (LSN, error)
 	case *Bloom:
 		return b.loadChunk(iterator, data)
 	case *RedisBloom:
-		return b.loadChunk(iterator, data)
+		at, err := b.loadChunk(iterator, data, b.f.Load().LoadChunk)
+		return at, redisError(err)
 	case *Foreign:
 		return b.LSN(), b.readOnly()
 	}

@@ -135,7 +135,7 @@ func (l *layer) fill(s *Store, p part) error {
 			return fmt.Errorf("a file for an array of %d bytes", l.params.Bytes())
 		}
 		l.large.file = p.file
-		return l.load(&s.files, p.file, l.header(s.hash))
+		return l.load(&s.files, p.file, l.header(s.hash.KeyID()))
 	}
 	return nil
 }
@@ -156,8 +156,7 @@ func (b *Bloom) replay(op operation, at LSN) error {
 			return err
 		}
 		b.add(l, at)
-		is := b.view.Load().bytes() + valueOverhead
-		b.store.memory.force(b.memory.Swap(is), is)
+		b.install(b.view.Load())
 		return nil
 	case opLoad:
 		offset := r.uvarint()
@@ -203,9 +202,7 @@ func (b *Bloom) replayReplace(im *image) error {
 		return err
 	}
 	b.next = m.next
-	is := v.bytes() + valueOverhead
-	b.store.memory.force(b.memory.Swap(is), is)
-	b.view.Store(v)
+	b.install(v)
 	return nil
 }
 

@@ -11,9 +11,10 @@ import (
 )
 
 // A checkpoint writes the values that have changed since the last one to new files and
-// images (captureByID, writeParts; of a Bloom filter: bloom_checkpoint.go; back: bloom_recover.go), puts the images
+// images (captureByID, writeParts; of a Bloom filter: bloom_checkpoint.go), puts the images
 // into the catalogue and drops the part of the log that is no longer needed, in synced
-// batches (checkpoint_catalogue.go). Commands go on while it runs.
+// batches (checkpoint_catalogue.go). Commands go on while it runs. What brings the values
+// back begins in recover.go.
 
 // stored is what the catalogue and the log have for a value.
 type stored struct {

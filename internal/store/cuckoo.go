@@ -289,7 +289,8 @@ func (s *Store) LoadCuckoo(name []byte, iterator int64, data []byte, maxFilters 
 	case nil:
 		return 0, fmt.Errorf("%w: %q", ErrNotFound, name)
 	case *Cuckoo:
-		return c.loadChunk(iterator, data)
+		at, err := c.loadChunk(iterator, data, served(c.f.Load()).LoadChunk)
+		return at, cuckooError(err)
 	}
 	return 0, fmt.Errorf("%w: %q is a %s", ErrWrongType, name, v.Type())
 }
@@ -305,17 +306,6 @@ func (s *Store) loadCuckooHeader(name, header []byte, maxFilters int) (LSN, erro
 	c := s.newCuckoo(maxFilters)
 	f, err := cuckooFromHeader(header, bloom.CuckooConfig{Hash: s.hashOf(layout), MaxFilters: maxFilters, Reserve: c.ask})
 	return c.enter(name, f, err, nil)
-}
-
-// loadChunk puts a chunk of a dump where it belongs.
-func (c *Cuckoo) loadChunk(iterator int64, data []byte) (LSN, error) {
-	if err := c.lock(); err != nil {
-		return 0, err
-	}
-	defer c.mu.Unlock()
-	// If this is refused, so is its replay.
-	at := c.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
-	return at, cuckooError(served(c.f.Load()).LoadChunk(iterator, data))
 }
 
 // capture implements value.

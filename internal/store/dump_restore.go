@@ -1,10 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"strings"
 	"time"
 
 	"seen/internal/frame"
@@ -79,7 +79,7 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 	if !expires.IsZero() {
 		deadline = expires.UnixMilli()
 	}
-	if !strings.HasPrefix(string(payload[:min(len(payload), len(payloadMagic))]), payloadMagic) {
+	if !bytes.HasPrefix(payload, []byte(payloadMagic)) {
 		b := s.newRedisBloom()
 		b.expire.Store(deadline)
 		b.blank = false // what creation logs has the bits

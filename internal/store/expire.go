@@ -7,18 +7,7 @@ import "time"
 const sweepEvery = time.Second
 
 // sweep is the goroutine that deletes what has expired.
-func (s *Store) sweep() {
-	t := time.NewTicker(sweepEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			s.Sweep()
-		case <-s.closing:
-			return
-		}
-	}
-}
+func (s *Store) sweep() { s.every(sweepEvery, func() { s.Sweep() }) }
 
 // Sweep deletes the values that have expired, which otherwise happens within a
 // second, and returns their number.

@@ -90,18 +90,11 @@ type recorded struct {
 
 // records is the goroutine that keeps histories.
 func (s *Store) records() {
-	t := time.NewTicker(recordEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			if err := s.Record(); err != nil && !errors.Is(err, ErrClosed) {
-				s.opts.Events.Error(err)
-			}
-		case <-s.closing:
-			return
+	s.every(recordEvery, func() {
+		if err := s.Record(); err != nil && !errors.Is(err, ErrClosed) {
+			s.opts.Events.Error(err)
 		}
-	}
+	})
 }
 
 // Record adds a sample to the history of each value that was changed or asked since the

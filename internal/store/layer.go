@@ -114,7 +114,7 @@ func (l *layer) put(hs []uint64, at LSN) {
 // write writes the layer as a file of package bloom, while others add to it: the file
 // has all keys that were added before. It takes 64 KiB of memory.
 func (l *layer) write(w io.Writer, hash bloom.Hash) error {
-	h := l.header(hash)
+	h := l.header(hash.KeyID())
 	h.Parts[0].Added = l.added.Load()
 	buffer := make([]uint64, frame.ChunkSize/8)
 	_, err := frame.WritePieces(w, h, func(_ int, off, n uint64) []byte {
@@ -128,11 +128,8 @@ func (l *layer) write(w io.Writer, hash bloom.Hash) error {
 	return err
 }
 
-// header is that of the file of the layer.
-func (c layerConfig) header(hash bloom.Hash) *frame.Header { return c.headerOf(hash.KeyID()) }
-
-// headerOf is header for a secret of which the id is known.
-func (c layerConfig) headerOf(keyID uint64) *frame.Header {
+// header is that of the file of the layer; keyID is that of the hash's secret.
+func (c layerConfig) header(keyID uint64) *frame.Header {
 	h := frame.ArrayHeader(c.params, c.capacity, c.rate)
 	h.SetHash(keyhash.Hash{Algorithm: keyhash.SipHash}, keyID)
 	return h

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -144,6 +145,20 @@ func (s *Store) start() {
 	s.background.Go(s.records)
 	s.background.Go(s.scrubs)
 	s.background.Go(s.watchFiles)
+}
+
+// every calls do after each tick of time until the store is closed.
+func (s *Store) every(tick time.Duration, do func()) {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			do()
+		case <-s.closing:
+			return
+		}
+	}
 }
 
 // release gives back what open has taken.

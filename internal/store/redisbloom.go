@@ -226,17 +226,6 @@ func (b *RedisBloom) Clear() (LSN, error) {
 	return at, nil
 }
 
-// loadChunk puts a chunk of a dump where it belongs.
-func (b *RedisBloom) loadChunk(iterator int64, data []byte) (LSN, error) {
-	if err := b.lock(); err != nil {
-		return 0, err
-	}
-	defer b.mu.Unlock()
-	// If this is refused, so is its replay.
-	at := b.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
-	return at, redisError(b.f.Load().LoadChunk(iterator, data))
-}
-
 func (b *RedisBloom) capture() (*capture, error) {
 	f := b.f.Load()
 	return b.captureWhole(f.AppendHeader(nil), f.Bytes(), f, func() (copied, error) { return f.Clone() })

@@ -3,6 +3,7 @@ package store
 import (
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"seen/sizing"
@@ -27,8 +28,7 @@ func SampleBits(v Value, n int) [][]float64 {
 func (b *Bloom) sample(n int) (all [][]float64) {
 	v := b.view.Load()
 	from := b.oldest(v)
-	for i := len(v.layers) - 1; i >= 0; i-- {
-		l := v.layers[i]
+	for _, l := range slices.Backward(v.layers) {
 		if l.gen < from {
 			continue
 		}

@@ -33,8 +33,6 @@ func (s *Store) scrubs() {
 	if s.opts.ScrubEvery <= 0 {
 		return
 	}
-	t := time.NewTicker(min(scrubTick, s.opts.ScrubEvery))
-	defer t.Stop()
 	ctx, cancel := context.WithCancel(s.life)
 	defer cancel()
 	s.background.Go(func() {
@@ -45,17 +43,12 @@ func (s *Store) scrubs() {
 		}
 	})
 	begun := s.opts.Now()
-	for {
-		select {
-		case <-t.C:
-			if now := s.opts.Now(); now.Sub(begun) >= s.opts.ScrubEvery/2 {
-				begun = now
-				s.scrub(ctx)
-			}
-		case <-s.closing:
-			return
+	s.every(min(scrubTick, s.opts.ScrubEvery), func() {
+		if now := s.opts.Now(); now.Sub(begun) >= s.opts.ScrubEvery/2 {
+			begun = now
+			s.scrub(ctx)
 		}
-	}
+	})
 }
 
 // scrub reads all files once: in at most half of the time that a pass may take, or, without
@@ -134,7 +127,7 @@ func (s *Store) withFile(wanted func(n uint64) bool) (ids []uint64) {
 func (b *Bloom) appendFiles(refs []reference) []reference {
 	for _, l := range b.view.Load().layers {
 		if l.large != nil && l.large.file.number != 0 {
-			refs = append(refs, reference{fileRef: l.large.file, want: l.header(b.store.hash)})
+			refs = append(refs, reference{fileRef: l.large.file, want: l.header(b.store.hash.KeyID())})
 		}
 	}
 	return refs
@@ -154,21 +147,14 @@ func (s *Store) watchFiles() {
 	if s.opts.ScrubEvery <= 0 {
 		return
 	}
-	t := time.NewTicker(filesEvery)
-	defer t.Stop()
 	var changed time.Time
-	for {
-		select {
-		case <-t.C:
-		case <-s.closing:
-			return
-		}
+	s.every(filesEvery, func() {
 		info, err := s.opts.FS.Stat(s.files.dir)
 		if err == nil && s.log.stopped() == nil && !info.ModTime().Equal(changed) {
 			changed = info.ModTime()
 			s.considerFiles()
 		}
-	}
+	})
 }
 
 // considerFiles looks for each file of an array.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 )
@@ -51,6 +52,17 @@ func (w *whole) log(code opcode, body []byte) LSN {
 	at := w.store.log.append(code, w.id, body)
 	w.made(at)
 	return at
+}
+
+// loadChunk logs a chunk of a dump and has load put it where it belongs.
+func (w *whole) loadChunk(iterator int64, data []byte, load func(int64, []byte) error) (LSN, error) {
+	if err := w.lock(); err != nil {
+		return 0, err
+	}
+	defer w.mu.Unlock()
+	// If this is refused, so is its replay.
+	at := w.log(opLoad, append(binary.AppendVarint(nil, iterator), data...))
+	return at, load(iterator, data)
 }
 
 // made notes the position of a change of the contents that is about to be made.

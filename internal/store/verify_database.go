@@ -93,7 +93,7 @@ func (v *verifier) refer(one *verified, im *image, keyID uint64, spare bool) {
 	for i, p := range im.parts {
 		ref := reference{fileRef: p.file, spare: spare}
 		if im.kind == kindBloom {
-			ref.want = layers[i].headerOf(keyID)
+			ref.want = layers[i].header(keyID)
 			if n := layers[i].params.Bytes(); p.state == partInline && uint64(len(p.inline)) != n {
 				v.problem(im.name, dbName, fmt.Errorf("its image has %d bytes for an array of %d", len(p.inline), n))
 			}
