@@ -20,12 +20,6 @@ require (
 )
 
 require (
-	github.com/go-faster/city v1.0.1 // indirect
-	github.com/minio/highwayhash v1.0.4 // indirect
-	github.com/twmb/murmur3 v1.1.8 // indirect
-)
-
-require (
 	github.com/andybalholm/brotli v1.2.3 // indirect
 	github.com/apache/thrift v0.24.0 // indirect
 	github.com/bits-and-blooms/bitset v1.24.2 // indirect
