@@ -40,3 +40,63 @@ func topkCount(c *call) {
 		c.counts(counts, "")
 	}
 }
+
+const noWithCount = "WITHCOUNT keyword expected"
+
+var topkListCommand = command{
+	name: "topk.list", arity: -2, flags: slowReader | flagHeavy, handle: topkList, since: "2.0.0", complexity: "O(k log k)",
+	summary:   "Lists the most frequent items.",
+	arguments: args.Of("key [WITHCOUNT]"),
+}
+
+func topkList(c *call) {
+	if len(c.args) > 3 {
+		c.wrongArity()
+		return
+	}
+	t, ok := c.topK()
+	if !ok {
+		return
+	}
+	withCount := len(c.args) == 3
+	if withCount && !args.Is(c.args[2], "WITHCOUNT") {
+		c.out.Error(noWithCount)
+		return
+	}
+	entries, at := t.List()
+	c.after(at)
+	if !withCount {
+		c.out.Array(len(entries))
+		for _, e := range entries {
+			c.out.Bulk(e.Key)
+		}
+		return
+	}
+	c.out.Array(2 * len(entries))
+	for _, e := range entries {
+		c.out.Bulk(e.Key)
+		c.out.Int(int64(e.Count))
+	}
+}
+
+var topkInfoCommand = command{
+	name: "topk.info", arity: 2, flags: slowReader, handle: topkInfo, since: "2.0.0", complexity: "O(1)",
+	summary:   "Describes a top-k.",
+	arguments: args.Of("key"),
+}
+
+func topkInfo(c *call) {
+	t, ok := c.topK()
+	if !ok {
+		return
+	}
+	c.after(t.LSN())
+	o := t.Config()
+	c.out.Map(4)
+	for _, field := range []integer{{"k", uint64(o.K)}, {"width", uint64(o.Width)}, {"depth", uint64(o.Depth)}} {
+		c.out.Simple(field.name)
+		c.out.Int(int64(field.n))
+	}
+	c.out.Simple("decay")
+	c.out.Double(o.Decay)
+}
