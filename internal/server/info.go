@@ -11,7 +11,6 @@ import (
 
 	memory "seen/internal/pages"
 	"seen/internal/server/args"
-	"seen/internal/store"
 )
 
 // infoSection is a section of INFO.
@@ -43,39 +42,20 @@ var infoCommand = command{
 }
 
 func info(c *call) {
-	wanted := map[string]bool{}
+	wanted := map[string]bool{"default": len(c.args) == 1}
 	for _, arg := range c.args[1:] {
-		switch name := strings.ToLower(string(arg)); name {
-		case "all", "everything":
-			for _, s := range infoSections {
-				wanted[s.name] = true
-			}
-		case "default":
-			wantDefault(wanted)
-		default:
-			wanted[name] = true
-		}
-	}
-	if len(c.args) == 1 {
-		wantDefault(wanted)
+		wanted[strings.ToLower(string(arg))] = true
 	}
 	c.after(c.store().Shown())
 	c.out.Verbatim("txt", c.server.info(wanted))
 }
 
-func wantDefault(wanted map[string]bool) {
-	for _, s := range infoSections {
-		if s.always {
-			wanted[s.name] = true
-		}
-	}
-}
-
-// info returns the wanted sections.
+// info returns the sections of the wanted names; default, all and everything are names of
+// several.
 func (s *Server) info(wanted map[string]bool) string {
 	var b strings.Builder
 	for _, section := range infoSections {
-		if !wanted[section.name] {
+		if !wanted[section.name] && !(wanted["default"] && section.always) && !wanted["all"] && !wanted["everything"] {
 			continue
 		}
 		if b.Len() > 0 {
@@ -280,18 +260,13 @@ func infoKeyspace(s *Server, line func(string, any)) {
 	}
 	expires := 0
 	if n <= maxExpiryCount {
-		expires = countExpiring(s.store)
-	}
-	line("db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, expires))
-}
-
-func countExpiring(s *store.Store) (n int) {
-	for _, v := range s.Names() {
-		if !v.Expires().IsZero() {
-			n++
+		for _, v := range s.store.Names() {
+			if !v.Expires().IsZero() {
+				expires++
+			}
 		}
 	}
-	return n
+	line("db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, expires))
 }
 
 // port returns the port of the first TCP listener, else 0.

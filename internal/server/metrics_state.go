@@ -20,38 +20,35 @@ func description(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
+// The metrics with labels.
 var (
-	descValues      = description("seen_filters", "Number of filters and sketches.")
-	descMemory      = description("seen_memory_bytes", "Memory of all filters and sketches.")
-	descMaxMemory   = description("seen_max_memory_bytes", "Limit of the memory of all filters and sketches; 0: no limit.")
-	descLogBytes    = description("seen_log_bytes", "Length of the log since the last checkpoint.")
-	descLogLag      = description("seen_log_lag_operations", "Operations that are not durable yet.")
-	descCheckpoint  = description("seen_last_checkpoint_timestamp_seconds", "When the last checkpoint ended.")
-	descScrubbed    = description("seen_scrub_last_pass_timestamp_seconds", "When all files of values were last read and verified; 0: not yet.")
-	descDamaged     = description("seen_scrub_damaged_files_total", "Files of values that were missing or damaged on the disk.")
-	descFolder      = description("seen_data_folder_ok", "1; 0 if the data folder, or a file in it, was moved or replaced while the server runs.")
-	descDiskFree    = description("seen_disk_free_bytes", "Free space on the disk of the data; 0: unknown.")
-	descExpired     = description("seen_filters_expired_total", "Filters deleted because they expired.")
-	descWritable    = description("seen_writable", "1 if the server accepts changes, 0 if the disk is full or has failed, or the data folder was moved or replaced.")
-	descHidden      = description("seen_filters_not_shown", "Filters without their own series: not among the 500 largest, or with a name that is long or not UTF-8.")
 	descAdded       = description("seen_filter_added", "Keys that were new to the filter.", "filter")
 	descCapacity    = description("seen_filter_capacity", "Keys until the filter grows or is full.", "filter")
 	descFill        = description("seen_filter_fill_ratio", "Share of the bits that are set.", "filter")
 	descRate        = description("seen_filter_error_rate", "Error rate with the current keys.", "filter")
 	descAsked       = description("seen_filter_asked_error_rate", "Error rate that the filter was made for.", "filter")
-	descPastRate    = description("seen_filters_past_error_rate", "Filters past the error rate that they were made for, as of a few seconds ago.")
 	descFilterBytes = description("seen_filter_bytes", "Memory of the filter or sketch.", "filter", "type")
 
-	descConnections = description("seen_connections", "Clients that are connected.")
-	descConnected   = description("seen_connections_total", "Clients that have connected.")
-	descEvicted     = description("seen_clients_evicted_total", "Idle and slow clients that were dropped to make room for others.")
-	descRejected    = description("seen_clients_rejected_total", "Clients turned away because there were too many.")
-	descDropped     = description("seen_clients_dropped_total", "Clients dropped because they did not read their replies.")
-	descCalls       = description("seen_commands_total", "Commands that were run.", "command")
-	descFailures    = description("seen_command_failures_total", "Commands that were refused or ended with an error.", "command")
-	descDuration    = description("seen_command_duration_seconds",
+	descCalls    = description("seen_commands_total", "Commands that were run.", "command")
+	descFailures = description("seen_command_failures_total", "Commands that were refused or ended with an error.", "command")
+	descDuration = description("seen_command_duration_seconds",
 		"Time that commands of a family took, without the wait for the disk. Commands of a pipeline that were run together took the time of all.", "family")
 )
+
+// sink takes the metrics of one scrape.
+type sink chan<- prometheus.Metric
+
+func (s sink) send(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+}
+
+func (s sink) gauge(name, help string, v float64) {
+	s.send(description(name, help), prometheus.GaugeValue, v)
+}
+
+func (s sink) counter(name, help string, v float64) {
+	s.send(description(name, help), prometheus.CounterValue, v)
+}
 
 // stateCollector collects the current state of a server.
 type stateCollector struct{ *Server }
@@ -65,20 +62,18 @@ func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 	c.collectCommands(out)
 }
 
-func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
+func (c stateCollector) collectStore(out sink) {
 	s := c.Server.store
 	stats := s.Stats()
-	gauge(descValues, float64(stats.Values))
-	gauge(descMemory, float64(stats.Memory))
-	gauge(descMaxMemory, float64(s.MaxMemory()))
-	gauge(descLogBytes, float64(stats.LogBytes))
-	gauge(descLogLag, float64(max(stats.Last, stats.Durable)-stats.Durable)) // they are read one after the other
-	gauge(descDiskFree, float64(stats.DiskFree))
-	gauge(descCheckpoint, float64(stats.LastCheckpoint.UnixMilli())/1000)
-	out <- prometheus.MustNewConstMetric(descExpired, prometheus.CounterValue, float64(stats.Expired))
+	out.gauge("seen_filters", "Number of filters and sketches.", float64(stats.Values))
+	out.gauge("seen_memory_bytes", "Memory of all filters and sketches.", float64(stats.Memory))
+	out.gauge("seen_max_memory_bytes", "Limit of the memory of all filters and sketches; 0: no limit.", float64(s.MaxMemory()))
+	out.gauge("seen_log_bytes", "Length of the log since the last checkpoint.", float64(stats.LogBytes))
+	lag := max(stats.Last, stats.Durable) - stats.Durable // they are read one after the other
+	out.gauge("seen_log_lag_operations", "Operations that are not durable yet.", float64(lag))
+	out.gauge("seen_disk_free_bytes", "Free space on the disk of the data; 0: unknown.", float64(stats.DiskFree))
+	out.gauge("seen_last_checkpoint_timestamp_seconds", "When the last checkpoint ended.", float64(stats.LastCheckpoint.UnixMilli())/1000)
+	out.counter("seen_filters_expired_total", "Filters deleted because they expired.", float64(stats.Expired))
 	scrubbed, folder := 0.0, 1.0
 	if !stats.Scrubbed.IsZero() {
 		scrubbed = float64(stats.Scrubbed.UnixMilli()) / 1000
@@ -86,32 +81,32 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 	if stats.Ground != nil {
 		folder = 0
 	}
-	gauge(descScrubbed, scrubbed)
-	gauge(descFolder, folder)
-	out <- prometheus.MustNewConstMetric(descDamaged, prometheus.CounterValue, float64(stats.Damaged))
+	out.gauge("seen_scrub_last_pass_timestamp_seconds", "When all files of values were last read and verified; 0: not yet.", scrubbed)
+	out.gauge("seen_data_folder_ok", "1; 0 if the data folder, or a file in it, was moved or replaced while the server runs.", folder)
+	out.counter("seen_scrub_damaged_files_total", "Files of values that were missing or damaged on the disk.", float64(stats.Damaged))
 	writable := 1.0
 	if s.Failed() != nil {
 		writable = 0
 	}
-	gauge(descWritable, writable)
-	gauge(descPastRate, float64(c.dashboard.PastRate()))
+	out.gauge("seen_writable", "1 if the server accepts changes, 0 if the disk is full or has failed, or the data folder was moved or replaced.", writable)
+	out.gauge("seen_filters_past_error_rate", "Filters past the error rate that they were made for, as of a few seconds ago.", float64(c.dashboard.PastRate()))
 
 	shown, hidden := s.Largest(maxFilterSeries, func(name string) bool {
 		return len(name) <= maxFilterLabel && utf8.ValidString(name)
 	})
-	gauge(descHidden, float64(hidden))
+	out.gauge("seen_filters_not_shown", "Filters without their own series: not among the 500 largest, or with a name that is long or not UTF-8.", float64(hidden))
 	for _, n := range shown {
-		gauge(descFilterBytes, float64(n.Value.Bytes()), n.Name, n.Value.Type())
+		out.send(descFilterBytes, prometheus.GaugeValue, float64(n.Value.Bytes()), n.Name, n.Value.Type())
 		f, ok := n.Value.(store.Filter)
 		if !ok {
 			continue
 		}
 		info := f.Info()
-		gauge(descAdded, float64(info.Added), n.Name)
-		gauge(descCapacity, float64(info.Capacity), n.Name)
-		gauge(descFill, info.Fill, n.Name)
-		gauge(descRate, info.ErrorRateNow, n.Name)
-		gauge(descAsked, info.ErrorRate, n.Name)
+		out.send(descAdded, prometheus.GaugeValue, float64(info.Added), n.Name)
+		out.send(descCapacity, prometheus.GaugeValue, float64(info.Capacity), n.Name)
+		out.send(descFill, prometheus.GaugeValue, info.Fill, n.Name)
+		out.send(descRate, prometheus.GaugeValue, info.ErrorRateNow, n.Name)
+		out.send(descAsked, prometheus.GaugeValue, info.ErrorRate, n.Name)
 	}
 }
 
@@ -119,15 +114,12 @@ func (c stateCollector) collectStore(out chan<- prometheus.Metric) {
 // The server itself counts more buckets.
 const firstBucket, lastBucket = 10, 33
 
-func (c stateCollector) collectCommands(out chan<- prometheus.Metric) {
-	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
-	}
-	out <- prometheus.MustNewConstMetric(descConnections, prometheus.GaugeValue, float64(c.clients.count()))
-	counter(descConnected, uint64(c.clients.total.Load()))
-	counter(descEvicted, uint64(c.clients.evicted.Load()))
-	counter(descRejected, uint64(c.clients.rejected.Load()))
-	counter(descDropped, uint64(c.clients.slow.Load()))
+func (c stateCollector) collectCommands(out sink) {
+	out.gauge("seen_connections", "Clients that are connected.", float64(c.clients.count()))
+	out.counter("seen_connections_total", "Clients that have connected.", float64(c.clients.total.Load()))
+	out.counter("seen_clients_evicted_total", "Idle and slow clients that were dropped to make room for others.", float64(c.clients.evicted.Load()))
+	out.counter("seen_clients_rejected_total", "Clients turned away because there were too many.", float64(c.clients.rejected.Load()))
+	out.counter("seen_clients_dropped_total", "Clients dropped because they did not read their replies.", float64(c.clients.slow.Load()))
 	type latency struct {
 		calls, nanos uint64
 		under        [latencyBuckets]uint64
@@ -138,8 +130,8 @@ func (c stateCollector) collectCommands(out chan<- prometheus.Metric) {
 		if calls+failures == 0 {
 			continue
 		}
-		counter(descCalls, calls, cmd.full)
-		counter(descFailures, failures, cmd.full)
+		out.send(descCalls, prometheus.CounterValue, float64(calls), cmd.full)
+		out.send(descFailures, prometheus.CounterValue, float64(failures), cmd.full)
 		f := families[cmd.family()]
 		if f == nil {
 			f = &latency{}
