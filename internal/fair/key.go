@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// UnixKey is the key of all clients on Unix sockets.
-const UnixKey = "unix"
+// unixKey is the key of all clients on Unix sockets.
+const unixKey = "unix"
 
 // Key returns the key under which an address is counted: an IPv4 address itself, the /64
 // network of an IPv6 address, because one customer has a whole network.
@@ -15,7 +15,7 @@ func Key(a net.Addr) string {
 	case nil:
 		return "unknown"
 	case *net.UnixAddr:
-		return UnixKey
+		return unixKey
 	case *net.TCPAddr:
 		return ipKey(a.AddrPort().Addr())
 	}

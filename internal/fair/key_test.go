@@ -20,7 +20,7 @@ func TestKey(t *testing.T) {
 		{tcp("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64", false},
 		{tcp("2001:db8:1:2:ffff::"), "2001:db8:1:2::/64", false},
 		{&net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0"}, "fe80::/64", false},
-		{&net.UnixAddr{Name: "/run/x", Net: "unix"}, UnixKey, true},
+		{&net.UnixAddr{Name: "/run/x", Net: "unix"}, unixKey, true},
 		{&net.TCPAddr{}, "invalid IP", false},
 		{nil, "unknown", false},
 	} {

@@ -1,5 +1,7 @@
 package resp
 
+import "encoding/hex"
+
 // splitWords splits an inline command into words at blanks and appends them to args. In
 // double quotes \n \r \t \b \a, \xHH and \ before any other byte are escapes; in single
 // quotes only \' is. It reports false if a quote is not closed, or closes in the middle
@@ -41,8 +43,7 @@ func unquote(line []byte, at, to int) (_, _ int, ok bool) {
 			// A closing quote ends the word.
 			at++
 			return at, to, at == len(line) || blank(line[at])
-		case c == '\\' && quote == '"' && at+3 < len(line) && line[at+1] == 'x' && hex(line[at+2]) >= 0 && hex(line[at+3]) >= 0:
-			line[to] = byte(hex(line[at+2])<<4 | hex(line[at+3]))
+		case c == '\\' && quote == '"' && at+3 < len(line) && line[at+1] == 'x' && unhex(line[to:], line[at+2:at+4]):
 			at += 4
 		case c == '\\' && quote == '"' && at+1 < len(line):
 			line[to] = unescape(line[at+1])
@@ -78,14 +79,9 @@ func unescape(c byte) byte {
 	return c
 }
 
-func hex(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
+// unhex writes the byte of two hexadecimal digits. If they are none, it writes nothing and
+// reports false.
+func unhex(to, digits []byte) bool {
+	_, err := hex.Decode(to, digits)
+	return err == nil
 }

@@ -1,9 +1,9 @@
 package server
 
 import (
-	"net"
 	"path/filepath"
 
+	"seen/internal/fair"
 	"seen/internal/server/args"
 )
 
@@ -36,14 +36,5 @@ func backup(c *call) {
 
 // local reports whether the client is on this machine.
 func (c *conn) local() bool {
-	if c.socket == nil {
-		return false
-	}
-	switch a := c.socket.RemoteAddr().(type) {
-	case *net.UnixAddr:
-		return true
-	case *net.TCPAddr:
-		return a.IP.IsLoopback()
-	}
-	return false
+	return c.socket != nil && fair.Local(c.socket.RemoteAddr())
 }

@@ -30,10 +30,6 @@ func (c *conn) tell() {
 	if n := len(c.batch); n > 0 {
 		a.command = c.batch[n-1].command
 	}
-	a.update(c)
-}
-
-func (a *about) update(c *conn) {
 	a.proto, a.muted = c.out.Proto, c.mute == muteAll
 	a.queued = -1
 	if c.tx.open {
@@ -76,9 +72,10 @@ func socketName(a, local net.Addr) string {
 // describe returns the line of the client in CLIENT LIST. Any goroutine may call it.
 func (c *conn) describe() string {
 	now := c.server.config.Now()
-	waiting := 0
+	waiting, unix := 0, false
 	if c.outlet != nil {
 		waiting = c.outlet.waiting()
+		_, unix = c.outlet.LocalAddr().(*net.UnixAddr)
 	}
 	a := &c.about
 	a.mu.Lock()
@@ -91,7 +88,7 @@ func (c *conn) describe() string {
 	if a.queued >= 0 {
 		flags += "x"
 	}
-	if _, ok := c.outletAddr().(*net.UnixAddr); ok {
+	if unix {
 		flags += "U"
 	}
 	if a.noEvict {
@@ -107,13 +104,6 @@ func (c *conn) describe() string {
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		c.id, c.address(), c.localAddress(), a.name, int(now.Sub(c.began)/time.Second), int(c.idleFor(now)/time.Second), flags, a.queued,
 		a.input, a.inputSpace, waiting, a.input+a.inputSpace+waiting, command, c.user.Load().Name, max(a.proto, 2), a.library, a.version)
-}
-
-func (c *conn) outletAddr() net.Addr {
-	if c.outlet == nil {
-		return nil
-	}
-	return c.outlet.LocalAddr()
 }
 
 // maxClientName bounds the name and the library that a client sets for itself.

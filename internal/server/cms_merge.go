@@ -1,8 +1,6 @@
 package server
 
 import (
-	"errors"
-
 	"seen/internal/resp"
 	"seen/internal/server/acl"
 	"seen/internal/server/args"
@@ -36,22 +34,16 @@ func cmsMerge(c *call) {
 		c.out.Error(problem)
 		return
 	}
-	for {
-		dest, ok := c.countMin(c.args[1])
-		if !ok {
-			return
+	var sources []*store.CountMin
+	var weights []int64
+	alter(c, func() (dest *store.CountMin, ok bool) {
+		if dest, ok = c.countMin(c.args[1]); ok {
+			sources, weights, ok = c.mergeSources(dest, m)
 		}
-		sources, weights, ok := c.mergeSources(dest, m)
-		if !ok {
-			return
-		}
-		at, err := c.store().MergeCountMin(c.work, dest, sources, weights)
-		if !errors.Is(err, store.ErrGone) {
-			c.confirm(at, err, own{store.ErrOverflow, mergeOverflow}, own{store.ErrUnlike, countMinUnlike})
-			return
-		}
-		c.after(at)
-	}
+		return dest, ok
+	}, func(dest *store.CountMin) (store.LSN, error) {
+		return c.store().MergeCountMin(c.work, dest, sources, weights)
+	}, own{store.ErrOverflow, mergeOverflow}, own{store.ErrUnlike, countMinUnlike})
 }
 
 // mergeSources returns the sketches to add up and their weights, or writes an error.

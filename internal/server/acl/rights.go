@@ -19,7 +19,7 @@ type Rights struct {
 	allChannels bool
 	channels    []string
 
-	allowed set      // commands by index
+	allowed []bool   // commands by index
 	all     bool     // every command is allowed
 	rules   []string // that led to allowed, the first +@all or -@all
 }
@@ -30,22 +30,9 @@ type keyPattern struct {
 	glob   string
 }
 
-// set is a set of small numbers.
-type set []uint64
-
-func (s set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
-
-func (s set) put(i int, in bool) {
-	if in {
-		s[i/64] |= 1 << (i % 64)
-	} else {
-		s[i/64] &^= 1 << (i % 64)
-	}
-}
-
 // newRights returns the rights of a new user: nothing is allowed.
 func newRights(cs *Commands) *Rights {
-	return &Rights{allowed: make(set, len(cs.all)/64+1), rules: []string{"-@all"}}
+	return &Rights{allowed: make([]bool, len(cs.all)), rules: []string{"-@all"}}
 }
 
 // clone returns a copy that may be changed.
@@ -77,7 +64,7 @@ const (
 // Check returns whether the user may run a command with these words, and the index of the
 // denied key.
 func (r *Rights) Check(cmd *Command, args [][]byte) (d Denial, at int) {
-	if !r.all && !r.allowed.has(cmd.index) && !cmd.Free {
+	if !r.all && !r.allowed[cmd.index] && !cmd.Free {
 		return DeniedCommand, 0
 	}
 	if r.allKeys {

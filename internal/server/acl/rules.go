@@ -145,11 +145,8 @@ func (r *Rights) applyPassword(kind byte, text string) (problem string) {
 }
 
 func (r *Rights) setAll(in bool) {
-	clear(r.allowed)
-	if in {
-		for i := range r.allowed {
-			r.allowed[i] = ^uint64(0)
-		}
+	for i := range r.allowed {
+		r.allowed[i] = in
 	}
 	r.all = in
 	r.rules = []string{sign(in) + "@all"}
@@ -202,9 +199,9 @@ func (r *Rights) applyCommand(cs *Commands, in bool, name string) (problem strin
 
 // put allows or forbids a command and its subcommands.
 func (r *Rights) put(cmd *Command, in bool) {
-	r.allowed.put(cmd.index, in)
+	r.allowed[cmd.index] = in
 	for _, sub := range cmd.Subs {
-		r.allowed.put(sub.index, in)
+		r.allowed[sub.index] = in
 	}
 	if !in {
 		r.all = false
