@@ -170,7 +170,7 @@ func (c *core) settle(ctx context.Context, b *batch, s *snapshot) (*snapshot, er
 	if b.missing != nil {
 		// Delete what this call wrote in place of missing slices. If that fails, its header
 		// shows that it is not a slice.
-		left := c.each(ctx, b.litter, func(key string) rueidis.Completed { return c.client.B().Unlink().Key(key).Build() }, nil)
+		left := c.each(ctx, b.litter, c.unlinkCommand, nil)
 		next, err := c.refresh(ctx)
 		if err == nil && next != s {
 			err = left

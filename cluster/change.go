@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -106,15 +105,13 @@ func (c *core) finish(ctx context.Context, raw string, r *record) error {
 		return fmt.Errorf("%q is the target of an unfinished union; make the union again, or drop it", c.name)
 	}
 	if r.Dropped {
-		if err := c.unlinkAll(ctx, r); err != nil {
+		if err := c.unlink(ctx, r.generations()); err != nil {
 			return err
 		}
 		return c.retrySwap(ctx, raw, nil)
 	}
-	for i := range r.Gone {
-		if err := c.unlink(ctx, &r.Gone[i]); err != nil {
-			return err
-		}
+	if err := c.unlink(ctx, r.Gone); err != nil {
+		return err
 	}
 	g := r.last()
 	for i := g.Ready; i < len(g.Layers); i++ {
@@ -160,10 +157,10 @@ func (c *core) tidy(ctx context.Context, g *generation) (outdated bool, err erro
 	if err != nil {
 		return false, err
 	}
-	if now != nil && !now.Dropped && slices.ContainsFunc(now.Live, func(live generation) bool { return live.Epoch == g.Epoch }) {
+	if now != nil && !now.Dropped && now.lives(g.Epoch) {
 		return false, nil // a client that deletes it from now on finds all its slices
 	}
-	return true, c.unlink(ctx, g)
+	return true, c.unlink(ctx, []generation{*g})
 }
 
 // retrySwap replaces the record, unless another client has changed it.

@@ -99,13 +99,7 @@ func (s *snapshot) newest() *layer { return s.layers[len(s.layers)-1] }
 
 // follows reports whether what is known of old's layers still holds in s.
 func (s *snapshot) follows(old *snapshot) bool {
-	epoch := old.record.last().Epoch
-	for i := range s.record.Live {
-		if s.record.Live[i].Epoch == epoch {
-			return true
-		}
-	}
-	return false
+	return s.record.lives(old.record.last().Epoch)
 }
 
 // adopt finishes the change that is under way, and makes the record the one that calls
@@ -142,10 +136,10 @@ func (c *core) adoptLocked(ctx context.Context, raw string, r *record, mine bool
 	if r == nil {
 		return fmt.Errorf("%q: %w: it was dropped or has expired", c.name, ErrNotFound)
 	}
-	if old := c.current.Load(); old != nil && old.raw == raw {
-		return nil
-	}
 	if old := c.current.Load(); old != nil {
+		if old.raw == raw {
+			return nil
+		}
 		if err := c.compare(r.parameters, old.record.parameters); err != nil {
 			return fmt.Errorf("dropped and created again: %w", err)
 		}

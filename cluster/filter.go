@@ -1,11 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -50,9 +50,7 @@ type Filter struct{ core }
 
 // parameters checks c and returns what is recorded of it.
 func (c Config) parameters() (parameters, error) {
-	if c.SliceBytes == 0 {
-		c.SliceBytes = DefaultSliceBytes
-	}
+	c.SliceBytes = cmp.Or(c.SliceBytes, DefaultSliceBytes)
 	p := parameters{Capacity: c.Capacity, ErrorRate: c.ErrorRate, SliceBytes: c.SliceBytes, Fixed: c.Fixed}
 	switch {
 	case c.Capacity == 0 || c.Capacity > math.MaxInt64:
@@ -146,7 +144,8 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 			continue
 		}
 		if isWindow := r.Generations > 0; window != isWindow {
-			return &ParameterError{Filter: c.name, Parameter: "Kind", Have: kindOf(isWindow), Want: kindOf(window)}
+			kinds := map[bool]string{false: "filter", true: "window"}
+			return &ParameterError{Filter: c.name, Parameter: "Kind", Have: kinds[isWindow], Want: kinds[window]}
 		}
 		if existing {
 			want = r.parameters
@@ -161,14 +160,6 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 		}
 		return err
 	}
-}
-
-// kindOf returns what ParameterError calls a window or a filter.
-func kindOf(window bool) string {
-	if window {
-		return "window"
-	}
-	return "filter"
 }
 
 // create writes the first record, unless another client has, and reports whether it did.
@@ -305,7 +296,7 @@ func (c *core) dropFull(ctx context.Context) error {
 	if err != nil || r == nil {
 		return err
 	}
-	if err := c.unlinkAll(ctx, r); err != nil {
+	if err := c.unlink(ctx, r.generations()); err != nil {
 		return err
 	}
 	raw, err := c.client.Do(ctx, c.client.B().Getdel().Key(c.name).Build()).ToString()
@@ -320,15 +311,5 @@ func (c *core) dropFull(ctx context.Context) error {
 	if r, err = decodeRecord(c.name, raw); err != nil {
 		return err
 	}
-	return c.unlinkAll(ctx, r)
-}
-
-// unlinkAll deletes all slices of a record.
-func (c *core) unlinkAll(ctx context.Context, r *record) error {
-	for _, g := range slices.Concat(r.Gone, r.Live) {
-		if err := c.unlink(ctx, &g); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.unlink(ctx, r.generations())
 }

@@ -407,7 +407,7 @@ func slicesOfADroppedFilter(t *testing.T, client rueidis.Client, wait Wait) {
 	if done, err := f.swap(ctx, growing, dropped); err != nil || !done {
 		t.Fatal(done, err)
 	}
-	if err := f.unlink(ctx, &dropped.Live[0]); err != nil {
+	if err := f.unlink(ctx, dropped.Live[:1]); err != nil {
 		t.Fatal(err)
 	}
 	slow := &core{client: client, name: f.name, wait: wait}

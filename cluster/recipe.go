@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 	case c.Wait.Replicas > 0:
 		f.wait = &core{client: client, wait: c.Wait, touch: touchString}
 	}
-	bits := c.Bits
+	var bits int
 	switch c.Recipe {
 	case RecipeMD5, "":
 		r := recipe.MD5{Blocks: c.Blocks, Bits: c.Bits}
@@ -84,9 +85,7 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 		for i := range max(c.Blocks, 1) {
 			f.strings = append(f.strings, name+strconv.Itoa(i))
 		}
-		if bits == 0 {
-			bits = recipe.MD5Bits
-		}
+		bits = cmp.Or(c.Bits, recipe.MD5Bits)
 	case RecipeScrapy:
 		r := recipe.Scrapy{Bits: c.Bits, Hashes: c.Hashes}
 		if err := r.Check(); err != nil {
@@ -97,9 +96,7 @@ func OpenRecipe(ctx context.Context, client rueidis.Client, name string, c Recip
 		}
 		f.positions = r.Positions
 		f.strings = []string{name}
-		if bits == 0 {
-			bits = recipe.ScrapyBits
-		}
+		bits = cmp.Or(c.Bits, recipe.ScrapyBits)
 	default:
 		return nil, fmt.Errorf("there is no recipe %q; %s and %s are known", c.Recipe, RecipeMD5, RecipeScrapy)
 	}

@@ -116,8 +116,16 @@ func (p parameters) shapeOf(i int) (shape, error) {
 	return s, nil
 }
 
+// generations returns those that are remembered and those that are deleted.
+func (r *record) generations() []generation { return slices.Concat(r.Gone, r.Live) }
+
 // last returns the newest generation.
 func (r *record) last() *generation { return &r.Live[len(r.Live)-1] }
+
+// lives reports whether the generation of an epoch is remembered.
+func (r *record) lives(epoch string) bool {
+	return slices.ContainsFunc(r.Live, func(g generation) bool { return g.Epoch == epoch })
+}
 
 // unfinished reports whether a change of the record is under way.
 func (r *record) unfinished() bool {
@@ -182,7 +190,7 @@ func (r *record) check() error {
 	if r.Generations != 0 && (r.Generations < 2 || r.Generations > maxGenerations || r.Span <= 0) {
 		return fmt.Errorf("a window of %d generations and %v", r.Generations, r.Span)
 	}
-	for _, g := range slices.Concat(r.Live, r.Gone) {
+	for _, g := range r.generations() {
 		if err := g.check(); err != nil {
 			return fmt.Errorf("generation %d: %w", g.Number, err)
 		}

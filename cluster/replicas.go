@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,10 +132,7 @@ func (c *core) touched(ctx context.Context, d connection, key string) error {
 }
 
 func (c *core) waitTime() time.Duration {
-	if c.wait.Timeout == 0 {
-		return defaultWait
-	}
-	return max(c.wait.Timeout, time.Millisecond)
+	return max(cmp.Or(c.wait.Timeout, defaultWait), time.Millisecond)
 }
 
 // confirmedSlices is how many slices of a layer are used to reach all of its nodes.

@@ -64,17 +64,20 @@ func (c *core) seal(ctx context.Context, l *layer) error {
 // owns reports whether head is that of a slice of the layer, open or sealed.
 func (l *layer) owns(head int64) bool { return head>>8 == l.head>>8 }
 
-// unlink deletes the slices of a generation, including those that are being made.
-func (c *core) unlink(ctx context.Context, g *generation) error {
-	for i := range g.Layers {
-		err := c.eachSlice(ctx, c.newLayer(g, i, false), func(key string) rueidis.Completed {
-			return c.client.B().Unlink().Key(key).Build()
-		}, nil)
-		if err != nil {
-			return err
+// unlink deletes the slices of generations, including those that are being made.
+func (c *core) unlink(ctx context.Context, generations []generation) error {
+	for _, g := range generations {
+		for i := range g.Layers {
+			if err := c.eachSlice(ctx, c.newLayer(&g, i, false), c.unlinkCommand, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func (c *core) unlinkCommand(key string) rueidis.Completed {
+	return c.client.B().Unlink().Key(key).Build()
 }
 
 // sliceBatch is how many slices are made, sealed or deleted in one pipeline. A

@@ -81,10 +81,8 @@ func (u *union) make(ctx context.Context, p parameters, forms []shape) error {
 	if err != nil {
 		return err
 	}
-	for i := range r.Gone {
-		if err := u.target.unlink(ctx, &r.Gone[i]); err != nil {
-			return err
-		}
+	if err := u.target.unlink(ctx, r.Gone); err != nil {
+		return err
 	}
 	g := r.last()
 	for i := range g.Layers {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -56,9 +57,7 @@ func OpenWindow(ctx context.Context, client rueidis.Client, name string, c Windo
 	if err := c.check(name); err != nil {
 		return nil, err
 	}
-	if c.Generations == 0 {
-		c.Generations = defaultGenerations
-	}
+	c.Generations = cmp.Or(c.Generations, defaultGenerations)
 	w := &Window{core: core{client: client, name: name, wait: c.Wait, hash: c.Hash}}
 	w.clock.ask = w.engineTime
 	existing := c.Capacity == 0 && c.ErrorRate == 0
