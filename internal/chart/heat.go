@@ -21,9 +21,10 @@ const (
 // Heat draws shares from 0 to 1 as cells with colours from dark to bright, as PNG, with a
 // block of rows for each list.
 func Heat(blocks [][]float64) ([]byte, error) {
+	rowsOf := func(b []float64) int { return (len(b) + heatColumns - 1) / heatColumns }
 	rows := 0
 	for _, b := range blocks {
-		rows += (len(b) + heatColumns - 1) / heatColumns
+		rows += rowsOf(b)
 	}
 	if rows == 0 {
 		return nil, fmt.Errorf("the heat map has no shares; give at least one")
@@ -45,7 +46,7 @@ func Heat(blocks [][]float64) ([]byte, error) {
 				}
 			}
 		}
-		y += (len(b)+heatColumns-1)/heatColumns*heatCell + heatGap
+		y += rowsOf(b)*heatCell + heatGap
 	}
 	var out bytes.Buffer
 	if err := png.Encode(&out, img); err != nil {

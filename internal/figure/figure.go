@@ -46,10 +46,7 @@ func Rate(p float64) string {
 	}
 	if p < 0.01 {
 		m, e, _ := strings.Cut(Scientific(p), "e")
-		if strings.Contains(m, ".") {
-			m = strings.TrimRight(strings.TrimRight(m, "0"), ".")
-		}
-		return m + "e" + e
+		return strings.TrimRight(strings.TrimRight(m, "0"), ".") + "e" + e
 	}
 	return strconv.FormatFloat(p, 'g', 3, 64)
 }
@@ -58,19 +55,12 @@ func Rate(p float64) string {
 // without padding of the exponent, for example 8.89e-5.
 func Scientific(p float64) string {
 	s := strconv.FormatFloat(p, 'e', 2, 64)
-	mantissa, exponent, ok := strings.Cut(s, "e")
-	if !ok {
+	mantissa, exponent, _ := strings.Cut(s, "e")
+	n, err := strconv.Atoi(exponent)
+	if err != nil {
 		return s // NaN, Inf
 	}
-	sign := exponent[:1]
-	if sign == "+" {
-		sign = ""
-	}
-	digits := strings.TrimLeft(exponent[1:], "0")
-	if digits == "" {
-		digits = "0"
-	}
-	return mantissa + "e" + sign + digits
+	return mantissa + "e" + strconv.Itoa(n)
 }
 
 // ExactRate writes p as an option and as a Go literal: exactly, without padding.

@@ -115,34 +115,16 @@ func runParallel(ctx context.Context, r *reader, d *delivery, jobs int) error {
 // next returns the next block of the queue when it is processed, or nil behind
 // the last one.
 func (p *parallel) next(ctx context.Context) *Block {
-	var b *Block
-	for b == nil {
-		var ok bool
-		select {
-		case b, ok = <-p.queue:
-			if !ok {
-				return nil
-			}
-		default:
-			if p.helping && p.work(ctx, false) {
-				continue
-			}
-			if b, ok = <-p.queue; !ok {
-				return nil
-			}
-		}
+	for p.helping && len(p.queue) == 0 && p.work(ctx, false) {
 	}
-	for {
-		select {
-		case <-b.ready:
-			return b
-		default:
-			if !p.helping || !p.work(ctx, false) {
-				<-b.ready
-				return b
-			}
-		}
+	b := <-p.queue
+	if b == nil {
+		return nil
 	}
+	for p.helping && len(b.ready) == 0 && p.work(ctx, false) {
+	}
+	<-b.ready
+	return b
 }
 
 // work reads and processes one block. It returns false when there is nothing more to read

@@ -52,11 +52,10 @@ func (r *reader) fill(ctx context.Context, b *Block) error {
 }
 
 func (r *reader) nextFile() bool {
-	file, ok := r.in.Next()
-	if !ok {
+	var ok bool
+	if r.file, ok = r.in.Next(); !ok {
 		return false
 	}
-	r.file = file
 	r.fresh = true
 	r.key, r.time = r.config.Key, r.config.Time
 	r.header = r.key.NeedsHeader() || r.time.NeedsHeader()

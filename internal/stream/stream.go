@@ -25,6 +25,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,13 +119,8 @@ func (c *Config) framing() (framing, error) {
 	if c.Jobs < 0 || c.BlockSize < 0 {
 		return framing{}, fmt.Errorf("%d jobs with blocks of %d bytes; neither can be negative", c.Jobs, c.BlockSize)
 	}
-	if c.Jobs == 0 {
-		c.Jobs = runtime.GOMAXPROCS(0)
-	}
-	c.Jobs = min(c.Jobs, maxJobs)
-	if c.BlockSize == 0 {
-		c.BlockSize = DefaultBlockSize
-	}
+	c.Jobs = min(cmp.Or(c.Jobs, runtime.GOMAXPROCS(0)), maxJobs)
+	c.BlockSize = cmp.Or(c.BlockSize, DefaultBlockSize)
 	if c.BlockSize > MaxRecord/2 {
 		return framing{}, fmt.Errorf("blocks of %d bytes are too large; the limit is %d", c.BlockSize, MaxRecord/2)
 	}

@@ -38,15 +38,8 @@ func compileJSON(pointer string) (finder, error) {
 		return nil, fmt.Errorf("a JSON pointer begins with a slash: json:/%s", pointer)
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
-		for rest := token; ; {
-			_, after, found := strings.Cut(rest, "~")
-			if !found {
-				break
-			}
-			if after == "" || after[0] != '0' && after[0] != '1' {
-				return nil, errors.New("in a JSON pointer ~ is followed by 0 (for ~) or 1 (for a slash)")
-			}
-			rest = after
+		if strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(token), "~") {
+			return nil, errors.New("in a JSON pointer ~ is followed by 0 (for ~) or 1 (for a slash)")
 		}
 		p.tokens = append(p.tokens, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
 	}
