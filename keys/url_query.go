@@ -42,15 +42,7 @@ func (f *URLForm) listsQuery() bool {
 
 // drops reports whether the parameter of that name goes.
 func (f *URLForm) drops(name []byte) bool {
-	if f.names[string(name)] {
-		return true
-	}
-	for _, p := range f.prefixes {
-		if strings.HasPrefix(string(name), p) {
-			return true
-		}
-	}
-	return false
+	return f.names[string(name)] || slices.ContainsFunc(f.prefixes, func(p string) bool { return strings.HasPrefix(string(name), p) })
 }
 
 // arrangeQuery applies the rules of the query to the URL that dst has from start

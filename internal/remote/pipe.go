@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -130,12 +131,7 @@ const maxBlocks = 64
 // newPipe returns a pipe. ctx is for the calls of Ask and must outlive the stream, since
 // keys that were sent need answers. The caller must call Close.
 func newPipe(ctx context.Context, c pipeConfig) *pipe {
-	if c.BatchKeys == 0 {
-		c.BatchKeys = defaultBatchKeys
-	}
-	if c.Calls == 0 {
-		c.Calls = defaultCalls
-	}
+	c.BatchKeys, c.Calls = cmp.Or(c.BatchKeys, defaultBatchKeys), cmp.Or(c.Calls, defaultCalls)
 	p := &pipe{
 		config: c, ctx: ctx,
 		slots:  make(chan struct{}, c.Calls),

@@ -193,20 +193,6 @@ type toyLayer struct {
 	Found           bool // it has the checked word
 }
 
-// places returns the positions of the bits of a word.
-func places(f bloom.Set, word string) ([]uint64, error) {
-	hash := f.Hash()
-	traces, err := bloom.TraceOf(f, hash.SumString(word))
-	if err != nil {
-		return nil, err
-	}
-	var all []uint64
-	for _, p := range traces[0].Probes {
-		all = append(all, p.Position)
-	}
-	return all, nil
-}
-
 // newHowPage makes the filter of a toy and everything that the page shows of it.
 func newHowPage(t toy) (*howPage, error) {
 	p := &howPage{toy: t, Types: toyTypes, Hashes: toyHashes, Lines: t.Type == "blocked"}
@@ -218,12 +204,14 @@ func newHowPage(t toy) (*howPage, error) {
 	by := make([][]string, t.params(uint64(t.M)).M)
 	counts := make([]uint64, len(by))
 	for _, w := range t.Words {
-		f.AddHash(hash.SumString(w))
-		at, err := places(f, w)
+		h := hash.SumString(w)
+		f.AddHash(h)
+		traces, err := bloom.TraceOf(f, h)
 		if err != nil {
 			return nil, err
 		}
-		for _, i := range at {
+		for _, probe := range traces[0].Probes {
+			i := probe.Position
 			counts[i]++
 			if !slices.Contains(by[i], w) {
 				by[i] = append(by[i], w)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -75,9 +76,7 @@ func New(c Config) http.Handler {
 	if c.Known == nil {
 		c.Known = func(string) bool { return true }
 	}
-	if c.Every == 0 {
-		c.Every = 2 * time.Second
-	}
+	c.Every = cmp.Or(c.Every, 2*time.Second)
 	s := newSite(c)
 	mux := http.NewServeMux()
 	files, _ := fs.Sub(static, "static") // the path is valid
@@ -349,10 +348,7 @@ func askLogin(r *request) error {
 }
 
 func login(r *request) error {
-	next, user := ownPath(r.PostForm.Get("next")), r.PostForm.Get("user")
-	if user == "" {
-		user = "default"
-	}
+	next, user := ownPath(r.PostForm.Get("next")), cmp.Or(r.PostForm.Get("user"), "default")
 	v, err := r.Source.Enter(r.Request, user, r.PostForm.Get("password"))
 	var refused *Refused
 	switch {

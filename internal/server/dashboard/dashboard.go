@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -61,9 +62,7 @@ type Dashboard struct {
 
 // New returns a dashboard that has not looked at the filters yet.
 func New(c Config) *Dashboard {
-	if c.Listed == 0 {
-		c.Listed = 10_000
-	}
+	c.Listed = cmp.Or(c.Listed, 10_000)
 	return &Dashboard{Config: c, filters: filterList{store: c.Store, most: c.Listed}}
 }
 
