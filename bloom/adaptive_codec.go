@@ -16,13 +16,7 @@ func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
 		return h, [][]byte{body}, nil
 	}
 	h.Capacity = a.filter.config.Capacity
-	var bodies [][]byte
-	for _, l := range a.filter.layers {
-		p, body := l.describe()
-		h.Parts = append(h.Parts, p)
-		bodies = append(bodies, body)
-	}
-	return h, bodies, nil
+	return h, a.filter.encodeLayers(h, nil, 0), nil
 }
 
 // headerOfBoth returns what the headers of a set and of a filter share.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"seen/internal/frame"
 	"seen/sizing"
@@ -192,15 +193,7 @@ func (f *Cascade) Release() {
 
 // Equal reports whether f and g have the same parameters, hash and bits.
 func (f *Cascade) Equal(g *Cascade) bool {
-	if f.checkHash(&g.lookup) != nil || len(f.levels) != len(g.levels) {
-		return false
-	}
-	for i, l := range f.levels {
-		if !l.Equal(g.levels[i]) {
-			return false
-		}
-	}
-	return true
+	return f.checkHash(&g.lookup) == nil && slices.EqualFunc(f.levels, g.levels, (*Classic).Equal)
 }
 
 // Clone returns a copy that shares nothing with f.

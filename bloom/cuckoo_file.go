@@ -15,14 +15,13 @@ import (
 func (f *Cuckoo) Stats() Stats {
 	tables := f.all()
 	s := Stats{Type: "cuckoo", Probes: 2, Layers: len(tables), Bytes: f.Bytes(), Added: f.Added()}
-	const other = 254.0 / 255 // that a fingerprint is not the one asked for
 	right, rightAtCapacity := 1.0, 1.0
 	for _, t := range tables {
 		n := t.occupied()
 		s.Ones += n
 		s.Capacity += t.size
-		right *= math.Pow(other, 2*float64(f.bucketSize)*float64(n)/float64(t.size))
-		rightAtCapacity *= math.Pow(other, 2*float64(f.bucketSize))
+		right *= f.rightAt(float64(n) / float64(t.size))
+		rightAtCapacity *= f.rightAt(1)
 	}
 	runtime.KeepAlive(tables)
 	s.Bits = 8 * s.Capacity
@@ -30,6 +29,13 @@ func (f *Cuckoo) Stats() Stats {
 	s.Cardinality = sizing.Estimate{Value: float64(s.Ones)}
 	s.ErrorRate, s.ErrorRateAtCapacity = 1-right, 1-rightAtCapacity
 	return s
+}
+
+// rightAt returns the probability that a table says no to an absent key, when the given
+// share of its slots is in use.
+func (f *Cuckoo) rightAt(load float64) float64 {
+	const other = 254.0 / 255 // that a fingerprint is not the one asked for
+	return math.Pow(other, 2*float64(f.bucketSize)*load)
 }
 
 // A cuckoo filter is a frame of type 13 with a part of kind 9 for each sub-filter,

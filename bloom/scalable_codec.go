@@ -18,20 +18,19 @@ func (s *Scalable) encode() (*frame.Header, [][]byte, error) {
 	if s.config.Overfill {
 		h.Fields[2] = flagOverfill
 	}
-	var bodies [][]byte
+	return h, s.encodeLayers(h, nil, 0), nil
+}
+
+// encodeLayers adds the layers, which are those of a generation in a [Window], to h and
+// their bytes to bodies.
+func (s *Scalable) encodeLayers(h *frame.Header, bodies [][]byte, generation int64) [][]byte {
 	for _, l := range s.layers {
-		p, body := l.describe()
+		p, body := l.part()
+		p.Fields[0], p.Fields[1] = uint64(l.index), uint64(generation)
 		h.Parts = append(h.Parts, p)
 		bodies = append(bodies, body)
 	}
-	return h, bodies, nil
-}
-
-// part describes the layer in a file.
-func (l *layer) describe() (frame.Part, []byte) {
-	p, body := l.array.part()
-	p.Fields[0] = uint64(l.index)
-	return p, body
+	return bodies
 }
 
 func (l *loader) scalable() (View, error) {

@@ -170,13 +170,13 @@ func (w *Window) traces(h uint64) (all []Trace) {
 // trace is the trace of an exact set.
 func (a *Adaptive) trace(h uint64) Trace {
 	n := a.Added()
-	return Trace{Array: "fingerprints", Positions: n, Found: a.HasHash(h), ErrorRate: math.Ldexp(float64(n), -64)}
+	return Trace{Array: "fingerprints", Positions: n, Found: a.HasHash(h), ErrorRate: hashRate(n)}
 }
 
 func (f *Static) trace(h uint64) Trace {
 	t := Trace{
 		Array: "static", Positions: uint64(len(f.fuse.slots)) / uint64(f.fuse.bits/8), Found: f.HasHash(h),
-		ErrorRate: math.Ldexp(1, -f.fuse.bits) + math.Ldexp(float64(f.n), -64),
+		ErrorRate: math.Ldexp(1, -f.fuse.bits) + hashRate(f.n),
 	}
 	i0, i1, i2 := f.fuse.find(f.fuse.mix(h))
 	size := uint64(f.fuse.bits / 8)
@@ -192,11 +192,10 @@ func (f *Static) trace(h uint64) Trace {
 }
 
 func (f *Cuckoo) traces(h uint64) (all []Trace) {
-	const other = 254.0 / 255 // that a fingerprint is not the one asked for
 	fp := fingerprint(h)
 	for _, table := range f.all() {
 		load := float64(table.occupied()) / float64(table.size)
-		t := Trace{Array: "cuckoo", Positions: table.size, ErrorRate: 1 - math.Pow(other, 2*float64(f.bucketSize)*load)}
+		t := Trace{Array: "cuckoo", Positions: table.size, ErrorRate: 1 - f.rightAt(load)}
 		first, second := table.pair(h)
 		buckets := []uint64{first, second}
 		if first == second {

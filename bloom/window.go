@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"seen/sizing"
@@ -368,17 +369,10 @@ func (w *Window) Clear() {
 // Equal reports whether w and g have the same parameters, hash, time and
 // generations with the same bits.
 func (w *Window) Equal(g *Window) bool {
-	a, b := w.config, g.config
-	a.Clock, b.Clock = nil, nil
-	if w.checkHash(&g.lookup) != nil || !sameWindow(&a, &b) || w.current != g.current || w.calls != g.calls || len(w.gens) != len(g.gens) {
-		return false
-	}
-	for i := range w.gens {
-		if w.gens[i].number != g.gens[i].number || !w.gens[i].set.equal(g.gens[i].set) {
-			return false
-		}
-	}
-	return true
+	return w.checkHash(&g.lookup) == nil && sameWindow(&w.config, &g.config) && w.current == g.current && w.calls == g.calls &&
+		slices.EqualFunc(w.gens, g.gens, func(a, b generation) bool {
+			return a.number == b.number && a.set.equal(b.set)
+		})
 }
 
 func sameWindow(a, b *WindowConfig) bool {

@@ -38,12 +38,7 @@ func (w *Window) encode() (*frame.Header, [][]byte, error) {
 	h.Fields[5] = w.calls
 	var bodies [][]byte
 	for i := len(w.gens) - 1; i >= 0; i-- {
-		for _, l := range w.gens[i].set.layers {
-			p, body := l.describe()
-			p.Fields[1] = uint64(w.gens[i].number)
-			h.Parts = append(h.Parts, p)
-			bodies = append(bodies, body)
-		}
+		bodies = w.gens[i].set.encodeLayers(h, bodies, w.gens[i].number)
 	}
 	return h, bodies, nil
 }
