@@ -9,19 +9,19 @@ import (
 // the file that the key needs is damaged (a *CorruptError, now and for every later
 // key that needs it) or cannot be read, or the hash's secret is missing.
 func (f *File) Has(key []byte) (bool, error) {
-	if err := f.checkKeys(); err != nil {
+	h, err := f.Hash()
+	if err != nil {
 		return false, err
 	}
-	h := f.view.Hash()
 	return f.HasHash(h.Sum(key))
 }
 
 // HasString is Has for a string.
 func (f *File) HasString(key string) (bool, error) {
-	if err := f.checkKeys(); err != nil {
+	h, err := f.Hash()
+	if err != nil {
 		return false, err
 	}
-	h := f.view.Hash()
 	return f.HasHash(h.SumString(key))
 }
 

@@ -72,18 +72,15 @@ func open(fsys vfs.FS, path string, o Options) (*File, error) {
 		}
 		f, err = openMapped(fsys, path, o)
 	}
-	if err != nil {
-		return nil, named(path, err)
-	}
-	return f, nil
+	return f, named(path, err)
 }
 
 func isDirty(err error) bool { return errors.Is(err, frame.ErrDirty) }
 
-// named adds the file to an error that does not name it.
+// named adds the file to an error that does not name it; nil stays nil.
 func named(path string, err error) error {
 	var p *fs.PathError
-	if errors.As(err, &p) {
+	if err == nil || errors.As(err, &p) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -20,12 +20,7 @@ import (
 // a copy.
 //
 // Rebuild does not change a file without the mark, so it does not hide damage.
-func Rebuild(path string) error {
-	if err := rebuild(vfs.OS, path); err != nil {
-		return named(path, err)
-	}
-	return nil
-}
+func Rebuild(path string) error { return named(path, rebuild(vfs.OS, path)) }
 
 // rebuild locks only a file with a mark: others may be in folders without write permission.
 func rebuild(fsys vfs.FS, path string) error {

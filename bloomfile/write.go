@@ -64,10 +64,7 @@ func (l *FileLock) Write(s io.WriterTo) error {
 	if _, err = s.WriteTo(r); err == nil {
 		err = r.Commit()
 	}
-	if err != nil {
-		return named(l.path, err)
-	}
-	return nil
+	return named(l.path, err)
 }
 
 // MakePrivate says that a file that l creates can be read by its owner alone. A file that
@@ -112,19 +109,13 @@ func (l *FileLock) writeSnapshot(ctx context.Context, s bloom.Set, lock sync.Loc
 	if err := settle(); err != nil {
 		return err
 	}
-	if err := r.Commit(); err != nil {
-		return named(l.path, err)
-	}
-	return nil
+	return named(l.path, r.Commit())
 }
 
 // Read is the function Read for a file that is already locked.
 func (l *FileLock) Read(o bloom.LoadOptions) (bloom.View, error) {
 	v, err := read(l.fsys, l.path, o, repairLocked)
-	if err != nil {
-		return nil, named(l.path, err)
-	}
-	return v, nil
+	return v, named(l.path, err)
 }
 
 // Close releases the lock.
@@ -134,10 +125,7 @@ func (l *FileLock) Close() error { return l.lock.Close() }
 // The result does not depend on the file. Read repairs a file as Open does.
 func Read(path string, o bloom.LoadOptions) (bloom.View, error) {
 	v, err := read(vfs.OS, path, o, repair)
-	if err != nil {
-		return nil, named(path, err)
-	}
-	return v, nil
+	return v, named(path, err)
 }
 
 func read(fsys vfs.FS, path string, o bloom.LoadOptions, repair func(fsys vfs.FS, path string, force bool) error) (bloom.View, error) {

@@ -86,19 +86,19 @@ func (f *File) makeWritable(fsys vfs.FS, lock io.Closer) error {
 // An error says that the key may be missing: for the reasons of Has, because the
 // file is not writable, or because an earlier Sync failed.
 func (f *File) Add(key []byte) (bool, error) {
-	if err := f.checkKeys(); err != nil {
+	h, err := f.Hash()
+	if err != nil {
 		return false, err
 	}
-	h := f.view.Hash()
 	return f.AddHash(h.Sum(key))
 }
 
 // AddString is Add for a string.
 func (f *File) AddString(key string) (bool, error) {
-	if err := f.checkKeys(); err != nil {
+	h, err := f.Hash()
+	if err != nil {
 		return false, err
 	}
-	h := f.view.Hash()
 	return f.AddHash(h.SumString(key))
 }
 
