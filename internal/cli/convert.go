@@ -57,15 +57,16 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	if err := c.login.check(cmd, in); err != nil {
 		return err
 	}
-	kind, f, err := a.kindOf(in, &c.foreign, true)
+	opened, err := a.openFile(in, &c.foreign, true)
 	switch {
 	case err != nil:
 		return err
-	case kind == setfile.KindOwn:
+	case opened.Kind == setfile.KindOwn:
 		return fmt.Errorf("%s cannot be converted: a filter stores bits and not keys, and no other system maps a key to the bits that seen does; build it from the keys: seen build --format %s -o OUT KEYS", in, c.to.spec)
-	case kind == setfile.KindText:
+	case opened.Kind == setfile.KindText:
 		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format, or build one from its lines: seen build --format %s -o %s %s", in, c.to.spec, out, in)
 	}
+	f := opened.Foreign
 	defer f.Close() // it is only read
 	var written int64
 	err = f.Read(func() error {

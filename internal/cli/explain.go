@@ -126,17 +126,17 @@ func (a *app) explain(cmd *cobra.Command, e *explainFlags, args []string) error 
 }
 
 func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
-	kind, foreign, err := a.kindOf(name, new(foreignFlags), true)
+	opened, err := a.openFile(name, new(foreignFlags), true)
 	switch {
 	case err != nil:
 		return err
-	case kind == setfile.KindForeign:
-		defer foreign.Close() // it is only read
-		return foreign.Read(func() error {
+	case opened.Kind == setfile.KindForeign:
+		defer opened.Foreign.Close() // it is only read
+		return opened.Foreign.Read(func() error {
 			return fmt.Errorf("%s is a filter of another system, of format %s; seen explain is for seen's own filters: use seen check or seen info",
-				name, foreign.Filter.Describe().Format)
+				name, opened.Foreign.Filter.Describe().Format)
 		})
-	case kind == setfile.KindText:
+	case opened.Kind == setfile.KindText:
 		return fmt.Errorf("%s is a text, not a filter; it contains its lines as they are, so there is nothing to explain", name)
 	}
 	o, err := e.hashing.load()

@@ -107,17 +107,14 @@ func explainOpen(err error) error {
 	return fmt.Errorf("%w (give --format, see \"seen formats\"); to read it as lines, give --format %s", err, formatLines)
 }
 
-// kindOf is openSet for commands that need the file of a filter of seen: a filter of seen
+// openFile is openSet for commands that need the file of a filter of seen: a filter of seen
 // that is compressed or comes through a pipe is an error.
-func (a *app) kindOf(name string, flags *foreignFlags, inspect bool) (setfile.Kind, *setfile.Foreign, error) {
+func (a *app) openFile(name string, flags *foreignFlags, inspect bool) (*setfile.Set, error) {
 	s, err := a.openSet(name, flags, new(recordFlags), inspect)
-	if err == nil {
-		err = s.CheckFile(name)
-	}
 	if err != nil {
-		return setfile.KindText, nil, err
+		return nil, err
 	}
-	return s.Kind, s.Foreign, nil
+	return s, s.CheckFile(name)
 }
 
 // openLive reads a filter of another system that is in strings of a running engine:

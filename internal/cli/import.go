@@ -62,15 +62,16 @@ imported, because a server hashes keys with a secret of its own.`,
 }
 
 func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) error {
-	kind, f, err := a.kindOf(name, &flags.foreign, false)
+	opened, err := a.openFile(name, &flags.foreign, false)
 	switch {
 	case err != nil:
 		return err
-	case kind == setfile.KindOwn:
+	case opened.Kind == setfile.KindOwn:
 		return fmt.Errorf("%s is a filter file of seen, and a server hashes keys differently; send the keys to the server, with BF.MADD or over HTTP", name)
-	case kind == setfile.KindText:
+	case opened.Kind == setfile.KindText:
 		return fmt.Errorf("%s is not a filter in a format that can be detected; name the format with --format", name)
 	}
+	f := opened.Foreign
 	defer f.Close() // it is only read
 	set, err := lookupForeign(f, &flags.records)
 	if err != nil {

@@ -126,16 +126,16 @@ type report interface {
 
 // describe describes a file of seen or of another system.
 func (a *app) describe(name string, flags *infoFlags) (report, error) {
-	kind, f, err := a.kindOf(name, &flags.foreign, true)
+	opened, err := a.openFile(name, &flags.foreign, true)
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == setfile.KindForeign:
-		defer f.Close() // it is only read
-		return inspectForeign(f, !flags.noVerify)
+	case opened.Kind == setfile.KindForeign:
+		defer opened.Foreign.Close() // it is only read
+		return inspectForeign(opened.Foreign, !flags.noVerify)
 	}
 	r, err := inspect(name, !flags.noVerify)
-	if err != nil && kind == setfile.KindText {
+	if err != nil && opened.Kind == setfile.KindText {
 		err = unknownFormat(err)
 	}
 	if err != nil {

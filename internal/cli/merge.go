@@ -112,11 +112,5 @@ func explainUnlike(err error) error {
 
 // opener opens sets whose bits are read.
 func (a *app) opener(flags *foreignFlags) setfile.Opener {
-	return func(name string) (*setfile.Set, error) {
-		s, err := a.openSet(name, flags, new(recordFlags), true)
-		if err != nil {
-			return nil, err
-		}
-		return s, s.CheckFile(name)
-	}
+	return func(name string) (*setfile.Set, error) { return a.openFile(name, flags, true) }
 }

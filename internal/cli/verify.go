@@ -132,16 +132,16 @@ const maxProblems = 100
 // checkFile returns what is damaged in a filter file. The error is for files that are
 // not filters or cannot be read.
 func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err error) {
-	kind, foreign, err := a.kindOf(name, flags, true)
+	opened, err := a.openFile(name, flags, true)
 	switch {
 	case errors.Is(err, interop.ErrBadData):
 		return []error{err}, nil
 	case err != nil:
 		return nil, err
-	case kind == setfile.KindForeign:
-		defer foreign.Close() // it is only read
-		return nil, foreign.Read(func() error {
-			foreign.Filter.Stats() // reads all of it
+	case opened.Kind == setfile.KindForeign:
+		defer opened.Foreign.Close() // it is only read
+		return nil, opened.Foreign.Read(func() error {
+			opened.Foreign.Filter.Stats() // reads all of it
 			return nil
 		})
 	}
