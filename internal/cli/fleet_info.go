@@ -82,11 +82,7 @@ func (a *app) inspectFleet(flags *infoFlags, at fleetFlags, another bool) error 
 }
 
 func (r fleetInfo) print(a *app, another bool) error {
-	t := newTable(a.env.Stdout)
-	if another {
-		fmt.Fprintln(t.w)
-	}
-	fmt.Fprintln(t.w, r.Set)
+	t := newSection(a.env.Stdout, r.Set, another)
 	layers := ""
 	if r.Layers > 1 {
 		layers = fmt.Sprintf(", in %d layers for %s together", r.Layers, figure.Comma(r.LayersHold))
@@ -131,8 +127,7 @@ func (r serverInfo) print(a *app, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.env.Stdout, r)
 	}
-	t := newTable(a.env.Stdout)
-	fmt.Fprintln(t.w, r.Set)
+	t := newSection(a.env.Stdout, r.Set, false)
 	grows := "grows"
 	if r.Fixed {
 		grows = "does not grow"

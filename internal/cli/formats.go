@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,11 +82,12 @@ func (a *app) formats(names []string, asJSON bool) error {
 		}
 		return nil
 	}
-	rows := [][]string{{"format", "recognised", "ask", "build", "merge", "system"}}
+	t := newTable(a.env.Stdout)
+	t.row("format", "recognised\task\tbuild\tmerge\tsystem")
 	for _, f := range chosen {
-		rows = append(rows, []string{f.Name, yes(f.Detected != ""), yes(f.Probe), yes(f.Write), yes(f.Merge), f.System})
+		t.row(f.Name, "%s\t%s\t%s\t%s\t%s", yes(f.Detected != ""), yes(f.Probe), yes(f.Write), yes(f.Merge), f.System)
 	}
-	return printLeft(a.env.Stdout, rows)
+	return t.flush()
 }
 
 func yes(is bool) string {
@@ -93,33 +95,6 @@ func yes(is bool) string {
 		return "yes"
 	}
 	return "-"
-}
-
-// printLeft prints columns with the text at the left.
-func printLeft(w io.Writer, rows [][]string) error {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			if i == len(row)-1 {
-				b.WriteString(cell)
-			} else {
-				fmt.Fprintf(&b, "%-*s  ", widths[i], cell)
-			}
-		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // chooseFormats returns the formats with the given names, or all formats.
@@ -130,16 +105,11 @@ func chooseFormats(names []string) ([]interop.FormatInfo, error) {
 	}
 	var chosen []interop.FormatInfo
 	for _, name := range names {
-		found := false
-		for _, f := range all {
-			if f.Name == name {
-				chosen = append(chosen, f)
-				found = true
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(all, func(f interop.FormatInfo) bool { return f.Name == name })
+		if i < 0 {
 			return nil, usagef("there is no format %q; \"seen formats\" lists them", name)
 		}
+		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
@@ -157,11 +127,7 @@ func newFormatReport(f interop.FormatInfo) formatReport {
 
 // printFormat describes one format for people.
 func printFormat(w io.Writer, f interop.FormatInfo, another bool) error {
-	t := newTable(w)
-	if another {
-		fmt.Fprintln(t.w)
-	}
-	fmt.Fprintln(t.w, f.Name)
+	t := newSection(w, f.Name, another)
 	t.row("  system", "%s", f.System)
 	if f.Detected != "" {
 		t.row("  recognised by", "%s", f.Detected)

@@ -71,11 +71,7 @@ func inspectForeign(f *setfile.Foreign, all bool) (*foreignReport, error) {
 
 // print writes the report for people, after an empty line if it is not the first.
 func (r *foreignReport) print(w io.Writer, another bool) error {
-	t := newTable(w)
-	if another {
-		fmt.Fprintln(t.w)
-	}
-	fmt.Fprintln(t.w, r.Set)
+	t := newSection(w, r.Set, another)
 	for _, warning := range r.Warnings {
 		t.row("  WARNING", "%s", warning)
 	}

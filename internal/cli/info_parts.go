@@ -171,11 +171,7 @@ func generations(arrays []bloom.Array, c *bloom.WindowConfig) []layerReport {
 
 // print writes the report for people, after an empty line if it is not the first.
 func (r *infoReport) print(w io.Writer, another bool) error {
-	t := newTable(w)
-	if another {
-		fmt.Fprintln(t.w)
-	}
-	fmt.Fprintln(t.w, r.Set)
+	t := newSection(w, r.Set, another)
 	for _, warning := range r.Warnings {
 		t.row("  WARNING", "%s", warning)
 	}

@@ -41,16 +41,12 @@ func (r *planReport) print(w io.Writer) error {
 		fmt.Fprintf(&b, "%s distinct keys in %s", figure.Comma(r.N), figure.Bytes(r.Memory))
 	}
 	b.WriteString("\n\n")
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
+	_ = printColumns(&b, "", r.cells()) // a Builder does not fail
+	for _, line := range r.remarks() {
+		fmt.Fprintln(&b, line)
 	}
-	if err := printColumns(w, "", r.cells()); err != nil {
-		return err
-	}
-	if err := printColumns(w, "", r.remarks()); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, r.copies())
+	b.WriteString(r.copies())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -100,11 +96,11 @@ func layersOf(r *planner.Row) string {
 const coarse = 1.2
 
 // remarks explain the table and the types without a row.
-func (r *planReport) remarks() [][]string {
+func (r *planReport) remarks() []string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(r.Rows, func(p planner.Row) bool { return p.Type == name && p.Error == "" })
 	}
-	rows := [][]string{{""}, {"The last columns: the error rate when that share of the keys is added."}}
+	lines := []string{"", "The last columns: the error rate when that share of the keys is added."}
 	for _, remark := range []struct{ name, text string }{
 		{"blocked", "lines: cache lines for each key x bits in each."},
 		{"counting", fmt.Sprintf("counting: m counters of %d bits.", sizing.DefaultCounterBits)},
@@ -114,18 +110,18 @@ func (r *planReport) remarks() [][]string {
 		{"exact", "exact: approximate; 64-bit fingerprints. Its memory depends on the keys."},
 	} {
 		if has(remark.name) {
-			rows = append(rows, []string{remark.text})
+			lines = append(lines, remark.text)
 		}
 	}
 	for _, p := range r.Rows {
 		if least := sizing.OptimalBits(p.N, cmp.Or(r.ErrorRate, p.ErrorRate)); p.Type == "blocked" && float64(p.M) > coarse*least {
-			rows = append(rows, []string{fmt.Sprintf("blocked: whole lines of 64 bytes need %.1f times the least memory for so few keys; classic does not.", float64(p.M)/least)})
+			lines = append(lines, fmt.Sprintf("blocked: whole lines of 64 bytes need %.1f times the least memory for so few keys; classic does not.", float64(p.M)/least))
 		}
 		if p.Error != "" {
-			rows = append(rows, []string{fmt.Sprintf("%s: not possible: %s.", p.Name(), p.Error)})
+			lines = append(lines, fmt.Sprintf("%s: not possible: %s.", p.Name(), p.Error))
 		}
 	}
-	return rows
+	return lines
 }
 
 // copies is the part with lines to copy.

@@ -18,6 +18,16 @@ type table struct {
 
 func newTable(to io.Writer) table { return table{new(bytes.Buffer), to} }
 
+// newSection returns a table below a title, after an empty line if it is not the first.
+func newSection(to io.Writer, title string, another bool) table {
+	t := newTable(to)
+	if another {
+		fmt.Fprintln(t.w)
+	}
+	fmt.Fprintln(t.w, title)
+	return t
+}
+
 func (t table) row(name, format string, args ...any) {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
@@ -64,14 +74,10 @@ func printColumns(w io.Writer, indent string, rows [][]string) error {
 	for _, row := range rows {
 		b.WriteString(indent)
 		for i, cell := range row {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			switch {
-			case i > 0:
-				b.WriteString("  " + space + cell)
-			case len(row) > 1:
-				b.WriteString(cell + space)
-			default:
-				b.WriteString(cell)
+			if i == 0 {
+				fmt.Fprintf(&b, "%-*s", widths[i], cell)
+			} else {
+				fmt.Fprintf(&b, "  %*s", widths[i], cell)
 			}
 		}
 		b.WriteByte('\n')
