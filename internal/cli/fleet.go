@@ -2,7 +2,6 @@ package cli
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -172,19 +171,9 @@ func (f *fleetFlags) login(a *app, at *remote.Address) error {
 		return err
 	}
 	if at.Password == "" {
-		at.Password = a.env.variable(passwordVariable)
+		at.Password = daemon.Variable(a.env.Environ, passwordVariable)
 	}
 	return nil
-}
-
-// variable returns the value of an environment variable, "" if there is none.
-func (e *Env) variable(name string) string {
-	for _, assignment := range e.Environ {
-		if value, ok := strings.CutPrefix(assignment, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // toAdd opens the filter for a command that adds keys: with -n it is created if it does not

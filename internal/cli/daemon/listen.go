@@ -42,7 +42,7 @@ func (c *Config) openListeners(ctx context.Context) (_ *listeners, err error) {
 		}
 	}
 	if c.unix != "" {
-		socket, err := listenUnix(ctx, string(c.unix), c.socketMode())
+		socket, err := listenUnix(ctx, string(c.unix), fs.FileMode(c.unixMode))
 		if err != nil {
 			return nil, fmt.Errorf("--unix: %w", err)
 		}

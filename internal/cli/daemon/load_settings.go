@@ -62,7 +62,7 @@ func (s *Settings) Load(from Sources) error {
 	}
 	file := from.File
 	if file == "" {
-		file = variable(from.Environ, ConfigVariable)
+		file = Variable(from.Environ, ConfigVariable)
 	}
 	if err := s.loadFile(file); err != nil {
 		return err
@@ -87,8 +87,8 @@ func (s *Settings) Load(from Sources) error {
 	return nil
 }
 
-// variable returns the value of a variable of the environment, "" if it is not set.
-func variable(environ []string, name string) string {
+// Variable returns the value of a variable of the environment, "" if it is not set.
+func Variable(environ []string, name string) string {
 	for _, assignment := range environ {
 		if text, ok := strings.CutPrefix(assignment, name+"="); ok {
 			return text

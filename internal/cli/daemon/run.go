@@ -172,7 +172,9 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 	if err != nil {
 		return err
 	}
-	web := s.NewHTTPServer(server.HTTPConfig{Hosts: r.httpHosts, Debug: bool(r.httpDebug)}, &http.Server{ErrorLog: newErrorLog(r.logger)})
+	// The messages of the HTTP server are mostly about clients that have disconnected.
+	messages := slog.NewLogLogger(r.logger.Handler(), slog.LevelDebug)
+	web := s.NewHTTPServer(server.HTTPConfig{Hosts: r.httpHosts, Debug: bool(r.httpDebug)}, &http.Server{ErrorLog: messages})
 	failed := make(chan error, len(ports.redis)+len(ports.http))
 	var running sync.WaitGroup
 	for i, l := range ports.redis {

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -225,16 +224,13 @@ func (s *Settings) loadTLS() (*tls.Config, error) {
 	return config, nil
 }
 
-// socketMode returns the permissions of the Unix socket.
-func (s *Settings) socketMode() fs.FileMode { return fs.FileMode(s.unixMode) }
-
 // patienceAtEnd returns how long running commands may continue when the server stops.
 func (s *Settings) patienceAtEnd() time.Duration { return time.Duration(s.drain) }
 
 // warnings returns warnings about settings that are allowed but may be a mistake.
 func (c *Config) warnings() (all []string) {
 	if c.open && c.tlsClientCA == "" {
-		for _, address := range append(slices.Clone(c.addr), c.http...) {
+		for _, address := range slices.Concat(c.addr, c.http) {
 			if !isLoopback(address) {
 				all = append(all, address+" can be reached from other machines, and everyone there can read and delete all filters")
 			}

@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"log"
-	"log/slog"
 	"net"
 	"strings"
 )
@@ -14,7 +12,7 @@ const notifyVariable = "NOTIFY_SOCKET"
 // notify tells the supervisor, if there is one, the state of the server. If that fails,
 // the server continues.
 func (r *serving) notify(state string) {
-	name := variable(r.sources.Environ, notifyVariable)
+	name := Variable(r.sources.Environ, notifyVariable)
 	if name == "" {
 		return
 	}
@@ -29,10 +27,4 @@ func (r *serving) notify(state string) {
 	if err != nil {
 		r.logger.Warn("cannot notify the supervisor", "state", state, "error", err)
 	}
-}
-
-// newErrorLog returns a log for the messages of the HTTP server, which are mostly about
-// clients that have disconnected.
-func newErrorLog(logger *slog.Logger) *log.Logger {
-	return slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
 }
