@@ -17,11 +17,9 @@ with its own rights, so choose a place where it may write. The backup contains t
 secret of the hash; protect it as you protect the data.`,
 		Example: `  seen backup /var/backups/seen/$(date +%F)
   seen backup --addr unix:/run/seen.sock --password-file /etc/seen.password /var/backups/seen/now`,
-		Args: arguments(1, 1, "DIR"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.backup(&f, args[0]) },
+		Args:              arguments(1, 1, "DIR"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		RunE:              func(_ *cobra.Command, args []string) error { return a.backup(&f, args[0]) },
 	}
 	f.register(cmd, "addr")
 	return cmd

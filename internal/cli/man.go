@@ -24,10 +24,8 @@ func (a *app) manCommand() *cobra.Command {
 print the page for seen.`,
 		Example: `  seen man /usr/local/share/man/man1
   seen man | man -l -`,
-		Args: arguments(0, 1, "DIR"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		Args:              arguments(0, 1, "DIR"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				page, err := man.Pages.ReadFile("seen.1")

@@ -18,12 +18,10 @@ func (a *app) restoreCommand() *cobra.Command {
 		Long: `Copy a backup that "seen backup" has written into the new folder DIR, for
 "seen serve --data DIR". A backup that is not complete is refused. DIR appears when
 all of it is copied. It is opened once to check that it can be.`,
-		Example: `  seen restore /var/backups/seen/2026-11-21 /var/lib/seen`,
-		Args:    arguments(2, 2, "BACKUP and DIR"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd, args[0], args[1]) },
+		Example:           `  seen restore /var/backups/seen/2026-11-21 /var/lib/seen`,
+		Args:              arguments(2, 2, "BACKUP and DIR"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.restore(cmd, args[0], args[1]) },
 	}
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -65,12 +64,7 @@ func (u *uniqRun) report() error {
 	}
 	r.WrongBound = poissonBound(r.ExpectedWrong)
 	if u.stats.Value == "json" {
-		b, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(u.app.env.Stderr, "%s\n", b)
-		return err
+		return printLine(u.app.env.Stderr, r)
 	}
 	return r.print(u)
 }
