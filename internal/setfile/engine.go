@@ -42,13 +42,6 @@ type liveStrings struct {
 	client remote.Client
 }
 
-// read returns a string.
-func (l liveStrings) read(key string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(l.ctx, liveTimeout)
-	defer cancel()
-	return remote.AppendString(ctx, l.client, nil, key)
-}
-
 // complete adds to a format the parameters that the engine has: Redisson keeps the size
 // and the number of probes in a key of their own.
 func (l liveStrings) complete(spec interop.Spec, name string) (interop.Spec, error) {
@@ -70,7 +63,9 @@ func (l liveStrings) complete(spec interop.Spec, name string) (interop.Spec, err
 // content returns the filter as a file has it.
 func (l liveStrings) content(spec interop.Spec, name string) ([]byte, error) {
 	return interop.ReadStrings(spec, name, func(key string) ([]byte, bool, error) {
-		b, err := l.read(key)
+		ctx, cancel := context.WithTimeout(l.ctx, liveTimeout)
+		defer cancel()
+		b, err := remote.AppendString(ctx, l.client, nil, key)
 		if errors.Is(err, cluster.ErrNotFound) {
 			return nil, false, nil
 		}

@@ -27,10 +27,7 @@ func (f *Foreign) Read(work func() error) error {
 	if f.mapped == nil {
 		return work()
 	}
-	if err := f.mapped.Guard(work); err != nil {
-		return err
-	}
-	return nil
+	return f.mapped.Guard(work)
 }
 
 // Close ends the use of the filter.
