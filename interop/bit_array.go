@@ -64,6 +64,15 @@ func (a *bitArray) clone(bytes uint64) (bitArray, error) {
 	return c, nil
 }
 
+// detach makes a a copy of itself of at least so many bytes, which can be changed.
+func (a *bitArray) detach(bytes uint64) error {
+	c, err := a.clone(bytes)
+	if err == nil {
+		*a = c
+	}
+	return err
+}
+
 // has reports whether bit i is set.
 func (a *bitArray) has(i uint64) bool {
 	j := i ^ uint64(a.order)

@@ -116,12 +116,10 @@ func (f *bitmap) Union(other Reader) error {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *bitmap) Clone() (*bitmap, error) {
+	g := *f
+	g.place = Spec{}
 	m, _ := f.system.size()
-	p, err := f.clone(bytesOf(m))
-	if err != nil {
-		return nil, err
-	}
-	return &bitmap{plain: p, system: f.system, least: f.least}, nil
+	return &g, g.bits.detach(bytesOf(m))
 }
 
 // Stats describes the filter. It reads all bits.

@@ -258,8 +258,7 @@ func (f *bitsAndBlooms) Clone() (*bitsAndBlooms, error) {
 		return nil, fmt.Errorf("bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can be asked but not changed", have, f.m)
 	}
 	g := *f
-	var err error
-	if g.bits, err = f.bits.clone(8 * wordsOf(f.m)); err != nil {
+	if err := g.bits.detach(8 * wordsOf(f.m)); err != nil {
 		return nil, err
 	}
 	if last, _, inside := g.lastWord(); last != nil {

@@ -236,12 +236,8 @@ func (f *dcso) Add(key []byte) (bool, error) {
 // is not enough memory.
 func (f *dcso) Clone() (*dcso, error) {
 	g := *f
-	var err error
-	if g.bits, err = f.bits.clone(0); err != nil {
-		return nil, err
-	}
 	g.data = bytes.Clone(f.data)
-	return &g, nil
+	return &g, g.bits.detach(0)
 }
 
 // Union adds the keys of other, which must be a dcso with the same capacity, error rate,

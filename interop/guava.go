@@ -251,12 +251,7 @@ func (f *guava) Add(key []byte) (bool, error) {
 // is not enough memory.
 func (f *guava) Clone() (*guava, error) {
 	g := *f
-	var err error
-	g.bits, err = f.bits.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &g, nil
+	return &g, g.bits.detach(0)
 }
 
 // Union adds the keys of other, which must be a guava with the same strategy, funnel, m

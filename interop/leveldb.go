@@ -174,11 +174,8 @@ func (f *levelDB) Union(other Reader) error {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *levelDB) Clone() (*levelDB, error) {
-	p, err := f.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &levelDB{p}, nil
+	g := *f
+	return &g, g.bits.detach(0)
 }
 
 // Stats describes the filter. It reads all bits. The number of keys takes into account

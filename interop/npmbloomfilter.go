@@ -145,11 +145,8 @@ func (f *npmBloomFilter) Union(other Reader) error {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *npmBloomFilter) Clone() (*npmBloomFilter, error) {
-	p, err := f.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &npmBloomFilter{p}, nil
+	g := *f
+	return &g, g.bits.detach(0)
 }
 
 // Stats describes the filter. It reads all bits.

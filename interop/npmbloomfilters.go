@@ -228,11 +228,8 @@ func (f *npmBloomFilters) Union(other Reader) error {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *npmBloomFilters) Clone() (*npmBloomFilters, error) {
-	p, err := f.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &npmBloomFilters{p, f.seed}, nil
+	g := *f
+	return &g, g.bits.detach(0)
 }
 
 // Stats describes the filter. It reads all bits.

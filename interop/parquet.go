@@ -256,12 +256,7 @@ func (f *parquet) Add(key []byte) (bool, error) {
 // is not enough memory.
 func (f *parquet) Clone() (*parquet, error) {
 	g := *f
-	var err error
-	g.bits, err = f.bits.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &g, nil
+	return &g, g.bits.detach(0)
 }
 
 // Union adds the keys of other, which must be a parquet, or a parquetFile of which one

@@ -93,11 +93,8 @@ func (f *pyBloom) Union(other Reader) error {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *pyBloom) Clone() (*pyBloom, error) {
-	p, err := f.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &pyBloom{p, f.hex}, nil
+	g := *f
+	return &g, g.bits.detach(0)
 }
 
 // In returns f, with the same bits, as one that WriteTo writes in hexadecimal, or not.

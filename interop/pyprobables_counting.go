@@ -115,12 +115,8 @@ func (f *pyCounting) Add(key []byte) (bool, error) {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *pyCounting) Clone() (*pyCounting, error) {
-	c := *f
-	var err error
-	if c.counters, err = f.counters.clone(0); err != nil {
-		return nil, err
-	}
-	return &c, nil
+	g := *f
+	return &g, g.counters.detach(0)
 }
 
 // In returns f, with the same counters, as one that WriteTo writes in hexadecimal, or

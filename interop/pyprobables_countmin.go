@@ -159,12 +159,8 @@ func (f *pyCountMin) Add(key []byte) (bool, error) {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *pyCountMin) Clone() (*pyCountMin, error) {
-	c := *f
-	var err error
-	if c.counters, err = f.counters.clone(0); err != nil {
-		return nil, err
-	}
-	return &c, nil
+	g := *f
+	return &g, g.counters.detach(0)
 }
 
 // KeyKind returns what the bytes of a key are.

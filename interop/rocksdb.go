@@ -134,11 +134,8 @@ func (f *rocksDB) Union(other Reader) error {
 
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *rocksDB) Clone() (*rocksDB, error) {
-	p, err := f.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &rocksDB{p}, nil
+	g := *f
+	return &g, g.bits.detach(0)
 }
 
 // Stats describes the filter. It reads all bits. The error rate is the mean over the

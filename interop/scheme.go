@@ -147,14 +147,6 @@ func systemOf(r Reader) string {
 	return "seen, " + r.Stats().Type + " filter"
 }
 
-// clone returns a copy of p whose array has at least so many bytes.
-func (p *plain) clone(bytes uint64) (plain, error) {
-	c := *p
-	var err error
-	c.bits, err = p.bits.clone(bytes)
-	return c, err
-}
-
 // KeyKind returns what the bytes of a key are.
 func (p *plain) KeyKind() KeyKind { return p.scheme.keyKind() }
 

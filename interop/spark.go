@@ -193,12 +193,7 @@ func (f *spark) Add(key []byte) (bool, error) {
 // is not enough memory.
 func (f *spark) Clone() (*spark, error) {
 	g := *f
-	var err error
-	g.bits, err = f.bits.clone(0)
-	if err != nil {
-		return nil, err
-	}
-	return &g, nil
+	return &g, g.bits.detach(0)
 }
 
 // Union adds the keys of other, which must be a spark with the same version, type, seed,
