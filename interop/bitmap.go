@@ -35,7 +35,8 @@ type bitmapSystem interface {
 	describe() Description
 }
 
-// newBitmap makes an empty filter.
+// newBitmap makes an empty filter. Capacity and error rate are what the system was asked
+// for, or 0.
 func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*bitmap, error) {
 	if err := checkBitmap(s); err != nil {
 		return nil, err
@@ -66,9 +67,9 @@ func checkBitmap(s bitmapSystem) error {
 	return nil
 }
 
-// parseBitmap returns the filter whose bits are b. Bytes at the end may be missing if the
+// openBitmap returns the filter whose bits are b, to which it refers. Bytes at the end may be missing if the
 // system leaves out zeros, and up to 8 more may follow.
-func parseBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
+func openBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
 	if err := checkBitmap(s); err != nil {
 		return nil, err
 	}

@@ -134,11 +134,7 @@ func wordsOf(bits uint64) uint64 {
 // b, which must not change, and opening takes the same time for any length; the base64 of
 // JSON is decoded, into memory of at most twice the length of b.
 func openBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
-	f, err := parseBitsAndBlooms(b)
-	if err != nil {
-		return nil, fmt.Errorf("bits-and-blooms: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return parseAs("bits-and-blooms", b, parseBitsAndBlooms)
 }
 
 func parseBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {

@@ -109,11 +109,7 @@ func openDCSO(b []byte) (*dcso, error) {
 	if isGzip(b) {
 		parse = parseDCSOGzip
 	}
-	f, err := parse(b)
-	if err != nil {
-		return nil, fmt.Errorf("dcso: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return parseAs("dcso", b, parse)
 }
 
 func isGzip(b []byte) bool { return len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b }

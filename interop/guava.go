@@ -146,9 +146,9 @@ func openGuava(b []byte, funnel guavaFunnel) (*guava, error) {
 	if err := funnel.check(); err != nil {
 		return nil, err
 	}
-	f, err := parseGuava(b)
+	f, err := parseAs("guava", b, parseGuava)
 	if err != nil {
-		return nil, fmt.Errorf("guava: %w: %w", ErrBadData, err)
+		return nil, err
 	}
 	f.funnel = funnel
 	return f, nil

@@ -21,12 +21,6 @@ type javaBitSet struct {
 
 var javaBitSetSeeds = [...]int32{5, 7, 11, 13, 31, 37, 61}
 
-// newJavaBitSet returns an empty filter.
-func newJavaBitSet(s javaBitSet) (*bitmap, error) { return newBitmap(s, 0, 0) }
-
-// openJavaBitSet returns the filter whose bytes are b. It refers to b.
-func openJavaBitSet(b []byte, s javaBitSet) (*bitmap, error) { return parseBitmap(b, s) }
-
 func (s javaBitSet) check() error {
 	if bits.OnesCount64(s.Bits) != 1 || s.Bits > 1<<31 {
 		return fmt.Errorf("%d bits; give a power of two up to %d", s.Bits, uint64(1<<31))
@@ -79,14 +73,14 @@ var javaBitSetFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(openJavaBitSet(b, javaBitSet{bits}))
+		return foreign(openBitmap(b, javaBitSet{bits}))
 	},
 	create: func(s Spec, _ uint64, _ float64) (Foreign, error) {
 		bits, err := s.number("bits", 1, 1<<31)
 		if err != nil {
 			return nil, err
 		}
-		return foreign(newJavaBitSet(javaBitSet{bits}))
+		return foreign(newBitmap(javaBitSet{bits}, 0, 0))
 	},
 	clone:  cloneOf[*bitmap],
 	rewrap: rewrapBitmap,

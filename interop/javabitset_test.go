@@ -46,7 +46,7 @@ func TestJavaBitSetLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.compareForeign(t, "opened", f.Has)
-	made, err := newJavaBitSet(javaBitSet{1 << 25})
+	made, err := newBitmap(javaBitSet{1 << 25}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,11 +144,7 @@ func newLevelDB(keys, bitsPerKey uint64) (*levelDB, error) {
 // openLevelDB returns the filter in b. It refers to b. Content does not tell that it is a
 // filter.
 func openLevelDB(b []byte) (*levelDB, error) {
-	f, err := parseLevelDB(b)
-	if err != nil {
-		return nil, fmt.Errorf("leveldb: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return parseAs("leveldb", b, parseLevelDB)
 }
 
 func parseLevelDB(b []byte) (*levelDB, error) {

@@ -132,11 +132,7 @@ const (
 
 // openLevelDBTable returns the filters of the table file b, to which they refer.
 func openLevelDBTable(b []byte) (*levelDBTable, error) {
-	t, err := parseLevelDBTable(b)
-	if err != nil {
-		return nil, fmt.Errorf("leveldb table: %w: %w", ErrBadData, err)
-	}
-	return t, nil
+	return parseAs("leveldb table", b, parseLevelDBTable)
 }
 
 func parseLevelDBTable(file []byte) (*levelDBTable, error) {

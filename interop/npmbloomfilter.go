@@ -88,11 +88,7 @@ func newNPMBloomFilter(capacity uint64, errorRate float64) (*npmBloomFilter, err
 // openNPMBloomFilter returns the filter that the JSON b describes. Its bits are decoded
 // into memory of at most twice the length of b.
 func openNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
-	f, err := parseNPMBloomFilter(b)
-	if err != nil {
-		return nil, fmt.Errorf("npm-bloomfilter: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return parseAs("npm-bloomfilter", b, parseNPMBloomFilter)
 }
 
 func parseNPMBloomFilter(b []byte) (*npmBloomFilter, error) {

@@ -126,11 +126,7 @@ type npmFile struct {
 // openNPMBloomFilters returns the filter that the JSON b describes. Its bits are
 // decoded into memory of less than the length of b.
 func openNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
-	f, err := parseNPMBloomFilters(b)
-	if err != nil {
-		return nil, fmt.Errorf("npm-bloom-filters: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return parseAs("npm-bloom-filters", b, parseNPMBloomFilters)
 }
 
 func parseNPMBloomFilters(b []byte) (*npmBloomFilters, error) {

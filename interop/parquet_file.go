@@ -64,11 +64,7 @@ var parquetPhysical = []struct {
 // from those of the columns. It refers to b, which must not change, and reads only the
 // metadata and the headers of the filters.
 func openParquetFile(b []byte) (*parquetFile, error) {
-	f, err := parseParquetFile(b)
-	if err != nil {
-		return nil, fmt.Errorf("parquet: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return parseAs("parquet", b, parseParquetFile)
 }
 
 func isParquetFile(b []byte) bool {

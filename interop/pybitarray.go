@@ -61,15 +61,6 @@ func bitarrayFor(hash bitarrayHash, capacity uint64, errorRate float64) (bitarra
 	return bitarray{hash, uint64(m), uint64(math.Ceil(-math.Log2(errorRate)))}, nil
 }
 
-// newBitarray returns an empty filter. Capacity and error rate are what it was asked
-// for, or 0.
-func newBitarray(a bitarray, capacity uint64, errorRate float64) (*bitmap, error) {
-	return newBitmap(a, capacity, errorRate)
-}
-
-// openBitarray returns the filter whose bytes are b. It refers to b.
-func openBitarray(b []byte, a bitarray) (*bitmap, error) { return parseBitmap(b, a) }
-
 func (a bitarray) check() error {
 	if !slices.Contains(bitarrayHashes, a.Hash) {
 		return fmt.Errorf("unknown generation %q; use one of %v", a.Hash, bitarrayHashes)
@@ -188,7 +179,7 @@ var bitarrayFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(openBitarray(b, bitarray{bitarrayHash(s.Params["gen"]), m, k}))
+		return foreign(openBitmap(b, bitarray{bitarrayHash(s.Params["gen"]), m, k}))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		m, k, err := s.bitsAndProbes(1<<53, false)
@@ -201,7 +192,7 @@ var bitarrayFormat = format{
 				return nil, err
 			}
 		}
-		return foreign(newBitarray(a, capacity, errorRate))
+		return foreign(newBitmap(a, capacity, errorRate))
 	},
 	clone:  cloneOf[*bitmap],
 	rewrap: rewrapBitmap,

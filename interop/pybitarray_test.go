@@ -109,7 +109,7 @@ func TestBitarraySize(t *testing.T) {
 			t.Errorf("%v: %+v", p, a)
 		}
 	}
-	if f, err := newBitarray(bitarray{"sha512", 100, 2}, 0, 0); err == nil {
+	if f, err := newBitmap(bitarray{"sha512", 100, 2}, 0, 0); err == nil {
 		t.Error(f)
 	}
 }

@@ -263,6 +263,29 @@ func (o pyOptions) scheme(footer pyFooter) (pyScheme, error) {
 	return pyScheme{m, k, o}, err
 }
 
+// openPy returns the filter of a class of pyprobables that parse finds in b.
+func openPy[F any](class string, b []byte, o pyOptions, parse func(b []byte, o pyOptions) (*F, error)) (*F, error) {
+	return parseAs("pyprobables "+class, b, func(b []byte) (*F, error) { return parse(b, o) })
+}
+
+// parse returns the bits of the filter in b, of which it has so many for each of its m
+// positions, and their scheme and footer.
+func (o pyOptions) parse(b []byte, each uint64) (pyFile, pyScheme, bitArray, error) {
+	f, err := readPyFile(b)
+	if err != nil {
+		return pyFile{}, pyScheme{}, bitArray{}, err
+	}
+	s, err := o.scheme(f.footer)
+	if err != nil {
+		return pyFile{}, pyScheme{}, bitArray{}, err
+	}
+	if want := bytesOf(each * s.m); !f.holds(want) {
+		return pyFile{}, pyScheme{}, bitArray{}, f.errSize(want)
+	}
+	body, err := f.bytes()
+	return f, s, bitArray{order: lsbFirst, b: body}, err
+}
+
 // pyScheme is how pyprobables maps a key to positions: hashes modulo m.
 type pyScheme struct {
 	m, k uint64

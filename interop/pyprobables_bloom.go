@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"fmt"
 	"io"
 	"math"
 
@@ -44,30 +43,15 @@ func (s pyScheme) bloom(b bitArray, footer pyFooter, hex bool) *pyBloom {
 // openPyBloom returns the filter in b, in either form. It refers to b, which must not
 // change, unless b is hexadecimal.
 func openPyBloom(b []byte, o pyOptions) (*pyBloom, error) {
-	f, err := parsePyBloom(b, o)
-	if err != nil {
-		return nil, fmt.Errorf("pyprobables BloomFilter: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return openPy("BloomFilter", b, o, parsePyBloom)
 }
 
 func parsePyBloom(b []byte, o pyOptions) (*pyBloom, error) {
-	f, err := readPyFile(b)
+	f, s, bits, err := o.parse(b, 1)
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.scheme(f.footer)
-	if err != nil {
-		return nil, err
-	}
-	if !f.holds(bytesOf(s.m)) {
-		return nil, f.errSize(bytesOf(s.m))
-	}
-	body, err := f.bytes()
-	if err != nil {
-		return nil, err
-	}
-	return s.bloom(bitArray{order: lsbFirst, b: body}, f.footer, f.hex), nil
+	return s.bloom(bits, f.footer, f.hex), nil
 }
 
 // Add adds key and reports whether it was certainly not there before. It fails for a key

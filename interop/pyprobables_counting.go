@@ -2,7 +2,6 @@ package interop
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -44,30 +43,15 @@ func newPyCounting(c pyConfig) (*pyCounting, error) {
 // openPyCounting returns the filter in b, in either form. It refers to b, which must not
 // change, unless b is hexadecimal.
 func openPyCounting(b []byte, o pyOptions) (*pyCounting, error) {
-	f, err := parsePyCounting(b, o)
-	if err != nil {
-		return nil, fmt.Errorf("pyprobables CountingBloomFilter: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return openPy("CountingBloomFilter", b, o, parsePyCounting)
 }
 
 func parsePyCounting(b []byte, o pyOptions) (*pyCounting, error) {
-	f, err := readPyFile(b)
+	f, s, counters, err := o.parse(b, 32)
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.scheme(f.footer)
-	if err != nil {
-		return nil, err
-	}
-	if !f.holds(4 * s.m) {
-		return nil, f.errSize(4 * s.m)
-	}
-	body, err := f.bytes()
-	if err != nil {
-		return nil, err
-	}
-	return &pyCounting{s, f.footer, bitArray{order: lsbFirst, b: body}, f.hex}, nil
+	return &pyCounting{s, f.footer, counters, f.hex}, nil
 }
 
 // Has reports whether key may have been added.

@@ -76,11 +76,7 @@ func newPyCountMin(c pyCountMinConfig) (*pyCountMin, error) {
 
 // openPyCountMin returns the sketch that b holds. It refers to b.
 func openPyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
-	f, err := parsePyCountMin(b, o)
-	if err != nil {
-		return nil, fmt.Errorf("pyprobables CountMinSketch: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return openPy("CountMinSketch", b, o, parsePyCountMin)
 }
 
 func parsePyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {

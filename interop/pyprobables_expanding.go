@@ -61,11 +61,7 @@ func (f *pyExpanding) grow() error {
 
 // openPyExpanding returns the filter that b holds. It refers to b.
 func openPyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {
-	f, err := parsePyExpanding(b, o)
-	if err != nil {
-		return nil, fmt.Errorf("pyprobables ExpandingBloomFilter: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return openPy("ExpandingBloomFilter", b, o, parsePyExpanding)
 }
 
 func parsePyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {

@@ -27,7 +27,7 @@ func openRedisRecipe(b []byte, r recipe.Recipe) (*bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseBitmap(b, s)
+	return openBitmap(b, s)
 }
 
 // recipeBitmap is the strings of a recipe, one behind the other.

@@ -57,15 +57,6 @@ func redissonFor(capacity uint64, errorRate float64) (redisson, error) {
 	return redisson{Size: uint64(size), Iterations: max(1, uint64(math.Round(size/float64(capacity)*ln2)))}, nil
 }
 
-// newRedisson returns an empty filter. Capacity and error rate are what Redisson was
-// asked for, or 0.
-func newRedisson(r redisson, capacity uint64, errorRate float64) (*bitmap, error) {
-	return newBitmap(r, capacity, errorRate)
-}
-
-// openRedisson returns the filter whose string in Redis is b. It refers to b.
-func openRedisson(b []byte, r redisson) (*bitmap, error) { return parseBitmap(b, r) }
-
 func (r redisson) check() error {
 	if r.Size > redissonMaxSize {
 		return fmt.Errorf("a size of %d bits; Redisson has 1 to %d", r.Size, uint64(redissonMaxSize))
@@ -189,7 +180,7 @@ var redissonFormat = format{
 		if err != nil {
 			return nil, err
 		}
-		return foreign(openRedisson(b, r))
+		return foreign(openBitmap(b, r))
 	},
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		r, err := redissonOf(s, false)
@@ -204,7 +195,7 @@ var redissonFormat = format{
 			sized.Bytes = r.Bytes
 			r = sized
 		}
-		return foreign(newRedisson(r, capacity, errorRate))
+		return foreign(newBitmap(r, capacity, errorRate))
 	},
 	clone:  cloneOf[*bitmap],
 	rewrap: rewrapBitmap,

@@ -176,7 +176,7 @@ func TestRedissonSize(t *testing.T) {
 // TestRedissonString has a string that is shorter than the size, as Redis keeps it.
 func TestRedissonString(t *testing.T) {
 	r := redisson{Size: 1 << 20, Iterations: 3}
-	f, err := newRedisson(r, 0, 0)
+	f, err := newBitmap(r, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestRedissonString(t *testing.T) {
 	if uint64(len(b)) != highest/8+1 {
 		t.Errorf("%d bytes, and the highest bit is %d", len(b), highest)
 	}
-	g, err := openRedisson(append(b, 0, 0), r)
+	g, err := openBitmap(append(b, 0, 0), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestRedissonString(t *testing.T) {
 	if _, err := f.Add([]byte("\xff")); err == nil {
 		t.Error("a key that is not text was added")
 	}
-	h, err := newRedisson(redisson{Size: 1 << 20, Iterations: 4}, 0, 0)
+	h, err := newBitmap(redisson{Size: 1 << 20, Iterations: 4}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,11 +91,7 @@ func newRocksDB(keys uint64, bitsPerKey float64) (*rocksDB, error) {
 
 // openRocksDB returns the filter in b, a whole filter block. It refers to b.
 func openRocksDB(b []byte) (*rocksDB, error) {
-	f, err := parseRocksDB(b)
-	if err != nil {
-		return nil, fmt.Errorf("rocksdb: %w: %w", ErrBadData, err)
-	}
-	return f, nil
+	return parseAs("rocksdb", b, parseRocksDB)
 }
 
 func parseRocksDB(b []byte) (*rocksDB, error) {
@@ -204,11 +200,7 @@ const (
 
 // openRocksDBTable returns the filter of the table file b. It refers to b.
 func openRocksDBTable(b []byte) (*rocksDBTable, error) {
-	t, err := parseRocksDBTable(b)
-	if err != nil {
-		return nil, fmt.Errorf("rocksdb table: %w: %w", ErrBadData, err)
-	}
-	return t, nil
+	return parseAs("rocksdb table", b, parseRocksDBTable)
 }
 
 func parseRocksDBTable(file []byte) (*rocksDBTable, error) {

@@ -196,6 +196,16 @@ func bytesOf(bits uint64) uint64 {
 	return n
 }
 
+// parseAs returns the filter that parse finds in b. Its error names the system that b is
+// not a filter of.
+func parseAs[F any](system string, b []byte, parse func(b []byte) (*F, error)) (*F, error) {
+	f, err := parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", system, ErrBadData, err)
+	}
+	return f, nil
+}
+
 // foreign returns f as an interface, which is nil if there is an error.
 func foreign[F Foreign](f F, err error) (Foreign, error) {
 	if err != nil {

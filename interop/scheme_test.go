@@ -20,14 +20,14 @@ func TestPlainNoCopy(t *testing.T) {
 		return foreign(openPyBloom(b, pyOptions{}))
 	}, nil, size+1<<20)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
-		return foreign(openRedisson(b, redisson{Size: 8 * size, Iterations: 7}))
+		return foreign(openBitmap(b, redisson{Size: 8 * size, Iterations: 7}))
 	}, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
 		return foreign(openRedisRecipe(b, recipe.Scrapy{}))
 	}, nil, size)
-	expectNoCopy(t, func(b []byte) (Foreign, error) { return foreign(openJavaBitSet(b, javaBitSet{8 * size})) }, nil, size)
+	expectNoCopy(t, func(b []byte) (Foreign, error) { return foreign(openBitmap(b, javaBitSet{8 * size})) }, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
-		return foreign(openBitarray(b, bitarray{bitarrayMD5Dot, 8 * size, 4}))
+		return foreign(openBitmap(b, bitarray{bitarrayMD5Dot, 8 * size, 4}))
 	}, nil, size)
 	expectNoCopy(t, func(b []byte) (Foreign, error) {
 		b[len(b)-1] = 6
@@ -82,7 +82,7 @@ func TestPlainCounts(t *testing.T) {
 // TestBitsBeyond has bits set behind the last: they are told, kept, and not counted.
 func TestBitsBeyond(t *testing.T) {
 	b := []byte{0x80, 0x3f} // the first, and all from the eleventh on
-	f, err := openBitarray(b, bitarray{bitarraySHA1, 10, 1})
+	f, err := openBitmap(b, bitarray{bitarraySHA1, 10, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestBitsBeyond(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the clone", written(t, clone), b)
-	g, err := openRedisson([]byte{1, 0, 0, 0x70}, redisson{Size: 26, Iterations: 1})
+	g, err := openBitmap([]byte{1, 0, 0, 0x70}, redisson{Size: 26, Iterations: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,9 +113,9 @@ func openSpark(b []byte, typ sparkType) (*spark, error) {
 	if err := typ.check(); err != nil {
 		return nil, err
 	}
-	f, err := parseSpark(b)
+	f, err := parseAs("spark", b, parseSpark)
 	if err != nil {
-		return nil, fmt.Errorf("spark: %w: %w", ErrBadData, err)
+		return nil, err
 	}
 	f.typ = typ
 	return f, nil
