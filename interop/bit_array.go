@@ -235,9 +235,12 @@ func checkWish(capacity uint64, errorRate float64) error {
 	return nil
 }
 
-// checkSize refuses a number of bits, calculated from capacity and error rate, that is
-// above the limit.
+// checkSize refuses a capacity or an error rate that no filter can have, and a number of
+// bits, calculated from them, that is above the limit.
 func checkSize(bits float64, capacity uint64, errorRate float64) error {
+	if err := checkWish(capacity, errorRate); err != nil {
+		return err
+	}
 	if bits > foreignMaxBytes*8 {
 		return fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",
 			capacity, errorRate, bits/8, uint64(foreignMaxBytes))

@@ -74,9 +74,6 @@ func (c bitsAndBloomsConfig) size() (m, k uint64, err error) {
 	if c.M != 0 {
 		return c.M, c.K, nil
 	}
-	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
-		return 0, 0, err
-	}
 	bits := math.Ceil(-1 * float64(c.Capacity) * math.Log(c.ErrorRate) / math.Pow(math.Log(2), 2))
 	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
 		return 0, 0, err

@@ -27,13 +27,9 @@ var bitsAndBloomsFormat = format{
 	},
 	create: createBitsAndBlooms,
 	clone:  cloneOf[*bitsAndBlooms],
-	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
-		g, ok := f.(*bitsAndBlooms)
-		if !ok {
-			return nil, errConvert(f, "bits-and-blooms")
-		}
-		return g.As(bitsAndBloomsForm(s.Params["form"]), s.Params["order"] == "little")
-	},
+	rewrap: rewrapOf(func(f *bitsAndBlooms, s Spec) (io.WriterTo, error) {
+		return f.As(bitsAndBloomsForm(s.Params["form"]), s.Params["order"] == "little")
+	}),
 }
 
 func detectBitsAndBlooms(b []byte) (Confidence, Spec, bool) {

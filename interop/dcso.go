@@ -69,9 +69,6 @@ type dcsoConfig struct {
 
 // newDCSO returns an empty filter, with the size that the module gives it.
 func newDCSO(c dcsoConfig) (*dcso, error) {
-	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
-		return nil, err
-	}
 	bits, k := dcsoSize(float64(c.Capacity), c.ErrorRate)
 	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
 		return nil, err

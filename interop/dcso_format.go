@@ -28,14 +28,8 @@ var dcsoFormat = format{
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		return foreign(newDCSO(dcsoConfig{Capacity: capacity, ErrorRate: errorRate, Data: []byte(s.Params["data"]), Gzip: s.Params["form"] == "gzip"}))
 	},
-	clone: cloneOf[*dcso],
-	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
-		g, ok := f.(*dcso)
-		if !ok {
-			return nil, errConvert(f, "dcso")
-		}
-		return g.As(s.Params["form"] == "gzip"), nil
-	},
+	clone:  cloneOf[*dcso],
+	rewrap: rewrapOf(func(f *dcso, s Spec) (io.WriterTo, error) { return f.As(s.Params["form"] == "gzip"), nil }),
 }
 
 // detectDCSO looks at the header, and for a file in gzip at the length at its end, modulo

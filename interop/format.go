@@ -475,6 +475,17 @@ func (f *format) agrees(to Spec, described string) error {
 	return nil
 }
 
+// rewrapOf is the rewrap function of a format whose filters are all of type F.
+func rewrapOf[F Foreign](write func(f F, s Spec) (io.WriterTo, error)) func(f Foreign, s Spec) (io.WriterTo, error) {
+	return func(f Foreign, s Spec) (io.WriterTo, error) {
+		g, ok := f.(F)
+		if !ok {
+			return nil, errConvert(f, s.Name)
+		}
+		return write(g, s)
+	}
+}
+
 // errConvert is what rewrap functions return for filters of other formats.
 func errConvert(f Foreign, to string) error {
 	return fmt.Errorf("%w: %s and %s map a key to different bits", ErrNotConvertible, f.Describe().Format, to)

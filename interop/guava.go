@@ -90,9 +90,6 @@ type guavaConfig struct {
 
 // newGuava returns an empty filter, with the size that Guava would give it.
 func newGuava(c guavaConfig) (*guava, error) {
-	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
-		return nil, err
-	}
 	if c.Strategy > guavaMitz64 {
 		return nil, fmt.Errorf("guava: strategy %d; use 0 (%v) or 1 (%v)", c.Strategy, guavaMitz32, guavaMitz64)
 	}
@@ -121,6 +118,9 @@ func newGuava(c guavaConfig) (*guava, error) {
 // then it is rounded up to words. Products are rounded before sums, as Java does on all
 // machines.
 func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) {
+	if err := checkWish(capacity, errorRate); err != nil {
+		return 0, 0, err
+	}
 	bits := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if bits > guavaMaxWords*64 {
 		return 0, 0, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, but a file has room for %d; lower the capacity or raise the error rate",

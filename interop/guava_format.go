@@ -30,14 +30,8 @@ var guavaFormat = format{
 		}
 		return foreign(newGuava(c))
 	},
-	clone: cloneOf[*guava],
-	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
-		g, ok := f.(*guava)
-		if !ok {
-			return nil, errConvert(f, "guava")
-		}
-		return g, nil
-	},
+	clone:  cloneOf[*guava],
+	rewrap: rewrapOf(func(f *guava, _ Spec) (io.WriterTo, error) { return f, nil }),
 }
 
 // Describe says what the header says.

@@ -70,9 +70,6 @@ func (s npmBucketScheme) params() []Field {
 
 // newNPMBloomFilter returns an empty filter of the size that the package gives it.
 func newNPMBloomFilter(capacity uint64, errorRate float64) (*npmBloomFilter, error) {
-	if err := checkWish(capacity, errorRate); err != nil {
-		return nil, err
-	}
 	m := math.Ceil(-float64(capacity) * math.Log2(errorRate) / ln2)
 	if err := checkSize(m, capacity, errorRate); err != nil {
 		return nil, err

@@ -84,23 +84,12 @@ func (s npmScheme) params() []Field {
 // npmMaxNumber is 2^53: numbers of JavaScript hold all whole numbers up to it.
 const npmMaxNumber = 1 << 53
 
-// npmSize returns the m and k that both npm packages begin with, k from that m.
-func npmSize(capacity uint64, errorRate float64) (m, k float64, err error) {
-	if err := checkWish(capacity, errorRate); err != nil {
-		return 0, 0, err
-	}
-	m = math.Ceil(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
-	if err := checkSize(m, capacity, errorRate); err != nil {
-		return 0, 0, err
-	}
-	return m, math.Ceil(m / float64(capacity) * ln2), nil
-}
-
 // newNPMBloomFilters returns an empty filter of the size that the package gives it, with
 // a seed, such as npmBloomFiltersSeed: a whole number from -2^53 to 2^53.
 func newNPMBloomFilters(capacity uint64, errorRate, seed float64) (*npmBloomFilters, error) {
-	m, k, err := npmSize(capacity, errorRate)
-	if err != nil {
+	m := math.Ceil(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
+	k := math.Ceil(m / float64(capacity) * ln2)
+	if err := checkSize(m, capacity, errorRate); err != nil {
 		return nil, err
 	}
 	if seed != math.Trunc(seed) || math.Abs(seed) > npmMaxNumber {

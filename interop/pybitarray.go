@@ -51,9 +51,6 @@ type bitarray struct {
 // bitarrayFor returns the M and K that the example derives from a number of keys and an
 // error rate, between 0 and 1.
 func bitarrayFor(hash bitarrayHash, capacity uint64, errorRate float64) (bitarray, error) {
-	if err := checkWish(capacity, errorRate); err != nil {
-		return bitarray{}, err
-	}
 	m := math.Ceil(-float64(capacity) * math.Log2(errorRate) / ln2)
 	if err := checkSize(m, capacity, errorRate); err != nil {
 		return bitarray{}, err

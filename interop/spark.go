@@ -66,9 +66,6 @@ type sparkConfig struct {
 
 // newSpark returns an empty filter, with the size that Spark would give it.
 func newSpark(c sparkConfig) (*spark, error) {
-	if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
-		return nil, err
-	}
 	if c.Version == 0 {
 		c.Version = 1
 	}

@@ -35,14 +35,8 @@ var sparkFormat = format{
 		c.Seed = int32(seed)
 		return foreign(newSpark(c))
 	},
-	clone: cloneOf[*spark],
-	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
-		g, ok := f.(*spark)
-		if !ok {
-			return nil, errConvert(f, "spark")
-		}
-		return g, nil
-	},
+	clone:  cloneOf[*spark],
+	rewrap: rewrapOf(func(f *spark, _ Spec) (io.WriterTo, error) { return f, nil }),
 }
 
 // Describe says what the header says.
