@@ -36,7 +36,8 @@ type view struct {
 func newBloom(c BloomConfig) *Bloom {
 	p := plan{config: c}
 	if c.Span != 0 {
-		p.step = ceilDiv(int64(c.Span), int64(c.Generations-1))
+		steps := int64(c.Generations - 1)
+		p.step = (int64(c.Span) + steps - 1) / steps // rounded up; see maxSpan
 	}
 	b := &Bloom{plan: plans.get(p)}
 	b.kind, b.core = kindBloom, new(core)

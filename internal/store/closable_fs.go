@@ -28,8 +28,6 @@ type fence struct {
 
 var errFenced = errors.New("the database has failed and is closed")
 
-func newFence(fsys vfs.FS) *fence { return &fence{FS: fsys} }
-
 // close closes the fence. Changes under way are completed before.
 func (f *fence) close() {
 	f.mu.Lock()

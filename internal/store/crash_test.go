@@ -107,7 +107,7 @@ func (j *journey) save(t *testing.T) {
 func travel(t *testing.T, o Options, percent int, scenario func(*testing.T, *journey)) *journey {
 	t.Helper()
 	j := &journey{mem: vfs.NewCrashableMem(), states: []model{{}}, percent: percent, rng: rand.New(rand.NewPCG(1, 2))}
-	fsys := newFence(j.mem)
+	fsys := &fence{FS: j.mem}
 	fsys.before = j.before
 	o.FS = fsys
 	var err error

@@ -39,7 +39,7 @@ const (
 // called if the database ends by an error. On a readOnly file system it is only read.
 func openDatabase(fsys vfs.FS, dir string, events *Events, failed func(*database, error)) (*database, error) {
 	_, only := fsys.(readOnly)
-	d := &database{fence: newFence(fsys), cache: pebble.NewCache(cacheSize), failed: failed, events: events}
+	d := &database{fence: &fence{FS: fsys}, cache: pebble.NewCache(cacheSize), failed: failed, events: events}
 	d.dead = make(chan struct{})
 	if ofSystem(fsys) && !only {
 		d.fence.watch = dir

@@ -21,7 +21,7 @@ type fullable struct {
 
 func newFullable() *fullable {
 	mem := vfs.NewCrashableMem()
-	f := &fullable{fence: newFence(mem), mem: mem}
+	f := &fullable{fence: &fence{FS: mem}, mem: mem}
 	f.free.Store(1 << 40)
 	f.before = func() error {
 		if p := f.fail.Load(); p != nil {

@@ -27,9 +27,6 @@ type TopKConfig struct {
 	Decay           float64
 }
 
-// TopKEntry is a key with its count.
-type TopKEntry = sketch.TopKEntry
-
 // CreateTopK makes a top-k sketch under a name that has no value. The error is ErrExists if
 // it has one, and ErrMemory if there is too little memory.
 func (s *Store) CreateTopK(name []byte, c TopKConfig) (*TopK, LSN, error) {
@@ -152,7 +149,7 @@ func (t *TopK) Count(counts []uint32, keys [][]byte) LSN {
 
 // List returns the best keys, by descending counts, and the position that they depend
 // on.
-func (t *TopK) List() ([]TopKEntry, LSN) {
+func (t *TopK) List() ([]sketch.TopKEntry, LSN) {
 	t.asking.RLock()
 	defer t.asking.RUnlock()
 	return t.t.List(), t.LSN()

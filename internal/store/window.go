@@ -10,14 +10,6 @@ import "math"
 // window has one generation, 0.
 const noTime = math.MinInt64
 
-func ceilDiv(a, b int64) int64 {
-	q := a / b
-	if a%b > 0 {
-		q++
-	}
-	return q
-}
-
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

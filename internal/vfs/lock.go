@@ -29,26 +29,18 @@ func (e *LockedError) Error() string {
 // Is makes errors.Is(err, ErrLocked) true.
 func (e *LockedError) Is(target error) bool { return target == ErrLocked }
 
-// LockName returns the name of the lock file of path: the file itself, with
-// symbolic links resolved, and ".lock". The lock file is beside the file because a lock
-// on the file itself would not survive its replacement.
-func LockName(fsys FS, path string) (string, error) {
-	target, err := Resolve(fsys, path)
-	if err != nil {
-		return "", err
-	}
-	return target + ".lock", nil
-}
-
 // Lock takes the lock of path, without waiting: if it has another holder, in this process
 // or another, the error is a *LockedError. Closing the result, or the end of the process,
 // releases it.
+//
+// The lock file is the file itself, with symbolic links resolved, and ".lock": a lock on
+// the file itself would not survive its replacement.
 func Lock(fsys FS, path string) (io.Closer, error) {
-	name, err := LockName(fsys, path)
+	target, err := Resolve(fsys, path)
 	if err != nil {
 		return nil, err
 	}
-	return fsys.Lock(name)
+	return fsys.Lock(target + ".lock")
 }
 
 // parsePID reads what a holder wrote into its lock file, 0 if that is not a pid.
