@@ -68,18 +68,12 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 	var keys, isNew uint64
 	var after bloom.View
 	fill := func(hash bloom.Hash, add func(hs []uint64) (int, error)) error {
-		in, config, err := c.records.open(a, files)
-		if err != nil {
-			return err
-		}
-		a.sayOfKeysWithCR(cmd, &c.records, &config)
-		config.Hash = streamHash(hash)
-		err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error {
+		var err error
+		keys, err = a.eachHash(cmd, c, files, hash, func(hs []uint64) error {
 			n, err := add(hs)
 			isNew += uint64(n)
 			return err
 		})
-		keys = config.Counters.Records.Load()
 		return err
 	}
 	if c.inPlace {
@@ -110,6 +104,18 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 		return err
 	}
 	return a.reportFilled(cmd, name, c.json, c.records.quiet, keys, isNew, after)
+}
+
+// eachHash passes the hashes of all keys of the files to change, and returns their number.
+func (a *app) eachHash(cmd *cobra.Command, c *changeFlags, files []string, hash bloom.Hash, change func(hs []uint64) error) (uint64, error) {
+	in, config, err := c.records.open(a, files)
+	if err != nil {
+		return 0, err
+	}
+	a.sayOfKeysWithCR(cmd, &c.records, &config)
+	config.Hash = streamHash(hash)
+	err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error { return change(hs) })
+	return config.Counters.Records.Load(), err
 }
 
 // addInPlace adds through a mapping of the file.

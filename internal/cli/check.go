@@ -120,7 +120,12 @@ func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 	}
 	var err error
 	if len(keys) > 0 {
-		err = a.checkArguments(c, ask, keys, answer)
+		// They are processed like records of the input, so that the options about keys
+		// have the same meaning.
+		records := argumentRecords(&c.records)
+		err = ask(a.withArguments(keys), &records, func(b *stream.Block, i int, found bool) error {
+			return answer(b.Record(i), []byte{'\n'}, found)
+		})
 	} else {
 		err = ask(a, &c.records, func(b *stream.Block, i int, found bool) error {
 			line := b.Line(i)
@@ -134,15 +139,6 @@ func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 		err = errNo
 	}
 	return err
-}
-
-// checkArguments answers for keys given as arguments. They are processed like records
-// of the input, so that the options about keys have the same meaning.
-func (a *app) checkArguments(c *checkFlags, ask asker, keys []string, answer func(record, end []byte, found bool) error) error {
-	records := argumentRecords(&c.records)
-	return ask(a.withArguments(keys), &records, func(b *stream.Block, i int, found bool) error {
-		return answer(b.Record(i), []byte{'\n'}, found)
-	})
 }
 
 // argumentRecords returns r for records that are arguments. An argument cannot contain

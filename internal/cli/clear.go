@@ -48,7 +48,8 @@ file with rm.`,
 		},
 	}
 	cmd.Flags().BoolVar(&c.drop, "drop", false, "with --redis or --server: delete the filter")
-	c.fleet.registerReach(cmd)
+	c.fleet.registerPlace(cmd)
+	c.fleet.registerLogin(cmd)
 	return cmd
 }
 

@@ -55,12 +55,6 @@ func (f *fleetFlags) registerPlace(cmd *cobra.Command) {
 	f.needRedis = append(f.needRedis, "name")
 }
 
-// registerReach gives cmd the flags that name and reach a filter, without its hash.
-func (f *fleetFlags) registerReach(cmd *cobra.Command) {
-	f.registerPlace(cmd)
-	f.registerLogin(cmd)
-}
-
 // registerAccess gives cmd the flags for the connection, and those of h that it does not
 // have yet.
 func (f *fleetFlags) registerAccess(cmd *cobra.Command, h *hashFlags) {

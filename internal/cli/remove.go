@@ -49,13 +49,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 		if !ok {
 			return fmt.Errorf("%s is a %s filter; only counting filters can remove keys: build it with --type counting", name, v.Design().Type)
 		}
-		in, config, err := c.records.open(a, files)
-		if err != nil {
-			return err
-		}
-		a.sayOfKeysWithCR(cmd, &c.records, &config)
-		config.Hash = streamHash(f.Hash())
-		err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error {
+		_, err := a.eachHash(cmd, c, files, f.Hash(), func(hs []uint64) error {
 			for _, h := range hs {
 				if r.Keys++; f.RemoveHash(h) {
 					r.Removed++

@@ -3,7 +3,6 @@ package setfile
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,9 +92,11 @@ func openFolder(name string, spec interop.Spec, inspect bool) (*Foreign, error) 
 	}
 	var all bytes.Buffer
 	for _, name := range names {
-		if err := appendFile(&all, name); err != nil {
+		chunk, err := os.ReadFile(name)
+		if err != nil {
 			return nil, err
 		}
+		all.Write(chunk)
 	}
 	f := &Foreign{Name: name, Size: int64(all.Len())}
 	return f, f.open(all.Bytes(), spec, inspect)
@@ -104,16 +105,6 @@ func openFolder(name string, spec interop.Spec, inspect bool) (*Foreign, error) 
 // ChunksIn returns the names of the chunks of a dump in a folder.
 func ChunksIn(folder string) ([]string, error) {
 	return filepath.Glob(filepath.Join(escapeGlob(folder), "chunk-*.bin"))
-}
-
-func appendFile(to *bytes.Buffer, name string) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close() // it is only read
-	_, err = io.Copy(to, file)
-	return err
 }
 
 // escapeGlob escapes the characters of a name that have a meaning to Glob.
