@@ -168,9 +168,6 @@ func (s *Store) checkpoint(position func() (upTo LSN, flush bool)) (err error) {
 	}
 	s.log.bytes.Add(-length)
 	s.checkpointed.Store(s.now())
-	s.checkpointTook.Store(int64(time.Since(begin)))
-	s.checkpointSize.Store(r.size)
-	s.checkpointCount.Add(1)
 	s.opts.Events.Checkpoint(time.Since(begin), r.size)
 	return nil
 }

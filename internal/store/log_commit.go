@@ -14,7 +14,6 @@ import (
 type commits struct {
 	written atomic.Uint64 // handed to the database, in order
 	durable atomic.Uint64 // synced: a power failure does not lose it
-	syncs   atomic.Uint64
 	marked  atomic.Uint64 // in the file that tells how far it is durable
 
 	writing     sync.Mutex // held while a record is made of the buffer
@@ -200,7 +199,6 @@ func (s *Store) synced(last uint64, took time.Duration) {
 		return
 	}
 	s.durable.Store(last)
-	s.syncs.Add(1)
 	s.opts.Events.Fsync(took)
 }
 

@@ -25,7 +25,6 @@ const (
 type scrubbing struct {
 	ended   time.Time // of the last pass through all files; zero: none yet
 	damaged uint64    // files that were missing or damaged, since the start
-	last    error     // what the last of them was
 }
 
 // scrubs is the goroutine that reads the files of arrays.
@@ -92,7 +91,6 @@ func (s *Store) mend(number uint64, cause error) {
 	}
 	s.disk.mu.Lock()
 	s.scrubbing.damaged++
-	s.scrubbing.last = cause
 	s.disk.mu.Unlock()
 	if err := s.checkpoint(s.upToWritten); err != nil {
 		s.opts.Events.Error(fmt.Errorf("a filter file is missing or damaged on disk and cannot be rewritten from memory: %w; %w", cause, err))

@@ -8,16 +8,11 @@ type Stats struct {
 	Memory   uint64 // bytes of all values
 	LogBytes uint64 // appended to the log since the last checkpoint
 	Last     LSN    // of the log
-	Written  LSN    // in the database
 	Durable  LSN    // synced
 
-	LastCheckpoint      time.Time
-	LastCheckpointTook  time.Duration
-	LastCheckpointBytes uint64 // written to files
-	Checkpoints         uint64
-	Fsyncs              uint64 // of the log
-	Expired             uint64 // values that were deleted because their time was over
-	DiskFree            uint64 // bytes; 0 if unknown
+	LastCheckpoint time.Time
+	Expired        uint64 // values that were deleted because their time was over
+	DiskFree       uint64 // bytes; 0 if unknown
 
 	Scrubbed time.Time // when all files of values were last read; zero: not yet
 	Damaged  uint64    // files of values that were found missing or damaged, and written again
@@ -33,9 +28,7 @@ func (s *Store) Stats() Stats {
 	return Stats{
 		Scrubbed: scrubbing.ended, Damaged: scrubbing.damaged, Ground: lost,
 		Values: s.Len(), Memory: s.Memory(), LogBytes: s.log.bytes.Load(),
-		Last: s.Last(), Written: LSN(s.written.Load()), Durable: s.Durable(),
-		LastCheckpoint: s.LastCheckpoint(), LastCheckpointTook: time.Duration(s.checkpointTook.Load()),
-		LastCheckpointBytes: s.checkpointSize.Load(), Checkpoints: s.checkpointCount.Load(),
-		Fsyncs: s.syncs.Load(), Expired: s.expired.Load(), DiskFree: free,
+		Last: s.Last(), Durable: s.Durable(), LastCheckpoint: s.LastCheckpoint(),
+		Expired: s.expired.Load(), DiskFree: free,
 	}
 }

@@ -40,16 +40,13 @@ type Store struct {
 	tombs     tombs
 	removed   atomic.Uint64 // position of the last deletion
 
-	backingUp       sync.Mutex
-	checkpointing   sync.Mutex
-	trimmed         LSN      // operations up to it are not in the log any more; guarded by checkpointing
-	doubtful        []uint64 // files of checkpoints that failed at the end, and may be there all the same; so guarded too
-	due             chan struct{}
-	inCheckpoint    atomic.Bool
-	checkpointed    atomic.Int64 // Unix milliseconds
-	checkpointTook  atomic.Int64
-	checkpointSize  atomic.Uint64
-	checkpointCount atomic.Uint64
+	backingUp     sync.Mutex
+	checkpointing sync.Mutex
+	trimmed       LSN      // operations up to it are not in the log any more; guarded by checkpointing
+	doubtful      []uint64 // files of checkpoints that failed at the end, and may be there all the same; so guarded too
+	due           chan struct{}
+	inCheckpoint  atomic.Bool
+	checkpointed  atomic.Int64 // Unix milliseconds
 
 	disk       disk
 	ending     atomic.Bool     // Close was called
