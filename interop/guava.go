@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -132,13 +131,7 @@ func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) 
 	return wordsOf(uint64(bits)), max(1, uint64(math.Floor(float64(bits/float64(capacity)*ln2)+0.5))), nil
 }
 
-func (u guavaFunnel) check() error {
-	switch u {
-	case guavaString, guavaUnencoded, guavaBytes, guavaLong, guavaInt:
-		return nil
-	}
-	return fmt.Errorf("guava: unknown funnel %q; use one of %s", u, strings.Join(guavaFunnels, ", "))
-}
+func (u guavaFunnel) check() error { return checkListed("guava", "funnel", string(u), guavaFunnels) }
 
 // openGuava returns the filter in b, whose keys went through the funnel. It refers to b,
 // which must not change, and opening takes the same time for any length.

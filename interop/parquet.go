@@ -9,7 +9,6 @@ import (
 	"math/bits"
 	"runtime"
 	"strconv"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -37,14 +36,7 @@ var parquetTypes = []string{
 	string(parquetString), string(parquetBinary), string(parquetInt32), string(parquetInt64), string(parquetFloat), string(parquetDouble), string(parquetUUID),
 }
 
-func (u parquetType) check() error {
-	for _, name := range parquetTypes {
-		if string(u) == name {
-			return nil
-		}
-	}
-	return fmt.Errorf("parquet: unknown type %q; use one of %s", u, strings.Join(parquetTypes, ", "))
-}
+func (u parquetType) check() error { return checkListed("parquet", "type", string(u), parquetTypes) }
 
 // value returns the bytes that are hashed for a key, and false if the type has no such
 // value. They may be in room, which has 16 bytes.

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
@@ -215,15 +216,7 @@ func groupParts(parts []bitPart) []bitPart {
 		}
 		return sum
 	}
-	slices.SortFunc(parts, func(a, b bitPart) int {
-		switch x, y := total(a), total(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(parts, func(a, b bitPart) int { return cmp.Compare(total(a), total(b)) })
 	var groups []bitPart
 	for some := range slices.Chunk(parts, max(1, (len(parts)+recipeGroups-1)/recipeGroups)) {
 		g := bitPart{rates: make([]float64, len(some[0].rates))}

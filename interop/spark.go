@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"seen/bloom"
 )
@@ -89,13 +88,7 @@ func newSpark(c sparkConfig) (*spark, error) {
 	return f, nil
 }
 
-func (u sparkType) check() error {
-	switch u {
-	case sparkString, sparkBinary, sparkLong:
-		return nil
-	}
-	return fmt.Errorf("spark: unknown type %q; use one of %s", u, strings.Join(sparkTypes, ", "))
-}
+func (u sparkType) check() error { return checkListed("spark", "type", string(u), sparkTypes) }
 
 func (f *spark) check() error {
 	if f.k == 0 || f.k > foreignMaxProbes {
