@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -73,10 +74,7 @@ func (l *listeners) tlsConfig() *tls.Config {
 }
 
 func (l *listeners) close() {
-	for _, one := range l.redis {
-		_ = one.Close() // the process ends
-	}
-	for _, one := range l.http {
+	for _, one := range slices.Concat(l.redis, l.http) {
 		_ = one.Close() // the process ends
 	}
 }

@@ -1,16 +1,14 @@
 package daemon
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // nearest returns the known name that is the fewest edits away from name.
 func nearest(name string, known []string) string {
-	best, least := "", -1
-	for _, k := range known {
-		if d := edits(strings.ToLower(name), strings.ToLower(k)); least < 0 || d < least {
-			best, least = k, d
-		}
-	}
-	return best
+	distance := func(k string) int { return edits(strings.ToLower(name), strings.ToLower(k)) }
+	return slices.MinFunc(known, func(a, b string) int { return distance(a) - distance(b) })
 }
 
 // edits returns how many letters have to be inserted, deleted or changed to turn one
