@@ -10,8 +10,20 @@ import (
 	"seen/internal/stream"
 )
 
-// notWithFleet are the flags of uniq that are about a filter in memory.
-var notWithFleet = []string{"memory", "exact", "state", "checkpoint", "time-key", "nth", "on-full", "output"}
+// notWithFleet are the flags of uniq that are about a filter in memory, each with the end of
+// its error.
+var notWithFleet = []struct{ name, why string }{
+	{"memory", whyNotHere}, {"exact", whyNotHere},
+	{"state", whyNoState}, {"checkpoint", whyNoState},
+	{"time-key", ": a shared --window goes by the clock of the engine"},
+	{"nth", ": a shared filter knows whether a line came before, not how often; use -d for repeated lines, or run without a shared filter"},
+	{"on-full", whyNotHere},
+}
+
+const (
+	whyNotHere = ": the filter is not in the memory of this machine; -n and -p say how large it is when it is created"
+	whyNoState = ": the shared filter is the state"
+)
 
 // checkFleet refuses flags that do not apply with --redis and --server.
 func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
@@ -21,24 +33,13 @@ func (u *uniqFlags) checkFleet(cmd *cobra.Command) error {
 		}
 		return u.fleet.check(cmd)
 	}
-	for _, name := range notWithFleet {
-		if !cmd.Flags().Changed(name) {
-			continue
+	for _, flag := range notWithFleet {
+		if cmd.Flags().Changed(flag.name) {
+			return usagef("--%s cannot be combined with --redis and --server%s", flag.name, flag.why)
 		}
-		why := ""
-		switch name {
-		case "output":
-			return usagef("-o cannot be combined with --redis and --server: a run that fails leaves no output, but the filter has recorded its lines, which would be lost; use > FILE")
-		case "nth":
-			why = ": a shared filter knows whether a line came before, not how often; use -d for repeated lines, or run without a shared filter"
-		case "time-key":
-			why = ": a shared --window goes by the clock of the engine"
-		case "memory", "exact", "on-full":
-			why = ": the filter is not in the memory of this machine; -n and -p say how large it is when it is created"
-		case "state", "checkpoint":
-			why = ": the shared filter is the state"
-		}
-		return usagef("--%s cannot be combined with --redis and --server%s", name, why)
+	}
+	if cmd.Flags().Changed("output") {
+		return usagef("-o cannot be combined with --redis and --server: a run that fails leaves no output, but the filter has recorded its lines, which would be lost; use > FILE")
 	}
 	if u.window.Lines != 0 {
 		return usagef("--window %v cannot be combined with --redis and --server: a shared filter does not count the lines of all machines; give a time, such as 7d", &u.window)
