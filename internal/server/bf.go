@@ -60,7 +60,7 @@ var bfCommands = family([]string{"bloom"}, []command{
 func (c *call) filterDefaults() filterDefaults { return *c.server.filters.Load() }
 
 // notMade are the texts for a filter that cannot be created.
-func notMade(text string) []own { return []own{{noMachineMemory, noMemory}, {anyOther, text}} }
+func notMade(text string) []own { return []own{{errMachineMemory, noMemory}, {errAnyOther, text}} }
 
 // bloomOptions are the options of a new Bloom filter.
 type bloomOptions struct {

@@ -140,6 +140,6 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 		if f.Info().Expansion == 0 {
 			full = filterFull
 		}
-		return answers[:done], c.storeError(err, own{store.ErrReadOnly, ""}, own{store.ErrFull, full}, own{anyOther, notInserted})
+		return answers[:done], c.storeError(err, own{store.ErrReadOnly, ""}, own{store.ErrFull, full}, own{errAnyOther, notInserted})
 	}
 }

@@ -84,7 +84,7 @@ func bfInterCard(c *call) {
 func (c *call) cardinality(n sizing.Estimate, err error) {
 	switch {
 	case err != nil:
-		c.out.Error(c.storeError(err, own{store.ErrStopped, ""}, own{anyOther, "ERR filters cannot be compared: "}))
+		c.out.Error(c.storeError(err, own{store.ErrStopped, ""}, own{errAnyOther, "ERR filters cannot be compared: "}))
 	case !n.Known():
 		c.out.Error("ERR the filter is full: the number of its keys can no longer be estimated")
 	default:

@@ -54,5 +54,5 @@ func bfLoadChunk(c *call) {
 	}
 	at, err := c.store().LoadBloom(c.args[1], iterator, c.args[3])
 	c.confirm(at, err, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{store.ErrReadOnly, ""},
-		own{store.ErrOffset, noLink}, own{store.ErrChunk, chunkTooBig}, own{anyOther, badChunk})
+		own{store.ErrOffset, noLink}, own{store.ErrChunk, chunkTooBig}, own{errAnyOther, badChunk})
 }

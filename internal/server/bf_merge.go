@@ -15,5 +15,5 @@ var bfMergeCommand = command{
 func bfMerge(c *call) {
 	at, err := c.store().MergeBloom(c.work, c.args[1], c.args[2:]...)
 	c.confirm(at, err, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{store.ErrStopped, ""},
-		own{noMachineMemory, noMemory}, own{anyOther, "ERR filters cannot be merged: "})
+		own{errMachineMemory, noMemory}, own{errAnyOther, "ERR filters cannot be merged: "})
 }

@@ -120,5 +120,5 @@ func addToFilter(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentO
 
 // cuckooAddition is the reply for a key that cannot be added.
 func (c *call) cuckooAddition(err error) string {
-	return c.storeError(err, own{store.ErrExpansions, cuckooExpansions}, own{store.ErrFull, cuckooFull}, own{noMachineMemory, cuckooNoMemory})
+	return c.storeError(err, own{store.ErrExpansions, cuckooExpansions}, own{store.ErrFull, cuckooFull}, own{errMachineMemory, cuckooNoMemory})
 }

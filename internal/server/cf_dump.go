@@ -67,5 +67,5 @@ func cfLoadChunk(c *call) {
 		other = cuckooNotLoaded
 	}
 	at, err := c.store().LoadCuckoo(c.args[1], iterator, c.args[3], int(c.filterDefaults().cfMaxExpansions))
-	c.confirm(at, err, own{store.ErrExists, itemExists}, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{anyOther, other})
+	c.confirm(at, err, own{store.ErrExists, itemExists}, own{store.ErrNotFound, noFilter}, own{store.ErrWrongType, wrongType}, own{errAnyOther, other})
 }

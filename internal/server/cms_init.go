@@ -44,7 +44,7 @@ func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, prob
 	create[store.Value](c, countMinExists, func() (store.LSN, error) {
 		_, at, err := c.store().CreateCountMin(c.args[1], store.CountMinConfig{Width: uint64(width), Depth: int(depth)})
 		return at, err
-	}, own{anyOther, countMinNoMemory}) // too many counters for any machine
+	}, own{errAnyOther, countMinNoMemory}) // too many counters for any machine
 }
 
 // maxDepth is the largest number of rows. Each row halves the probability of a large

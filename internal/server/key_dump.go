@@ -114,5 +114,5 @@ func restore(c *call) {
 		expires = time.UnixMilli(millis)
 	}
 	at, err := c.store().Restore(c.args[1], c.args[3], expires, r.replace)
-	c.confirm(at, err, own{store.ErrExists, busy}, own{anyOther, "ERR DUMP payload version or checksum are wrong"})
+	c.confirm(at, err, own{store.ErrExists, busy}, own{errAnyOther, "ERR DUMP payload version or checksum are wrong"})
 }

@@ -21,10 +21,10 @@ type own struct {
 
 // Errors that own texts can be for, in addition to those of the store.
 var (
-	// noMachineMemory is ErrMemory without a limit: the machine has no memory left.
-	noMachineMemory = errors.New("the machine has no memory left")
-	// anyOther is noMachineMemory and every error that is about the command alone.
-	anyOther = errors.New("any other error of the command")
+	// errMachineMemory is ErrMemory without a limit: the machine has no memory left.
+	errMachineMemory = errors.New("the machine has no memory left")
+	// errAnyOther is errMachineMemory and every error that is about the command alone.
+	errAnyOther = errors.New("any other error of the command")
 )
 
 // storeError returns the reply to an error of the store: the first of the texts that is
@@ -34,9 +34,9 @@ func (c *call) storeError(err error, texts ...own) string {
 	for _, t := range texts {
 		var fits bool
 		switch t.is {
-		case noMachineMemory:
+		case errMachineMemory:
 			fits = noMemory
-		case anyOther:
+		case errAnyOther:
 			fits = noMemory || !aboutServer(err)
 		default:
 			fits = errors.Is(err, t.is)

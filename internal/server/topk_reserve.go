@@ -36,7 +36,7 @@ func topkReserve(c *call) {
 	create[store.Value](c, topKExists, func() (store.LSN, error) {
 		_, at, err := c.store().CreateTopK(c.args[1], store.TopKConfig{K: int(o.k), Width: int(o.width), Depth: int(o.depth), Decay: o.decay})
 		return at, err
-	}, own{noMachineMemory, topKNoMemory}, own{anyOther, topKNotCreated})
+	}, own{errMachineMemory, topKNoMemory}, own{errAnyOther, topKNotCreated})
 }
 
 // topKOptions are the options of a new top-k.
