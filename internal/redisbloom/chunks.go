@@ -42,11 +42,7 @@ func (f *Filter) AppendHeader(dst []byte) []byte { return f.headerOf(f.chain()).
 
 func (h header) append(dst []byte) []byte {
 	le := binary.LittleEndian
-	total := uint64(0) // summed here, since the filter's own number may have moved on
-	for _, n := range h.added {
-		total += n
-	}
-	dst = le.AppendUint64(dst, total)
+	dst = le.AppendUint64(dst, h.total())
 	dst = le.AppendUint32(dst, uint32(len(h.shapes)))
 	dst = le.AppendUint32(dst, h.options)
 	dst = le.AppendUint32(dst, h.expansion)
@@ -68,6 +64,14 @@ type header struct {
 	options, expansion uint32
 	shapes             []shape
 	added              []uint64
+}
+
+// total returns the keys of all sub-filters. The filter's own number may have moved on.
+func (h *header) total() (sum uint64) {
+	for _, n := range h.added {
+		sum += n
+	}
+	return sum
 }
 
 // headerSize returns the length of the header that b begins with.

@@ -33,18 +33,14 @@ func (f *Filter) AppendDump(dst []byte) []byte { return f.appendDump(dst, rdb.Ve
 func (f *Filter) appendDump(dst []byte, version uint16) []byte {
 	start := len(dst)
 	links := f.chain()
-	shapes, added := shapesOf(links)
-	total := uint64(0)
-	for _, n := range added {
-		total += n
-	}
+	h := f.headerOf(links)
 	dst = append(dst, rdb.KindModule)
 	dst = rdb.AppendLength(dst, rdb.ModuleID(moduleName, encoding))
-	dst = rdb.AppendNumber(dst, total)
-	dst = rdb.AppendNumber(dst, uint64(len(shapes)))
-	dst = rdb.AppendNumber(dst, uint64(f.options))
-	dst = rdb.AppendNumber(dst, uint64(f.expansion))
-	for i, s := range shapes {
+	dst = rdb.AppendNumber(dst, h.total())
+	dst = rdb.AppendNumber(dst, uint64(len(h.shapes)))
+	dst = rdb.AppendNumber(dst, uint64(h.options))
+	dst = rdb.AppendNumber(dst, uint64(h.expansion))
+	for i, s := range h.shapes {
 		dst = rdb.AppendNumber(dst, s.capacity)
 		dst = rdb.AppendDouble(dst, s.errorRate)
 		dst = rdb.AppendNumber(dst, uint64(s.hashes))
@@ -53,7 +49,7 @@ func (f *Filter) appendDump(dst []byte, version uint16) []byte {
 		dst = rdb.AppendNumber(dst, uint64(s.power))
 		dst = rdb.AppendTextHead(dst, s.bytes)
 		dst = links[i].appendBytes(dst, 0, s.bytes)
-		dst = rdb.AppendNumber(dst, added[i])
+		dst = rdb.AppendNumber(dst, h.added[i])
 	}
 	dst = rdb.AppendEnd(dst)
 	dst = binary.LittleEndian.AppendUint16(dst, version)
