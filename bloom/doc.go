@@ -11,15 +11,13 @@
 //
 // # Which filter
 //
-//   - [Filter]: use this one unless you need something below. One to three cache misses
-//     for each key.
+//   - [Filter]: one to three cache misses a key; use it unless you need another.
 //   - [Classic]: the classic filter, with the least memory.
 //   - [Partitioned]: the textbook's k separate slices.
 //   - [Counting]: you can remove keys.
-//   - [Cuckoo]: you can remove keys, and add and count repeated keys, while other
-//     goroutines ask.
+//   - [Cuckoo]: you can remove keys and count repeated ones, while others ask.
 //   - [Shared]: a Filter to which many goroutines add at the same time.
-//   - [Scalable]: you do not know the number of keys; it grows and keeps its error rate.
+//   - [Scalable]: for an unknown number of keys; it grows and keeps its rate.
 //   - [Cascade]: the textbook's answer to an unknown number of keys.
 //   - [Adaptive]: exact while it is small, a Scalable when it is large.
 //   - [Window]: forgets keys after some time, or after some number of keys.
@@ -36,12 +34,10 @@
 //
 // A filter always finds a key that was added; [Counting], [Cuckoo] and [Window] say what
 // removing and forgetting change about this. The error rate is at most the one asked for
-// until there are more distinct keys than the capacity, and Stats tells the rate at any
-// time. A constructor returns an error for parameters that are impossible, and never
-// changes them silently.
+// until there are more distinct keys than the capacity; Stats tells it at any time. A
+// constructor returns an error for impossible parameters and never changes them.
 //
-// Any number of goroutines may ask a filter while none changes it. [Shared] and [Cuckoo]
-// may be asked while they change, and several goroutines may add to a Shared. The package
-// does not log. It does not panic on input, except that batch calls panic when the slice
-// for the answers has the wrong length.
+// Any number of goroutines may ask a filter while none changes it; [Shared] and [Cuckoo]
+// say more. The package does not log, and panics only if the slice for the answers of a
+// batch has the wrong length.
 package bloom
