@@ -167,11 +167,12 @@ inspects Bloom filters.`,
 	root.SetErr(a.env.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{sayFlagError(err)} })
 	root.SetUsageFunc(usage)
-	cobra.EnableCommandSorting = false // the help lists them by task
-	cobra.EnableCommandSorting = false // the help lists them by task
 	root.AddCommand(a.subcommands()...)
 	return root
 }
+
+// init has the help list commands by task. The setting is one for the process.
+func init() { cobra.EnableCommandSorting = false }
 
 // describeDefaults replaces the descriptions of what cobra adds itself.
 func describeDefaults(root *cobra.Command) {
