@@ -2,9 +2,9 @@ package cli
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
+	"seen/internal/filtertest"
 	"seen/sizing"
 	"seen/sketch"
 )
@@ -13,16 +13,6 @@ import (
 // that happens once in 16,000. The tests look at less than 100, with fixed keys.
 const sigmas = 4
 
-// hashes returns n distinct random hashes.
-func hashes(n int) []uint64 {
-	r := rand.New(rand.NewPCG(7, 11))
-	hs := make([]uint64, n)
-	for i := range hs {
-		hs[i] = r.Uint64()
-	}
-	return hs
-}
-
 // The estimate of count is as good as it says.
 func TestCountAgainstTruth(t *testing.T) {
 	for _, n := range []int{0, 100, 8192, 8193, 300_000} {
@@ -30,7 +20,7 @@ func TestCountAgainstTruth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, h := range hashes(n) {
+		for _, h := range filtertest.RandomHashes(7, n) {
 			s.AddHash(h)
 		}
 		e := distinct(s)

@@ -17,6 +17,7 @@ import (
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/figure"
+	"seen/internal/filtertest"
 	"seen/sizing"
 )
 
@@ -61,7 +62,7 @@ func estimatesOf(t *testing.T, args ...string) func(name string) sizing.Estimate
 // same standard error, and both are right: those that an older layer took for seen by
 // mistake are in.
 func TestGrownFilterHasOneNumberOfKeys(t *testing.T) {
-	hs := hashes(grownTo)
+	hs := filtertest.RandomHashes(7, grownTo)
 	right := func(what string, e sizing.Estimate, truth float64) {
 		t.Helper()
 		if !(math.Abs(e.Value-truth) < sigmas*e.StdErr && e.StdErr < truth/25) {

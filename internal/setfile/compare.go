@@ -127,8 +127,10 @@ func (c *Comparison) ask(a *bloom.Adaptive, b bloom.View) error {
 	if st.Exact {
 		c.B, p = sizing.Estimate{Value: float64(st.Added)}, 0
 	}
-	c.Common = sizing.Estimate{Value: max(0, (hits-n*p)/(1-p))}
-	c.Common.StdErr = math.Sqrt((n-c.Common.Value)*p*(1-p)) / (1 - p)
+	// b says no to a share of 1-p of the keys that it does not have. Given the number of
+	// these answers, the number of such keys is negative binomial.
+	missing := min(n, (n-hits)/(1-p))
+	c.Common = sizing.Estimate{Value: n - missing, StdErr: math.Sqrt(p*(missing*(1-p)+min(1, n))) / (1 - p)}
 	if !c.B.Known() {
 		c.Common, c.Union, c.Jaccard = unknown, unknown, unknown
 		return nil

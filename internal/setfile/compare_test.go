@@ -2,12 +2,12 @@ package setfile
 
 import (
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/internal/filtertest"
 	"seen/sizing"
 )
 
@@ -15,22 +15,12 @@ import (
 // that happens once in 16,000. The tests look at less than 100, with fixed keys.
 const sigmas = 4
 
-// hashes returns n distinct random hashes.
-func hashes(n int) []uint64 {
-	r := rand.New(rand.NewPCG(7, 11))
-	hs := make([]uint64, n)
-	for i := range hs {
-		hs[i] = r.Uint64()
-	}
-	return hs
-}
-
 func TestCompareAgainstTruth(t *testing.T) {
 	const (
 		inA, inB, common = 60_000, 50_000, 20_000
 		union            = inA + inB - common
 	)
-	hs := hashes(union)
+	hs := filtertest.RandomHashes(7, union)
 	keysA, keysB := hs[:inA], hs[inA-common:]
 	dir := t.TempDir()
 	write := func(name string, set bloom.Set, keys []uint64) string {
@@ -98,7 +88,7 @@ func TestCompareAgainstTruth(t *testing.T) {
 // Asking a filter of a known error rate for the keys of an exact set corrects for
 // the wrong answers.
 func TestCompareCorrectsForErrors(t *testing.T) {
-	hs := hashes(60_000)
+	hs := filtertest.RandomHashes(7, 60_000)
 	exact, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -115,5 +105,39 @@ func TestCompareCorrectsForErrors(t *testing.T) {
 	}
 	if math.Abs(c.Common.Value-10_000) > sigmas*c.Common.StdErr || c.Common.StdErr > 100 {
 		t.Errorf("10000 common keys are estimated as %v", c.Common)
+	}
+}
+
+// The keys of a part of a set, and of all but one key of it, have an intersection and an
+// error at every error rate and size, also where rounding would make them unknown.
+func TestComparePartOfASet(t *testing.T) {
+	const keys = 2000
+	hs := filtertest.RandomHashes(7, keys)
+	for _, rate := range []float64{0.3, 0.2, 0.1, 0.03, 0.01, 1e-3, 1e-6} {
+		whole, err := bloom.New(bloom.Config{Capacity: keys, ErrorRate: rate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.AddHashes(nil, hs[1:])
+		for _, n := range []int{0, 1, 7, 100, 999, 1000} {
+			for _, first := range []int{0, 1} { // without and with a key that the set does not have
+				part, err := bloom.NewAdaptive(bloom.AdaptiveConfig{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				part.AddHashes(nil, hs[1-first:1+n])
+				var c Comparison
+				if err := c.ask(part, whole); err != nil {
+					t.Fatal(err)
+				}
+				e, most := c.Common, float64(n+first)
+				if !(e.Value >= 0 && e.Value <= most && e.StdErr >= 0 && math.Abs(e.Value-float64(n)) <= sigmas*e.StdErr) {
+					t.Errorf("rate %v: %d of %v keys are in the set, estimated as %v", rate, n, most, e)
+				}
+				if !c.Union.Known() || math.IsNaN(c.Union.StdErr) || !c.Jaccard.Known() || math.IsNaN(c.Jaccard.StdErr) {
+					t.Errorf("rate %v, %v keys: union %v, Jaccard index %v", rate, most, c.Union, c.Jaccard)
+				}
+			}
+		}
 	}
 }
