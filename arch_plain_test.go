@@ -19,6 +19,7 @@ var phrases = plain([][2]string{
 	{`\b(?:to|of|by|for|from|with) who\b`, "name the user, the caller or the program"},
 	{`(?:^|[;:,.(] ?|\band |\bor |\bbut |\bto |\bof )[Ww]ho (?:reads|asks|adds|writes|calls|wants|runs|knows|sees|begins|comes|needs|uses|gives|sends)\b`, "name the user, the caller or the program"},
 	{`\b(?:lie|lies|lay|lain|stand|stands|stood|live|lives|lived)\b (?:in|at|on|behind|before|beside|under|there|here|where|together|ready|side|apart|by|within|inside|between|outside)\b`, "is in, is at"},
+	{`\b(?:0|[Nn]il) stands for\b`, "means"},
 	{`\bneed not\b`, "does not have to"},
 	{`\b(?:cannot|can not|could not) be had\b`, "is impossible, is not available"},
 	{`\b(?:taken?|takes|took) for an?\b`, "treated as, mistaken for"},

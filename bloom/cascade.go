@@ -18,10 +18,10 @@ type CascadeConfig struct {
 	// ErrorRate is the error rate of every filter at its own capacity; between 0
 	// and 1, exclusively.
 	ErrorRate float64
-	// Levels is the number of filters, from 2 to 16; 0 stands for 4.
+	// Levels is the number of filters, from 2 to 16; 0 means 4.
 	Levels int
 	// Growth is the capacity of a filter relative to the one before it, above 1
-	// and at most 16; 0 stands for 2.
+	// and at most 16; 0 means 2.
 	Growth float64
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash

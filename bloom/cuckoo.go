@@ -62,16 +62,16 @@ type CuckooConfig struct {
 	// room at 60 % with buckets of two, at 80 % with four, at 90 % with eight. Larger tables
 	// are full somewhat earlier, since a fingerprint of one byte has few second buckets.
 	Capacity uint64
-	// BucketSize is the number of fingerprints in a bucket, 1 to 255; 0 stands for 2.
+	// BucketSize is the number of fingerprints in a bucket, 1 to 255; 0 means 2.
 	// Larger buckets can be filled further and err more often.
 	BucketSize int
 	// MaxIterations is the number of fingerprints that an addition may move before the
-	// table counts as full, 1 to 65535; 0 stands for 20.
+	// table counts as full, 1 to 65535; 0 means 20.
 	MaxIterations int
 	// Expansion is the size of a sub-filter relative to the one before it, at most 32768,
 	// rounded up to a power of two; 0 means that the filter does not grow.
 	Expansion int
-	// MaxFilters is the largest number of sub-filters, at most 4096; 0 stands for 4096.
+	// MaxFilters is the largest number of sub-filters, at most 4096; 0 means 4096.
 	// Files do not contain it.
 	MaxFilters int
 	// Hash is the key hash; the zero value is XXH3 with seed 0.

@@ -21,7 +21,7 @@ type ScalableConfig struct {
 	// will be; between 0 and 1, exclusively.
 	ErrorRate float64
 	// Growth is the capacity of a layer relative to the one before it, above 1 and
-	// at most 16; 0 stands for [sizing.DefaultGrowth].
+	// at most 16; 0 means [sizing.DefaultGrowth].
 	Growth float64
 	// MaxBytes limits the memory of all layers together; 0 means no limit.
 	MaxBytes uint64

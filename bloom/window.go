@@ -27,7 +27,7 @@ type WindowConfig struct {
 	// for SpanKeys up to 63 without CountNew, which makes the span exact.
 	Generations int
 	// Capacity is the number of distinct keys within one span. It is not a limit: a burst
-	// makes the window grow. With SpanKeys, 0 stands for SpanKeys.
+	// makes the window grow. With SpanKeys, 0 means SpanKeys.
 	Capacity uint64
 	// ErrorRate bounds the error rate of the whole window; between 0 and 1,
 	// exclusively.
@@ -40,7 +40,7 @@ type WindowConfig struct {
 	NoClock bool
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash Hash
-	// Clock is asked for the time, once per call; nil stands for time.Now.
+	// Clock is asked for the time, once per call; nil means time.Now.
 	Clock func() time.Time
 }
 

@@ -54,7 +54,7 @@ func ExamplePlanFor() {
 	// Output: 765 slices of 16773120 bytes, 4.3 GB on each node; a new key takes 3 commands
 }
 
-// connect stands for the program's own client.
+// connect returns the client of the program.
 func connect() rueidis.Client {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"redis-1:6379"}, DisableCache: true})
 	if err != nil {

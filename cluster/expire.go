@@ -38,7 +38,7 @@ func (f *Filter) TTL(ctx context.Context) (ttl time.Duration, expires bool, err 
 	return time.Duration(ms) * time.Millisecond, true, nil
 }
 
-// setExpiry sets when all keys expire, in Unix milliseconds; 0 stands for never. The
+// setExpiry sets when all keys expire, in Unix milliseconds; 0 means never. The
 // record says it first, so that clients give it to slices that they make. The record's
 // own key gets the time last and loses it first: if this is interrupted, slices may expire
 // before their record, which is an error and not a wrong answer.

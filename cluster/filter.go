@@ -23,7 +23,7 @@ type Config struct {
 	// seen, in all layers together; above 0 and below 1.
 	ErrorRate float64
 	// SliceBytes is the greatest length of a slice, which is a string value: from
-	// MinSliceBytes to MaxSliceBytes; 0 stands for DefaultSliceBytes. Smaller slices
+	// MinSliceBytes to MaxSliceBytes; 0 means DefaultSliceBytes. Smaller slices
 	// spread a small filter over more nodes, and batches then cost more commands.
 	SliceBytes uint64
 	// Hash is the key hash; the zero value is XXH3 with seed 0. All clients need it.
@@ -40,7 +40,7 @@ type Config struct {
 type Wait struct {
 	// Replicas is how many replicas of each node must have confirmed.
 	Replicas int
-	// Timeout is how long to wait for them; 0 stands for one second.
+	// Timeout is how long to wait for them; 0 means one second.
 	Timeout time.Duration
 }
 

@@ -23,7 +23,7 @@ const (
 )
 
 // RecipeConfig says how the other programs that use a filter set its bits. The engine does
-// not know it, so a wrong value makes wrong answers. The zero value of a number stands for
+// not know it, so a wrong value makes wrong answers. The zero value of a number means
 // the published recipe.
 type RecipeConfig struct {
 	// Recipe is RecipeMD5, also if empty, or RecipeScrapy.

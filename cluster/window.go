@@ -16,7 +16,7 @@ type WindowConfig struct {
 	// Span is the time for which a key is remembered.
 	Span time.Duration
 	// Generations is the number of parts in which the window forgets, from 2 to 64; 0
-	// stands for 8. With more of them the span is more exact, and a call costs more
+	// means 8. With more of them the span is more exact, and a call costs more
 	// commands.
 	Generations int
 	// NoRefresh says that a key is forgotten a span after it was new, even if it was

@@ -57,7 +57,7 @@ type sparkConfig struct {
 	ErrorRate float64
 	Type      sparkType
 	// Version is 1, which all releases read, or 2, for those from 4.1 on, whose error
-	// rate holds for large filters too. 0 stands for 1.
+	// rate holds for large filters too. 0 means 1.
 	Version int
 	// Seed is 0 unless the version is 2.
 	Seed int32

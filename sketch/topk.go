@@ -58,7 +58,7 @@ type TopKConfig struct {
 	// Width is the number of buckets of a row, and Depth the number of rows, 1 to 1024;
 	// 0 means that of [DefaultTopK]. [TopKNeed] computes other sizes.
 	Width, Depth int
-	// Decay is above 0 and at most 1; 0 stands for 0.9. With 1 every other key lowers a
+	// Decay is above 0 and at most 1; 0 means 0.9. With 1 every other key lowers a
 	// count, however high it is.
 	Decay float64
 	// Hash is the key hash; the zero value is XXH3 with seed 0.

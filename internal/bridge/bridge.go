@@ -84,7 +84,7 @@ type Cuckoo interface {
 	// SetReserve replaces the function that is asked before memory is allocated.
 	SetReserve(reserve func(bytes uint64) error)
 	// SetMaxFilters sets the number of sub-filters from which on the filter does not
-	// grow any more; 0, and any number above, stand for the limit of 4096.
+	// grow any more; 0, and any number above, mean the limit of 4096.
 	SetMaxFilters(n int)
 	// AppendHeader appends the header of a dump as RedisBloom has it to dst. All numbers
 	// are little-endian:

@@ -49,7 +49,7 @@ type Suite[F Filter[F]] struct {
 	// NoUnion says that Union fails for any two filters.
 	NoUnion bool
 	// UnionErrorRate bounds the error rate of the union of two filters that hold
-	// Capacity keys together; 0 stands for ErrorRate.
+	// Capacity keys together; 0 means ErrorRate.
 	UnionErrorRate float64
 	// Exact says that the filter makes no errors at this size.
 	Exact bool

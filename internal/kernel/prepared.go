@@ -28,7 +28,7 @@ type Prepared struct {
 	via    Hashes
 }
 
-// code chooses among the variants of the assembly; 0 stands for Go.
+// code chooses among the variants of the assembly; 0 means Go.
 type code uint64
 
 // Hashes is something that answers for hashes as an array does.

@@ -147,7 +147,7 @@ func (r Scrapy) Multipliers() []uint64 {
 	return all
 }
 
-// offsetMask keeps the low bits of a hash; 0 stands for usual.
+// offsetMask keeps the low bits of a hash; 0 means usual.
 func offsetMask(bits, usual int) uint64 {
 	return 1<<cmp.Or(bits, usual) - 1
 }

@@ -122,7 +122,7 @@ func New(c Config) (*Filter, error) {
 }
 
 // build gives f, which is empty, sub-filters of the given shapes, which hold as many
-// keys as added says; nil stands for none.
+// keys as added says; nil means none.
 func (f *Filter) build(shapes []shape, added []uint64) error {
 	bytes := uint64(overhead)
 	for i := range shapes {

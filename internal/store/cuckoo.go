@@ -26,7 +26,7 @@ type Cuckoo struct {
 	maxFilters int
 }
 
-// CuckooConfig says how a cuckoo filter is made. Zeros, except in Expansion, stand for the
+// CuckooConfig says how a cuckoo filter is made. Zeros, except in Expansion, mean the
 // defaults of bloom.Cuckoo.
 type CuckooConfig struct {
 	Capacity      uint64

@@ -49,7 +49,7 @@ type BloomConfig struct {
 	// than that after it was last added, and no later than G/(G-1) spans after, with
 	// G Generations. A window is always of LayoutSeen.
 	Span time.Duration
-	// Generations of a window, 2 to 64; 0 stands for 8.
+	// Generations of a window, 2 to 64; 0 means 8.
 	Generations int
 }
 

@@ -103,7 +103,7 @@ type Options struct {
 	// for LayoutSeen.
 	Layout Layout
 	// Reserve is the number of bytes of free space on the disk below which changes
-	// are refused with ErrDiskFull; 0 stands for 256 MiB.
+	// are refused with ErrDiskFull; 0 means 256 MiB.
 	Reserve uint64
 	// Now replaces time.Now, for expiry and windows.
 	Now func() time.Time

@@ -84,7 +84,7 @@ func (t *TopK) AddCost(by []uint32) func() int {
 	return func() int { return each }
 }
 
-// Add adds by[i] to the count of keys[i], in order; nil stands for 1 each. It tells each
+// Add adds by[i] to the count of keys[i], in order; nil means 1 each. It tells each
 // whether another key left the best for this one, and which; each must not keep that key.
 func (t *TopK) Add(keys [][]byte, by []uint32, each func(i int, expelled []byte, ok bool)) (LSN, error) {
 	if err := t.lock(); err != nil {

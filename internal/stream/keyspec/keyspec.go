@@ -81,7 +81,7 @@ type Options struct {
 	Missing Missing
 }
 
-// Key extracts keys. Nil stands for the whole record.
+// Key extracts keys. Nil means the whole record.
 type Key struct {
 	parts   []part
 	url     *keys.URLForm // nil: parts are no URLs
