@@ -41,8 +41,7 @@ func Describe(v View) Description {
 	case interface{ describe() Array }:
 		d.Arrays = []Array{f.describe()}
 	case *Shared:
-		d.Arrays = []Array{f.f.describe()}
-		d.Arrays[0].Added = f.Added()
+		f.still(func(inner *Filter) { d.Arrays = []Array{inner.describe()} })
 	case *Cascade:
 		for i, l := range f.levels {
 			a := l.describe()

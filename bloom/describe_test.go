@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,4 +87,25 @@ func TestDescribe(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A Shared can be described while others add keys to it and ask for its statistics.
+func TestDescribeConcurrent(t *testing.T) {
+	s, err := NewShared(Config{Capacity: 10_000, ErrorRate: 0.01})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others sync.WaitGroup
+	others.Go(func() {
+		for i := range uint64(1000) {
+			s.AddHash(i * 0x9e3779b97f4a7c15)
+			s.Stats()
+		}
+	})
+	for range 100 {
+		if d := Describe(s); len(d.Arrays) != 1 || d.Arrays[0].Capacity != 10_000 || d.Arrays[0].Added > 1000 {
+			t.Fatalf("described as %+v", d)
+		}
+	}
+	others.Wait()
 }

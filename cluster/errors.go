@@ -55,9 +55,9 @@ type NotFilterError struct {
 	Key string
 	// Holds is what it holds instead.
 	Holds string
-	// Record says that this is the record of a filter, which is damaged or of a newer
-	// version.
-	Record bool
+	// Record says that this is the record of a filter, which is damaged or of another
+	// version, and Newer that its version is newer than this program.
+	Record, Newer bool
 }
 
 // Error names the key and what it holds.

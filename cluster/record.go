@@ -172,7 +172,7 @@ func decodeRecord(key, raw string) (*record, error) {
 		return nil, &NotFilterError{Key: key, Holds: fmt.Sprintf("a string of %d bytes that is not the record of one", len(raw))}
 	}
 	if r.Version != recordVersion {
-		return nil, &NotFilterError{Key: key, Record: true, Holds: fmt.Sprintf("a record of version %d, and this program knows version %d", r.Version, recordVersion)}
+		return nil, &NotFilterError{Key: key, Record: true, Newer: r.Version > recordVersion, Holds: fmt.Sprintf("a record of version %d, and this program knows version %d", r.Version, recordVersion)}
 	}
 	if err := r.check(); err != nil {
 		return nil, &NotFilterError{Key: key, Record: true, Holds: "a damaged record: " + err.Error()}

@@ -260,7 +260,7 @@ func (c *CountMin) checkAlike(other *CountMin) error {
 	case c.conservative != other.conservative:
 		return &IncompatibleError{"update", c.update(), other.update()}
 	case c.hash != other.hash:
-		return &IncompatibleError{"key hash", c.hash, other.hash}
+		return &IncompatibleError{"key hash", hashOf(c.hash), hashOf(other.hash)}
 	}
 	return nil
 }

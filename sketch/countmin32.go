@@ -263,7 +263,7 @@ func (c *CountMin32) checkAlike(other *CountMin32) error {
 	case c.depth != other.depth:
 		return &IncompatibleError{"depth", c.depth, other.depth}
 	case c.hash != other.hash:
-		return &IncompatibleError{"key hash", c.hash, other.hash}
+		return &IncompatibleError{"key hash", hashOf(c.hash), hashOf(other.hash)}
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ func (s *FlajoletMartin) checkAlike(other *FlajoletMartin) error {
 		return &IncompatibleError{"number of bitmaps", len(s.maps), len(other.maps)}
 	}
 	if s.hash != other.hash {
-		return &IncompatibleError{"key hash", s.hash, other.hash}
+		return &IncompatibleError{"key hash", hashOf(s.hash), hashOf(other.hash)}
 	}
 	return nil
 }

@@ -216,7 +216,7 @@ func (s *HyperLogLog) checkAlike(other *HyperLogLog) error {
 		return &IncompatibleError{"precision", s.precision, other.precision}
 	}
 	if s.hash != other.hash {
-		return &IncompatibleError{"key hash", s.hash, other.hash}
+		return &IncompatibleError{"key hash", hashOf(s.hash), hashOf(other.hash)}
 	}
 	return nil
 }

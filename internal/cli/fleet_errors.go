@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,8 +44,13 @@ func (f *fleetFlags) advice(err error) string {
 		return f.parameterAdvice(e)
 	}
 	if e, ok := errors.AsType[*cluster.NotFilterError](err); ok {
-		if e.Record || f.adds || f.server != "" {
-			return "choose another name"
+		switch {
+		case e.Newer:
+			return "use a newer version of seen, or choose another name"
+		case e.Key != f.filterName():
+			return fmt.Sprintf("it should be a part of the filter: delete it, and \"seen clear %s\" repairs the filter and empties it", where)
+		case e.Record || f.adds || f.server != "":
+			return "choose another name, or delete the key"
 		}
 		return "for a filter of Redisson or another system use \"seen check --format FORMAT redis://HOST/NAME\", see \"seen formats\""
 	}
@@ -97,15 +103,19 @@ func loginAdvice(err error) string {
 
 // rights returns the rights that the user needs in the engine, as rules for ACL SETUSER.
 func (f *fleetFlags) rights() string {
-	use, text := cluster.UseAdd, f.redis
+	use := cluster.UseAdd
 	if f.server != "" {
-		use, text = cluster.UseServer, f.server
+		use = cluster.UseServer
 	}
-	name := f.name
-	if at, err := remote.ParseAddress(text); err == nil && name == "" {
-		name = at.Name
+	return cluster.ACL(use, f.filterName())
+}
+
+// filterName returns the name of the filter, which --name or the address gives.
+func (f *fleetFlags) filterName() string {
+	if at, err := remote.ParseAddress(cmp.Or(f.redis, f.server)); err == nil && f.name == "" {
+		return at.Name
 	}
-	return cluster.ACL(use, name)
+	return f.name
 }
 
 // parameterAdvice says how to use a filter that has other parameters.

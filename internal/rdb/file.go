@@ -90,8 +90,8 @@ func Walk(b []byte, value func(r *Reader, kind byte, db uint64) error) error {
 			r.Number() // when it was saved
 			r.skipModule()
 		default:
-			if err := value(&r, op, db); err != nil && r.err == nil {
-				r.err = err
+			if err := value(&r, op, db); err != nil {
+				r.err = err // it may say more than r.err, such as the key
 			}
 		}
 	}
