@@ -7,6 +7,12 @@ CLIFLAGS ?=
 FILTERFLAGS ?=
 SERVERFLAGS ?=
 
+# Where make install puts the command, its manual and its completions. DESTDIR is put
+# before it in a package.
+PREFIX ?= /usr/local
+# What make dist builds for.
+DIST ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
 # What --version prints: the tag, or the commit where there is none.
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
@@ -35,10 +41,18 @@ export PATH := $(PATH):$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seen/programs/bin
 RACE = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build demo deps quick test race fuzz soak bench gen check portable emulated cover clean
+.PHONY: build install dist demo deps quick test race fuzz soak bench gen check portable emulated cover clean
 
 build:
 	$(GO) build -ldflags '-X seen/internal/cli.stamp=$(VERSION)' -o bin/seen ./cmd/seen
+
+# Run make build as yourself and only this as root, which may have no Go.
+install: $(if $(wildcard bin/seen),,build)
+	scripts/install-files bin/seen '$(DESTDIR)$(PREFIX)'
+
+# Makes archives, Debian packages, bills of materials and checksums in dist.
+dist:
+	GO='$(GO)' scripts/dist '$(VERSION)' $(DIST)
 
 # De-duplicates the two sample inputs; examples/README.md says what they are.
 demo: build
@@ -131,4 +145,4 @@ cover:
 	$(GO) tool cover -func=bin/cover.out
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

@@ -14,8 +14,9 @@ import (
 
 // serveFlags are the flags of "seen serve" that are not settings.
 type serveFlags struct {
-	config string
-	check  bool
+	config  string
+	check   bool
+	healthy bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -48,6 +49,7 @@ the password and TLS take effect at the next start.`,
 	}
 	cmd.Flags().StringVar(&f.config, "config", "", "read settings from `FILE` (TOML); or set "+daemon.ConfigVariable)
 	cmd.Flags().BoolVar(&f.check, "check-config", false, "print the settings in effect and exit; the exit code is 2 if they are wrong")
+	cmd.Flags().BoolVar(&f.healthy, "check-health", false, "ask the server that runs with these settings on this machine whether it is ready, and exit; the exit code is 1 if it is not")
 	for _, one := range s.All() {
 		registerSetting(cmd, one)
 	}
@@ -68,6 +70,12 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, s *daemon.Settings) error
 	}
 	if f.check {
 		return s.Print(a.env.Stdout)
+	}
+	if f.healthy {
+		if err := daemon.CheckHealth(a.ctx, config); err != nil {
+			return &exitError{ExitNo, err}
+		}
+		return nil
 	}
 	if os.Getenv("GOGC") == "" {
 		// Undo tightenHeap: filters are outside the heap, and what is on it are a few

@@ -110,7 +110,8 @@ func (r *reader) gather(ctx context.Context, b *Block) error {
 		data = data[:len(data)+n]
 	}
 	if r.header {
-		ends = c.first(&r.framing, data, ends)
+		c.cut = int(ends[1])
+		ends = ends[:2]
 	}
 	r.carry = append(r.carry, data[c.cut:]...)
 	if !r.begin(b, &c, data) {
