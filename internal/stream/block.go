@@ -19,7 +19,7 @@ type Block struct {
 	// There is one more of them than records.
 	Offsets []uint32
 	// Hashes holds the hash of the key of each record; that of a record in
-	// Missing means nothing. It is nil for a header.
+	// Missing means nothing. It is nil for a header and with Config.Keyless.
 	Hashes []uint64
 	// Times holds the time of each record in Unix nanoseconds, or NoTime. It is
 	// nil without Config.Time and for a header.
@@ -42,6 +42,7 @@ type Block struct {
 	time    *keyspec.Time
 	scratch keyspec.Scratch
 	split   bool  // Offsets is complete
+	keyless bool  // no key or time is taken
 	fresh   bool  // the first block of its file
 	marked  bool  // it begins with a byte order mark
 	failure error // what ends the run behind the records of this block
@@ -125,7 +126,7 @@ func (b *Block) process(hash *keyhash.Hash) {
 	if !b.split {
 		b.Offsets = split.AppendEnds(b.Offsets, b.Data, b.framing.delimiter[0])
 	}
-	if b.Header {
+	if b.Header || b.keyless {
 		b.Hashes, b.Times = nil, nil
 		return
 	}

@@ -40,6 +40,7 @@ func (r *reader) fill(ctx context.Context, b *Block) error {
 		b.File = r.file.Name()
 		b.fresh = r.fresh
 		b.split = !r.framing.simple()
+		b.keyless = r.config.Keyless
 		if err := r.gather(ctx, b); err != nil {
 			return err
 		}

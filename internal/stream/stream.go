@@ -84,6 +84,10 @@ type Config struct {
 	Start func(file string, first []byte) error
 	// Hash is taken of every key.
 	Hash keyhash.Hash
+	// Keyless leaves Block.Hashes, Times and Missing nil: no key and no time is taken out
+	// of a record. Records begin and end where they do without it, and headers are found,
+	// so that a second pass over the same input sees the records of the first.
+	Keyless bool
 	// Counters, when not nil, is kept up to date for progress reports.
 	Counters *Counters
 }

@@ -42,6 +42,8 @@ type Options struct {
 	// Jobs bounds the goroutines that a decompressor may use; 0 and 1 let it
 	// work in the goroutine that reads.
 	Jobs int
+	// Again prepares for a second reading; see Files.Again.
+	Again bool
 }
 
 // Error is a failure to open or read one file.
@@ -71,6 +73,9 @@ type source struct {
 	std  bool
 	size int64 // bytes still to come, -1 when unknown
 	live bool  // a read may wait for somebody: a pipe, a terminal, a socket
+
+	trace  *trace // of this reading, when it has come to the end
+	former *trace // of the first reading, if this is the second
 }
 
 // Files is a list of inputs in the order in which they are read.
@@ -175,7 +180,7 @@ func (f *Files) Next() (*File, bool) {
 	if f.next == len(f.sources) {
 		return nil, false
 	}
-	file := &File{list: f, source: f.sources[f.next]}
+	file := &File{list: f, index: f.next, source: f.sources[f.next]}
 	f.current.Store(int64(f.next))
 	f.next++
 	return file, true
@@ -184,12 +189,14 @@ func (f *Files) Next() (*File, bool) {
 // File is one input. It is read by ReadContext and closed by Close.
 type File struct {
 	list   *Files
+	index  int // in list
 	source source
 	format Format
 
 	os      atomic.Pointer[os.File] // what Close must close; nil for standard input
 	content io.Reader               // decompressed
 	failed  error
+	trace   *trace     // of this reading, if there can be another
 	ahead   *readAhead // of a live source, once it is being read
 }
 
@@ -284,7 +291,12 @@ func (f *File) explain(err error) error {
 	var system *fs.PathError
 	switch {
 	case err == io.EOF:
+		if err := f.endTrace(); err != nil {
+			return wrap(f.source.name, err)
+		}
 		return io.EOF
+	case f.source.former != nil && !errors.As(err, &system):
+		return wrap(f.source.name, &ChangedError{"its contents differ"}) // they could be decompressed
 	case f.format == Plain, errors.As(err, &system):
 		return wrap(f.source.name, err)
 	case errors.Is(err, io.ErrUnexpectedEOF):

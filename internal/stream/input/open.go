@@ -26,7 +26,11 @@ func (f *File) open() error {
 	if file, ok := raw.(*os.File); ok && f.source.live {
 		widen(file)
 	}
-	counted := &counter{r: raw, n: &f.list.read}
+	raw, err := f.traced(raw)
+	if err != nil {
+		return wrap(f.source.name, err)
+	}
+	counted := &counter{r: raw, n: &f.list.read, trace: f.trace}
 	if f.list.opts.Plain {
 		f.content = counted
 		return nil
@@ -47,12 +51,16 @@ func (f *File) open() error {
 
 // counter counts the bytes of a file as they are read.
 type counter struct {
-	r io.Reader
-	n *atomic.Int64
+	r     io.Reader
+	n     *atomic.Int64
+	trace *trace // or nil
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n.Add(int64(n))
+	if c.trace != nil {
+		c.trace.add(p[:n])
+	}
 	return n, err
 }
