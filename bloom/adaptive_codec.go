@@ -91,26 +91,11 @@ func (l *loader) exact(a *Adaptive) error {
 	return nil
 }
 
-// AppendBinary appends the set or filter in the format of docs/FORMAT.md to b. A
-// set takes 8 bytes of memory for each key to be sorted.
-func (a *Adaptive) AppendBinary(b []byte) ([]byte, error) { return appendBinary(a, b) }
-
-// MarshalBinary returns the set or filter in the format of docs/FORMAT.md.
-func (a *Adaptive) MarshalBinary() ([]byte, error) { return appendBinary(a, nil) }
-
 // UnmarshalBinary replaces a by the adaptive set or filter in b. After an error a is
 // unchanged. A SipHash filter is read with the secret of a.
 func (a *Adaptive) UnmarshalBinary(b []byte) error { return decodeInto(a, b) }
 
-// WriteTo writes what AppendBinary appends. A set takes 8 bytes of memory for
-// each key to be sorted.
-func (a *Adaptive) WriteTo(w io.Writer) (int64, error) { return writeTo(a, w) }
-
 // ReadFrom replaces a by the adaptive set or filter in r, which it reads to the end.
 func (a *Adaptive) ReadFrom(r io.Reader) (int64, error) { return readInto(a, r) }
 
-func (a *Adaptive) replace(g *Adaptive) {
-	*a = *g
-	a.bind(g.hash, g.keyID, a)
-	a.tag = g.tag
-}
+func (a *Adaptive) replace(g *Adaptive) { become(a, g) }

@@ -18,7 +18,7 @@ import (
 // Large arrays are outside the Go heap and are released when mem is collected. Code that
 // works on words must therefore end with runtime.KeepAlive of the filter.
 type array struct {
-	keyed
+	storedSet
 	params   sizing.Params
 	capacity uint64  // as asked; 0 when the parameters were explicit
 	rate     float64 // as asked; 0 likewise

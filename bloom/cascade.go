@@ -55,7 +55,7 @@ const cascadeGrowth = 2
 // The zero value is not usable; make one with [NewCascade] or read one. Any number of
 // goroutines may ask at the same time while none adds. A Cascade must not be copied.
 type Cascade struct {
-	keyed
+	storedSet
 	config CascadeConfig
 	levels []*Classic // not bound
 	added  uint64
@@ -143,12 +143,6 @@ func (f *Cascade) HasHash(h uint64) bool {
 	}
 	return true
 }
-
-// AddHashes is AddKeys for hashes.
-func (f *Cascade) AddHashes(added []bool, hs []uint64) int { return addEach(f, added, hs) }
-
-// HasHashes is HasKeys for hashes.
-func (f *Cascade) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
 
 // Added returns the number of calls of Add that returned true.
 func (f *Cascade) Added() uint64 { return f.added }
@@ -269,24 +263,11 @@ func (l *loader) cascade() (View, error) {
 	return f, nil
 }
 
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Cascade) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Cascade) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
-
 // UnmarshalBinary replaces f by the cascade in b. After an error f is unchanged. A
 // SipHash filter is read with the secret of f.
 func (f *Cascade) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Cascade) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
-
 // ReadFrom replaces f by the cascade in r, which it reads to the end.
 func (f *Cascade) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Cascade) replace(g *Cascade) {
-	f.config, f.levels, f.added = g.config, g.levels, g.added
-	f.bind(g.hash, g.keyID, f)
-	f.tag = g.tag
-}
+func (f *Cascade) replace(g *Cascade) { become(f, g) }

@@ -64,12 +64,6 @@ func (f *Classic) HasHash(h uint64) bool {
 	return true
 }
 
-// AddHashes is AddKeys for hashes.
-func (f *Classic) AddHashes(added []bool, hs []uint64) int { return addEach(f, added, hs) }
-
-// HasHashes is HasKeys for hashes.
-func (f *Classic) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
-
 // Union adds every key of g to f by ORing the bits: f becomes the filter to which all keys
 // of both were added. Added becomes an estimate. If parameters or hashes differ, Union
 // fails with [ErrIncompatible] and does not change f.
@@ -96,39 +90,4 @@ func (f *Classic) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 // ReadFrom replaces f by the classic filter in r, which it reads to the end.
 func (f *Classic) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Classic) replace(g *Classic) {
-	f.array = g.array
-	f.bind(g.hash, g.keyID, f)
-}
-
-// addEach adds one hash after another.
-func addEach[F interface{ AddHash(uint64) bool }](f F, added []bool, hs []uint64) int {
-	checkAnswers(added, len(hs))
-	n := 0
-	for i, h := range hs {
-		isNew := f.AddHash(h)
-		if added != nil {
-			added[i] = isNew
-		}
-		if isNew {
-			n++
-		}
-	}
-	return n
-}
-
-// hasEach asks for one hash after another.
-func hasEach[F interface{ HasHash(uint64) bool }](f F, found []bool, hs []uint64) int {
-	checkAnswers(found, len(hs))
-	n := 0
-	for i, h := range hs {
-		has := f.HasHash(h)
-		if found != nil {
-			found[i] = has
-		}
-		if has {
-			n++
-		}
-	}
-	return n
-}
+func (f *Classic) replace(g *Classic) { become(f, g) }

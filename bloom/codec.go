@@ -31,8 +31,8 @@ type encoder interface {
 	encode() (*frame.Header, [][]byte, error)
 }
 
-func appendBinary(f encoder, b []byte) ([]byte, error) {
-	h, parts, err := f.encode()
+func appendBinary(f hashView, b []byte) ([]byte, error) {
+	h, parts, err := f.(encoder).encode()
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func appendBinary(f encoder, b []byte) ([]byte, error) {
 	return b, err
 }
 
-func writeTo(f encoder, w io.Writer) (int64, error) {
-	h, parts, err := f.encode()
+func writeTo(f hashView, w io.Writer) (int64, error) {
+	h, parts, err := f.(encoder).encode()
 	if err != nil {
 		return 0, err
 	}
@@ -75,14 +75,29 @@ func (a *array) encode() (*frame.Header, [][]byte, error) {
 	return a.arrayHeader(), [][]byte{frame.Bytes(a.all())}, nil
 }
 
+// storedView is a lookup whose view is an encoder.
+type storedView struct{ lookup }
+
 // AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (a *array) AppendBinary(b []byte) ([]byte, error) { return appendBinary(a, b) }
+func (s *storedView) AppendBinary(b []byte) ([]byte, error) { return appendBinary(s.view, b) }
 
 // MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (a *array) MarshalBinary() ([]byte, error) { return appendBinary(a, nil) }
+func (s *storedView) MarshalBinary() ([]byte, error) { return appendBinary(s.view, nil) }
 
 // WriteTo writes what AppendBinary appends, with little memory of its own.
-func (a *array) WriteTo(w io.Writer) (int64, error) { return writeTo(a, w) }
+func (s *storedView) WriteTo(w io.Writer) (int64, error) { return writeTo(s.view, w) }
+
+// storedSet is a keyed whose set is an encoder.
+type storedSet struct{ keyed }
+
+// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
+func (s *storedSet) AppendBinary(b []byte) ([]byte, error) { return appendBinary(s.view, b) }
+
+// MarshalBinary returns the filter in the format of docs/FORMAT.md.
+func (s *storedSet) MarshalBinary() ([]byte, error) { return appendBinary(s.view, nil) }
+
+// WriteTo writes what AppendBinary appends, with little memory of its own.
+func (s *storedSet) WriteTo(w io.Writer) (int64, error) { return writeTo(s.view, w) }
 
 // Decode returns the filter in b, of any type. It checks all of b: damaged, truncated,
 // foreign or newer input is an error that says which. The filter does not refer to b.
@@ -237,6 +252,15 @@ func (a *array) checkTail(l *loader, part int) error {
 type decodable[F any] interface {
 	Hash() Hash
 	replace(F)
+}
+
+// become makes f the filter g, which must not be used afterwards.
+func become[F any, P interface {
+	*F
+	rebind(f hashView)
+}](f, g P) {
+	*f = *g
+	f.rebind(any(f).(hashView))
 }
 
 // decodeInto replaces f by the filter of its own type that b holds.

@@ -58,18 +58,10 @@ func (f *Counting) counter(i uint64) (word *uint64, shift uint64) {
 // AddHash is Add for a key whose hash is h.
 func (f *Counting) AddHash(h uint64) bool {
 	isNew := !f.HasHash(h)
-	x := h
-	for range f.params.K {
-		w, s := f.counter(position(x, f.params.M))
-		if *w>>s&f.most != f.most {
-			*w += 1 << s
-		}
-		x = probeStep(x)
-	}
+	f.raise(h, f.params.K)
 	if isNew {
 		f.added++
 	}
-	runtime.KeepAlive(f)
 	return isNew
 }
 
@@ -116,7 +108,7 @@ func (f *Counting) RemoveHash(h uint64) bool {
 		case 0:
 			// The key is absent, perhaps because two probes of h share a counter that was
 			// raised only once: undo what was done so far.
-			f.restore(h, i)
+			f.raise(h, i)
 			return false
 		case f.most:
 		default:
@@ -130,8 +122,8 @@ func (f *Counting) RemoveHash(h uint64) bool {
 	return true
 }
 
-// restore raises the first n counters of h again.
-func (f *Counting) restore(h uint64, n int) {
+// raise raises the first n counters of h.
+func (f *Counting) raise(h uint64, n int) {
 	x := h
 	for range n {
 		if w, s := f.counter(position(x, f.params.M)); *w>>s&f.most != f.most {
@@ -141,12 +133,6 @@ func (f *Counting) restore(h uint64, n int) {
 	}
 	runtime.KeepAlive(f)
 }
-
-// AddHashes is AddKeys for hashes.
-func (f *Counting) AddHashes(added []bool, hs []uint64) int { return addEach(f, added, hs) }
-
-// HasHashes is HasKeys for hashes.
-func (f *Counting) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
 
 // Union adds every key of g to f, as often as it was added to g: the counters are summed,
 // and stick at their maximum. Added becomes an estimate. If parameters or hashes differ,
@@ -190,14 +176,9 @@ func (f *Counting) Clone() *Counting { return asCounting(f.clone(), f.hash, f.ke
 func (f *Counting) census() (nonZero, stuck uint64) {
 	for _, w := range f.all() {
 		for ; w != 0; w >>= f.params.CounterBits {
-			switch w & f.most {
-			case 0:
-			case f.most:
-				stuck++
-				nonZero++
-			default:
-				nonZero++
-			}
+			c := w & f.most
+			nonZero += uint64(one(c != 0))
+			stuck += uint64(one(c == f.most))
 		}
 	}
 	runtime.KeepAlive(f)
@@ -219,7 +200,4 @@ func (f *Counting) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 // ReadFrom replaces f by the counting filter in r, which it reads to the end.
 func (f *Counting) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Counting) replace(g *Counting) {
-	f.array, f.perWord, f.most = g.array, g.perWord, g.most
-	f.bind(g.hash, g.keyID, f)
-}
+func (f *Counting) replace(g *Counting) { become(f, g) }

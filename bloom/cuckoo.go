@@ -3,6 +3,7 @@ package bloom
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -35,7 +36,7 @@ import (
 // The zero value is not usable; make one with [NewCuckoo] or read one. A Cuckoo must not be
 // copied.
 type Cuckoo struct {
-	lookup
+	storedView
 	capacity   uint64 // as asked, 0 if it was not
 	bucketSize uint64
 	iterations int
@@ -136,11 +137,7 @@ func roundUpToPower(n uint64) uint64 {
 	if n == 0 {
 		return 0
 	}
-	p := uint64(1)
-	for p < n {
-		p <<= 1
-	}
-	return p
+	return 1 << bits.Len64(n-1)
 }
 
 // build gives f, which has no tables yet, empty ones of the given numbers of buckets.
@@ -218,7 +215,7 @@ func (f *Cuckoo) HasHashes(found []bool, hs []uint64) int {
 	for at := 0; at < len(hs); at += chunk {
 		m := min(chunk, len(hs)-at)
 		newest.touch(hs[at : at+m])
-		n += hasEach(f, part(found, at, m), hs[at:at+m])
+		n += f.lookup.HasHashes(part(found, at, m), hs[at:at+m])
 	}
 	runtime.KeepAlive(tables)
 	return n

@@ -143,18 +143,9 @@ func (f *Cuckoo) replace(g *Cuckoo) {
 	f.bytes.Store(g.bytes.Load())
 }
 
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Cuckoo) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Cuckoo) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
-
 // UnmarshalBinary replaces f by the cuckoo filter in b. After an error f is unchanged.
 // A SipHash filter is read with the secret of f. Reserve is not asked.
 func (f *Cuckoo) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
-
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Cuckoo) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
 
 // ReadFrom replaces f by the cuckoo filter in r, which it reads to the end. Reserve is
 // not asked.

@@ -3,9 +3,7 @@ package bloom
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"runtime"
-	"sync/atomic"
 
 	"seen/internal/bridge"
 	"seen/internal/frame"
@@ -139,21 +137,11 @@ func (f served) Sample(n int) [][]float64 {
 		for i := range shares {
 			from := i * lines / len(shares) * line
 			to := min(from+line, len(t.words))
-			used := 0
-			for at := from; at < to; at++ {
-				used += slotsInUse(atomic.LoadUint64(&t.words[at]))
-			}
+			used := occupied(t.words[from:to])
 			shares[i] = min(1, float64(used)/float64(min(8*uint64(to-from), t.size-min(t.size-1, 8*uint64(from)))))
 		}
 		all = append(all, shares)
 		runtime.KeepAlive(t)
 	}
 	return all
-}
-
-// slotsInUse counts the bytes of a word that are not 0.
-func slotsInUse(w uint64) int {
-	// A byte is not 0 if one of its lower bits or its highest one is set.
-	const low = 0x7f7f7f7f7f7f7f7f
-	return bits.OnesCount64((w&low + low | w) &^ low)
 }

@@ -1,6 +1,8 @@
 package bloom
 
 import (
+	"slices"
+
 	"seen/internal/bridge"
 	"seen/internal/keyhash"
 	"seen/sizing"
@@ -56,8 +58,8 @@ func Describe(v View) Description {
 		}
 	case *Window:
 		now := f.now()
-		for i := len(f.gens) - 1; i >= 0; i-- {
-			g, first := f.gens[i], len(d.Arrays)
+		for _, g := range slices.Backward(f.gens) {
+			first := len(d.Arrays)
 			d.addLayers(g.set.layers)
 			for j := range d.Arrays[first:] {
 				a := &d.Arrays[first+j]

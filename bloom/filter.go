@@ -79,8 +79,14 @@ func announce(l kernel.Layout, touch func(off, n uint64), h uint64) {
 	}
 }
 
-// touchLines announces an access to the lines of h.
-func (f *Filter) touchLines(h uint64) { announce(f.layout, f.touch, h) }
+// touchLines announces an access to the lines of hs, if accesses are to be announced.
+func (f *Filter) touchLines(hs []uint64) {
+	if f.touch != nil {
+		for _, h := range hs {
+			announce(f.layout, f.touch, h)
+		}
+	}
+}
 
 // Release returns the memory of the filter to the system at once, instead of when the
 // filter is collected. The filter must not be used afterwards: calls panic.
@@ -130,11 +136,7 @@ func (f *Filter) HasHash(h uint64) bool { return f.single.HasHash(h) }
 // AddHashes is AddKeys for hashes.
 func (f *Filter) AddHashes(added []bool, hs []uint64) int {
 	checkAnswers(added, len(hs))
-	if f.touch != nil {
-		for _, h := range hs {
-			f.touchLines(h)
-		}
-	}
+	f.touchLines(hs)
 	n := f.layout.AddBatch(f.words, added, hs)
 	f.added += uint64(n)
 	runtime.KeepAlive(f)
@@ -144,11 +146,7 @@ func (f *Filter) AddHashes(added []bool, hs []uint64) int {
 // HasHashes is HasKeys for hashes.
 func (f *Filter) HasHashes(found []bool, hs []uint64) int {
 	checkAnswers(found, len(hs))
-	if f.touch != nil {
-		for _, h := range hs {
-			f.touchLines(h)
-		}
-	}
+	f.touchLines(hs)
 	n := f.layout.HasBatch(f.words, found, hs)
 	runtime.KeepAlive(f)
 	return n
@@ -231,7 +229,4 @@ func (f *Filter) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 // ReadFrom replaces f by the blocked filter in r, which it reads to the end.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Filter) replace(g *Filter) {
-	f.array, f.layout, f.single = g.array, g.layout, g.single
-	f.bind(g.hash, g.keyID, f)
-}
+func (f *Filter) replace(g *Filter) { become(f, g) }

@@ -40,6 +40,9 @@ func (l *lookup) bindView(h keyhash.Hash, keyID uint64, v hashView) {
 	l.hash, l.keyID, l.view = h, keyID, v
 }
 
+// rebind makes a copy of a filter ask itself.
+func (l *lookup) rebind(f hashView) { l.view = f }
+
 // Hash returns the key hash of the filter.
 func (l *lookup) Hash() Hash { return hashOf(l.hash) }
 
@@ -70,6 +73,11 @@ func (l *lookup) HasStrings(found []bool, keys []string) int {
 	return inBatches(found, len(keys), func(hs []uint64, at int) { l.hash.SumStrings(hs, keys[at:at+len(hs)]) }, l.view.HasHashes)
 }
 
+// HasHashes is HasKeys for hashes.
+func (l *lookup) HasHashes(found []bool, hs []uint64) int {
+	return each(l.view.HasHash, found, hs)
+}
+
 // keyed gives a filter the calls that take keys instead of hashes.
 type keyed struct {
 	lookup
@@ -80,6 +88,8 @@ func (k *keyed) bind(h keyhash.Hash, keyID uint64, s hashSet) {
 	k.bindView(h, keyID, s)
 	k.set = s
 }
+
+func (k *keyed) rebind(f hashView) { k.view, k.set = f, f.(hashSet) }
 
 // Add adds key and reports whether it is new. True is certain; false is wrong with the
 // filter's error rate. It does not allocate and does not keep key.
@@ -98,6 +108,25 @@ func (k *keyed) AddKeys(added []bool, keys [][]byte) int {
 // AddStrings is AddKeys for strings.
 func (k *keyed) AddStrings(added []bool, keys []string) int {
 	return inBatches(added, len(keys), func(hs []uint64, at int) { k.hash.SumStrings(hs, keys[at:at+len(hs)]) }, k.set.AddHashes)
+}
+
+// AddHashes is AddKeys for hashes.
+func (k *keyed) AddHashes(added []bool, hs []uint64) int {
+	return each(k.set.AddHash, added, hs)
+}
+
+// each asks for one hash after another.
+func each(ask func(h uint64) bool, answers []bool, hs []uint64) int {
+	checkAnswers(answers, len(hs))
+	n := 0
+	for i, h := range hs {
+		yes := ask(h)
+		if answers != nil {
+			answers[i] = yes
+		}
+		n += one(yes)
+	}
+	return n
 }
 
 // inBatches passes the hashes of n keys to ask, a batch at a time. sum stores those

@@ -66,12 +66,6 @@ func (f *Partitioned) HasHash(h uint64) bool {
 	return true
 }
 
-// AddHashes is AddKeys for hashes.
-func (f *Partitioned) AddHashes(added []bool, hs []uint64) int { return addEach(f, added, hs) }
-
-// HasHashes is HasKeys for hashes.
-func (f *Partitioned) HasHashes(found []bool, hs []uint64) int { return hasEach(f, found, hs) }
-
 // Union adds every key of g to f, as [Classic.Union] does.
 func (f *Partitioned) Union(g *Partitioned) error { return f.union(&g.array) }
 
@@ -94,7 +88,4 @@ func (f *Partitioned) UnmarshalBinary(b []byte) error { return decodeInto(f, b) 
 // ReadFrom replaces f by the partitioned filter in r, which it reads to the end.
 func (f *Partitioned) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Partitioned) replace(g *Partitioned) {
-	f.array, f.slice = g.array, g.slice
-	f.bind(g.hash, g.keyID, f)
-}
+func (f *Partitioned) replace(g *Partitioned) { become(f, g) }

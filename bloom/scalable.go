@@ -59,7 +59,7 @@ type ScalableConfig struct {
 // The zero value is not usable; make one with [NewScalable] or read one. Any number of
 // goroutines may ask at the same time while none adds. A Scalable must not be copied.
 type Scalable struct {
-	keyed
+	storedSet
 	config ScalableConfig
 	base   sizing.Params // of the first layer
 	layers []*layer      // by ascending index; the last one takes new keys
@@ -204,11 +204,9 @@ func (s *Scalable) makeRoom() error {
 func (s *Scalable) nextLayer() (*layer, error) {
 	index := s.newest().index + 1
 	rate := s.rateOf(index)
-	var largest, total, bytes uint64
+	bytes, total, largest := s.Bytes(), s.Capacity(), uint64(0)
 	for _, l := range s.layers {
 		largest = max(largest, l.capacity)
-		total += l.capacity
-		bytes += l.params.Bytes()
 	}
 	want := s.config.growth().Next(largest)
 	p, err := sizing.For(sizing.Blocked, want, rate)
@@ -415,7 +413,7 @@ func (s *Scalable) merge(g *Scalable) error {
 	// if one is impossible.
 	into := map[*layer]*layer{}
 	var copies []*layer
-	bytes := s.bytes()
+	bytes := s.Bytes()
 	for _, theirs := range g.layers {
 		i := slices.IndexFunc(s.layers, func(l *layer) bool {
 			return into[l] == nil && l.index == theirs.index && l.params == theirs.params &&
@@ -453,22 +451,10 @@ func (s *Scalable) merge(g *Scalable) error {
 // copy returns a copy that shares nothing with l.
 func (l *layer) copy() *layer { return asLayer(l.clone(), l.index) }
 
-func (s *Scalable) bytes() uint64 {
-	n := uint64(0)
-	for _, l := range s.layers {
-		n += l.params.Bytes()
-	}
-	return n
-}
-
 // Added returns the number of recorded keys: the calls of Add that returned true, without
 // those made when the filter was full.
 func (s *Scalable) Added() uint64 {
-	n := uint64(0)
-	for _, l := range s.layers {
-		n += l.added
-	}
-	return n
+	return s.sum(func(l *layer) uint64 { return l.added })
 }
 
 // Clear forgets all keys. Only the first layer stays.
@@ -524,7 +510,9 @@ func (s *Scalable) Stats() Stats {
 }
 
 // Bytes returns the memory of the layers.
-func (s *Scalable) Bytes() uint64 { return s.bytes() }
+func (s *Scalable) Bytes() uint64 {
+	return s.sum(func(l *layer) uint64 { return l.params.Bytes() })
+}
 
 // Release returns the memory of the filter to the system at once, rather than when
 // the filter is collected. The filter must not be used afterwards.
@@ -536,9 +524,13 @@ func (s *Scalable) Release() {
 
 // Capacity returns the number of distinct keys that the layers are made for.
 func (s *Scalable) Capacity() uint64 {
-	n := uint64(0)
+	return s.sum(func(l *layer) uint64 { return l.capacity })
+}
+
+// sum adds up a number of each layer.
+func (s *Scalable) sum(of func(l *layer) uint64) (n uint64) {
 	for _, l := range s.layers {
-		n += l.capacity
+		n += of(l)
 	}
 	return n
 }

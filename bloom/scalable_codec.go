@@ -88,24 +88,11 @@ func (l *loader) fillScalable(s *Scalable, from, to int) error {
 	return nil
 }
 
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (s *Scalable) AppendBinary(b []byte) ([]byte, error) { return appendBinary(s, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (s *Scalable) MarshalBinary() ([]byte, error) { return appendBinary(s, nil) }
-
 // UnmarshalBinary replaces s by the scalable filter in b. After an error s is
 // unchanged. A SipHash filter is read with the secret of s.
 func (s *Scalable) UnmarshalBinary(b []byte) error { return decodeInto(s, b) }
 
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (s *Scalable) WriteTo(w io.Writer) (int64, error) { return writeTo(s, w) }
-
 // ReadFrom replaces s by the scalable filter in r, which it reads to the end.
 func (s *Scalable) ReadFrom(r io.Reader) (int64, error) { return readInto(s, r) }
 
-func (s *Scalable) replace(g *Scalable) {
-	s.config, s.base, s.layers, s.full = g.config, g.base, g.layers, g.full
-	s.bind(g.hash, g.keyID, s)
-	s.tag = g.tag
-}
+func (s *Scalable) replace(g *Scalable) { become(s, g) }

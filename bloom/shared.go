@@ -29,6 +29,8 @@ type Shared struct {
 	single kernel.Prepared // the array of f, for single calls at the same time
 	quick  kernel.Guarded  // the same with the locks, for additions that do not have to wait
 	locks  *lineLocks
+
+	capacity atomic.Uint64 // of f; Union changes it while others read
 }
 
 // NewShared returns an empty filter.
@@ -61,6 +63,7 @@ func (s *Shared) replace(f *Filter) {
 	}
 	s.bind(f.hash, f.keyID, s)
 	s.tag = f.tag
+	s.capacity.Store(f.capacity)
 }
 
 // Add adds key and reports whether it is new. True is certain; false is wrong with the
@@ -149,11 +152,7 @@ func (s *Shared) lockMore(h uint64) (isNew bool) {
 // HasHashes is HasKeys for hashes.
 func (s *Shared) HasHashes(found []bool, hs []uint64) int {
 	checkAnswers(found, len(hs))
-	if s.f.touch != nil {
-		for _, h := range hs {
-			s.f.touchLines(h)
-		}
-	}
+	s.f.touchLines(hs)
 	n := s.f.layout.HasBatchAtomic(s.f.words, found, hs)
 	runtime.KeepAlive(s.f)
 	return n
@@ -267,15 +266,14 @@ func (s *Shared) Union(g *Shared) error {
 	if err := s.f.checkAlike(&g.f.array); err != nil {
 		return err
 	}
-	var capacity uint64 // not within the other still: two unions could wait for each other
-	g.still(func(f *Filter) { capacity = f.capacity })
 	s.change(func(f *Filter) {
 		theirs := g.f.all()
 		for i := range f.all() {
 			atomic.OrUint64(&f.words[i], atomic.LoadUint64(&theirs[i]))
 		}
 		f.recount()
-		f.capacity = max(f.capacity, capacity)
+		f.capacity = max(f.capacity, g.capacity.Load())
+		s.capacity.Store(f.capacity)
 	})
 	runtime.KeepAlive(g.f)
 	return nil

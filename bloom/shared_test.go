@@ -555,3 +555,38 @@ func TestSharedFromBlocked(t *testing.T) {
 		t.Error("NewShared accepts a capacity of 0")
 	}
 }
+
+// writerFunc is a function as a writer.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestSharedDesignDoesNotWait(t *testing.T) {
+	small := must(bloom.NewShared(bloom.Config{Capacity: 1000, ErrorRate: 0.01}))
+	large := must(bloom.NewShared(bloom.Config{Capacity: 2000, ErrorRate: 0.01, Params: small.Params()}))
+	if err := small.Union(large); err != nil {
+		t.Fatal(err)
+	}
+	want := bloom.Design{Type: "blocked", Capacity: 2000, ErrorRate: 0.01}
+	// WriteTo locks all lines.
+	if _, err := small.WriteTo(writerFunc(func(p []byte) (int, error) {
+		if d := small.Design(); d != want {
+			t.Errorf("the design is %+v, want %+v", d, want)
+		}
+		return len(p), nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUnionOfFilterAndShared(t *testing.T) {
+	c := bloom.Config{Capacity: 1000, ErrorRate: 0.01}
+	filter, shared := must(bloom.New(c)), must(bloom.NewShared(c))
+	for _, pair := range [][2]bloom.View{{filter, shared}, {shared, filter}} {
+		err := bloom.Union(pair[0], pair[1])
+		unlike, ok := errors.AsType[*bloom.IncompatibleError](err)
+		if !ok || unlike.What != "types" || unlike.Want == unlike.Have {
+			t.Errorf("Union(%T, %T): %v", pair[0], pair[1], err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 
 	"seen/internal/bridge"
@@ -93,8 +94,8 @@ type heldWindow struct {
 func (w *Window) hold() heldWindow {
 	w.held++
 	h := heldWindow{window: w}
-	for i := len(w.gens) - 1; i >= 0; i-- {
-		h.layers = append(h.layers, w.gens[i].set.layers...)
+	for _, g := range slices.Backward(w.gens) {
+		h.layers = append(h.layers, g.set.layers...)
 	}
 	return h
 }

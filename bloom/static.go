@@ -24,7 +24,7 @@ import (
 // The zero value is not usable; make one with [NewStatic] or a [StaticBuilder], or read
 // one. Any number of goroutines may ask at the same time. A Static must not be copied.
 type Static struct {
-	lookup
+	storedView
 	fuse  fuse
 	n     uint64  // keys
 	rate  float64 // as asked; 0 when the width was
@@ -143,7 +143,7 @@ func (f *Static) HasHash(h uint64) bool {
 func (f *Static) HasHashes(found []bool, hs []uint64) int {
 	checkAnswers(found, len(hs))
 	if f.touch != nil {
-		return hasEach(f, found, hs)
+		return f.lookup.HasHashes(found, hs)
 	}
 	if f.n == 0 {
 		clear(found)
@@ -239,23 +239,11 @@ func (l *loader) static() (View, error) {
 	return asStatic(f, l.hash, l.keyID), nil
 }
 
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (f *Static) AppendBinary(b []byte) ([]byte, error) { return appendBinary(f, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (f *Static) MarshalBinary() ([]byte, error) { return appendBinary(f, nil) }
-
 // UnmarshalBinary replaces f by the static filter in b. After an error f is unchanged.
 // A SipHash filter is read with the secret of f.
 func (f *Static) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }
 
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (f *Static) WriteTo(w io.Writer) (int64, error) { return writeTo(f, w) }
-
 // ReadFrom replaces f by the static filter in r, which it reads to the end.
 func (f *Static) ReadFrom(r io.Reader) (int64, error) { return readInto(f, r) }
 
-func (f *Static) replace(g *Static) {
-	*f = *g
-	f.bindView(g.hash, g.keyID, f)
-}
+func (f *Static) replace(g *Static) { become(f, g) }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"slices"
 
 	"seen/internal/kernel"
 	"seen/sizing"
@@ -46,34 +47,9 @@ type TraceProbe struct {
 // error.
 func TraceOf(v View, h uint64) (all []Trace, err error) {
 	switch f := v.(type) {
-	case *Classic:
+	case interface{ trace(h uint64) Trace }:
 		all = []Trace{f.trace(h)}
-	case *Partitioned:
-		all = []Trace{f.trace(h)}
-	case *Counting:
-		all = []Trace{f.trace(h)}
-	case *Filter:
-		all = []Trace{f.trace(h)}
-	case *Shared:
-		all = []Trace{f.f.trace(h)}
-		all[0].ErrorRate = f.f.params.ErrorRate(f.Added())
-	case *Scalable:
-		all = f.traces(h)
-	case *Cascade:
-		for i, level := range f.levels {
-			all = append(all, level.trace(levelHash(h, i)))
-		}
-	case *Window:
-		all = f.traces(h)
-	case *Adaptive:
-		if f.filter != nil {
-			all = f.filter.traces(h)
-		} else {
-			all = []Trace{f.trace(h)}
-		}
-	case *Static:
-		all = []Trace{f.trace(h)}
-	case *Cuckoo:
+	case interface{ traces(h uint64) []Trace }:
 		all = f.traces(h)
 	default:
 		return nil, fmt.Errorf("a %T cannot be traced; give a filter of this package", v)
@@ -149,6 +125,19 @@ func (f *Filter) trace(h uint64) Trace {
 	return t
 }
 
+func (s *Shared) trace(h uint64) Trace {
+	t := s.f.trace(h)
+	t.ErrorRate = s.f.params.ErrorRate(s.Added())
+	return t
+}
+
+func (f *Cascade) traces(h uint64) (all []Trace) {
+	for i, level := range f.levels {
+		all = append(all, level.trace(levelHash(h, i)))
+	}
+	return all
+}
+
 func (s *Scalable) traces(h uint64) (all []Trace) {
 	for _, l := range s.layers {
 		all = append(all, l.Filter.trace(h))
@@ -157,20 +146,21 @@ func (s *Scalable) traces(h uint64) (all []Trace) {
 }
 
 func (w *Window) traces(h uint64) (all []Trace) {
-	gens := w.liveGens(w.now())
-	for i := len(gens) - 1; i >= 0; i-- {
-		for _, t := range gens[i].set.traces(h) {
-			t.From = gens[i].number
+	for _, g := range slices.Backward(w.liveGens(w.now())) {
+		for _, t := range g.set.traces(h) {
+			t.From = g.number
 			all = append(all, t)
 		}
 	}
 	return all
 }
 
-// trace is the trace of an exact set.
-func (a *Adaptive) trace(h uint64) Trace {
+func (a *Adaptive) traces(h uint64) []Trace {
+	if a.filter != nil {
+		return a.filter.traces(h)
+	}
 	n := a.Added()
-	return Trace{Array: "fingerprints", Positions: n, Found: a.HasHash(h), ErrorRate: hashRate(n)}
+	return []Trace{{Array: "fingerprints", Positions: n, Found: a.HasHash(h), ErrorRate: hashRate(n)}}
 }
 
 func (f *Static) trace(h uint64) Trace {

@@ -117,9 +117,17 @@ func unite[F interface {
 }](dst F, src View) error {
 	f, ok := src.(F)
 	if !ok {
-		return &IncompatibleError{"types", dst.Design().Type, src.Design().Type}
+		return &IncompatibleError{"types", typeOf(dst), typeOf(src)}
 	}
 	return dst.Union(f)
+}
+
+// typeOf names the type of a filter; unlike its Design it tells a Shared from a Filter.
+func typeOf(v View) string {
+	if _, ok := v.(*Shared); ok {
+		return "shared"
+	}
+	return v.Design().Type
 }
 
 // Design says what a filter was made for.
@@ -132,10 +140,9 @@ type Design struct {
 // Design says what the filter was made for.
 func (a *array) Design() Design { return Design{a.params.Shape.String(), a.capacity, a.rate} }
 
-// Design says what the filter was made for.
-func (s *Shared) Design() (d Design) {
-	s.still(func(f *Filter) { d = f.Design() })
-	return d
+// Design says what the filter was made for. Its Type is "blocked", that of its file.
+func (s *Shared) Design() Design {
+	return Design{s.f.params.Shape.String(), s.capacity.Load(), s.f.rate}
 }
 
 // Design says what the filter was made for.

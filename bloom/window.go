@@ -79,7 +79,7 @@ const (
 // The zero value is not usable; make one with [NewWindow] or read one. Any number of
 // goroutines may ask at the same time while none adds. A Window must not be copied.
 type Window struct {
-	keyed
+	storedSet
 	config  WindowConfig
 	step    int64     // length of a generation, in nanoseconds or calls
 	model   *Scalable // an empty generation without layers
@@ -244,8 +244,8 @@ func (w *Window) advance(to int64) {
 
 // set returns the given live generation, and makes it if it does not exist.
 func (w *Window) set(number int64) *Scalable {
-	i := w.index(number)
-	if i < len(w.gens) && w.gens[i].number == number {
+	i, ok := w.index(number)
+	if ok {
 		return w.gens[i].set
 	}
 	s := w.spare
@@ -254,7 +254,7 @@ func (w *Window) set(number int64) *Scalable {
 	} else {
 		s.Clear()
 	}
-	w.insert(i, generation{number, s})
+	w.gens = slices.Insert(w.gens, i, generation{number, s})
 	return s
 }
 
@@ -276,18 +276,11 @@ func (w *Window) newSet() *Scalable {
 
 // index returns the index in gens of the generation with the given number, or where to
 // insert it.
-func (w *Window) index(number int64) int {
-	i := 0
+func (w *Window) index(number int64) (i int, ok bool) {
 	for i < len(w.gens) && w.gens[i].number > number {
 		i++
 	}
-	return i
-}
-
-func (w *Window) insert(i int, g generation) {
-	w.gens = append(w.gens, generation{})
-	copy(w.gens[i+1:], w.gens[i:])
-	w.gens[i] = g
+	return i, i < len(w.gens) && w.gens[i].number == number
 }
 
 // Err returns nil, or an error, matched by [ErrFull], that says why a generation could not
@@ -329,8 +322,8 @@ func (w *Window) Union(g *Window) error {
 		if !w.live(theirs.number, w.current) {
 			break
 		}
-		i := w.index(theirs.number)
-		if i < len(w.gens) && w.gens[i].number == theirs.number {
+		i, ok := w.index(theirs.number)
+		if ok {
 			if err := w.gens[i].set.merge(theirs.set); err != nil {
 				return err
 			}
@@ -338,7 +331,7 @@ func (w *Window) Union(g *Window) error {
 		}
 		s := theirs.set.clone()
 		s.config, s.base = w.model.config, w.model.base
-		w.insert(i, generation{theirs.number, s})
+		w.gens = slices.Insert(w.gens, i, generation{theirs.number, s})
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (w *Window) AddHashes(added []bool, hs []uint64) int {
 		return count
 	}
 	if w.step == 1 {
-		return w.addEach(added, hs)
+		return w.keyed.AddHashes(added, hs) // faster where each call begins a generation
 	}
 	count := 0
 	for at := 0; at < len(hs); {
@@ -83,21 +83,6 @@ func (w *Window) AddHashes(added []bool, hs []uint64) int {
 			w.calls += uint64(m)
 		}
 		at += m
-	}
-	return count
-}
-
-// addEach is AddHashes one by one, which is faster where each call begins a generation.
-func (w *Window) addEach(added []bool, hs []uint64) int {
-	count := 0
-	for i, h := range hs {
-		isNew := w.AddHash(h)
-		if isNew {
-			count++
-		}
-		if added != nil {
-			added[i] = isNew
-		}
 	}
 	return count
 }

@@ -3,6 +3,7 @@ package bloom
 import (
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"seen/internal/frame"
@@ -37,8 +38,8 @@ func (w *Window) encode() (*frame.Header, [][]byte, error) {
 	h.Fields[4] = uint64(w.current)
 	h.Fields[5] = w.calls
 	var bodies [][]byte
-	for i := len(w.gens) - 1; i >= 0; i-- {
-		bodies = w.gens[i].set.encodeLayers(h, bodies, w.gens[i].number)
+	for _, g := range slices.Backward(w.gens) {
+		bodies = g.set.encodeLayers(h, bodies, g.number)
 	}
 	return h, bodies, nil
 }
@@ -84,24 +85,15 @@ func (l *loader) window() (View, error) {
 		if err := l.fillScalable(s, from, to); err != nil {
 			return nil, err
 		}
-		w.insert(0, generation{number, s})
+		w.gens = slices.Insert(w.gens, 0, generation{number, s})
 	}
 	w.bind(l.hash, l.keyID, w)
 	return w, nil
 }
 
-// AppendBinary appends the filter in the format of docs/FORMAT.md to b.
-func (w *Window) AppendBinary(b []byte) ([]byte, error) { return appendBinary(w, b) }
-
-// MarshalBinary returns the filter in the format of docs/FORMAT.md.
-func (w *Window) MarshalBinary() ([]byte, error) { return appendBinary(w, nil) }
-
 // UnmarshalBinary replaces w, but not its clock, by the window in b. After an error w
 // is unchanged. A SipHash filter is read with the secret of w.
 func (w *Window) UnmarshalBinary(b []byte) error { return decodeInto(w, b) }
-
-// WriteTo writes what AppendBinary appends, with little memory of its own.
-func (w *Window) WriteTo(to io.Writer) (int64, error) { return writeTo(w, to) }
 
 // ReadFrom replaces w, but not its clock, by the window in r, which it reads to the
 // end.
