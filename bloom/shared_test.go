@@ -556,11 +556,6 @@ func TestSharedFromBlocked(t *testing.T) {
 	}
 }
 
-// writerFunc is a function as a writer.
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
 func TestSharedDesignDoesNotWait(t *testing.T) {
 	small := must(bloom.NewShared(bloom.Config{Capacity: 1000, ErrorRate: 0.01}))
 	large := must(bloom.NewShared(bloom.Config{Capacity: 2000, ErrorRate: 0.01, Params: small.Params()}))

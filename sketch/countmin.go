@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"seen/bloom"
-	"seen/internal/keyhash"
 )
 
 // CountMin counts how often each key was added, in a table of Depth rows of Width counters:
@@ -25,10 +24,10 @@ import (
 //
 // The zero value is not usable; make one with [NewCountMin].
 type CountMin struct {
+	hashed
 	width        uint64
 	depth        int
 	conservative bool
-	hash         keyhash.Hash
 	counters     []uint64 // row by row
 	total        uint64
 }
@@ -96,13 +95,10 @@ func NewCountMin(c CountMinConfig) (*CountMin, error) {
 		return nil, fmt.Errorf("%d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
 	}
 	return &CountMin{
-		width: c.Width, depth: c.Depth, conservative: c.Conservative, hash: keyOf(c.Hash),
+		width: c.Width, depth: c.Depth, conservative: c.Conservative, hashed: hashed{keyOf(c.Hash)},
 		counters: make([]uint64, c.Width*uint64(c.Depth)),
 	}, nil
 }
-
-// Hash returns the key hash of the sketch.
-func (c *CountMin) Hash() bloom.Hash { return hashOf(c.hash) }
 
 // Total returns N, the sum of all that was added, at most math.MaxUint64.
 func (c *CountMin) Total() uint64 { return c.total }
@@ -224,13 +220,11 @@ func (c *CountMin) Stats() CountMinStats {
 	}
 	_, s.Delta = c.ErrorBound()
 	for _, n := range c.counters {
-		switch n {
-		case 0:
-		case math.MaxUint64:
+		if n != 0 {
+			s.NonZero++
+		}
+		if n == math.MaxUint64 {
 			s.Stuck++
-			s.NonZero++
-		default:
-			s.NonZero++
 		}
 	}
 	return s
@@ -252,17 +246,8 @@ func (c *CountMin) Merge(other *CountMin) error {
 }
 
 func (c *CountMin) checkAlike(other *CountMin) error {
-	switch {
-	case c.width != other.width:
-		return &IncompatibleError{"width", c.width, other.width}
-	case c.depth != other.depth:
-		return &IncompatibleError{"depth", c.depth, other.depth}
-	case c.conservative != other.conservative:
-		return &IncompatibleError{"update", c.update(), other.update()}
-	case c.hash != other.hash:
-		return &IncompatibleError{"key hash", hashOf(c.hash), hashOf(other.hash)}
-	}
-	return nil
+	return c.hashed.checkAlike(&other.hashed, IncompatibleError{"width", c.width, other.width},
+		IncompatibleError{"depth", c.depth, other.depth}, IncompatibleError{"update", c.update(), other.update()})
 }
 
 func (c *CountMin) update() string {

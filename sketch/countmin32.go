@@ -12,7 +12,6 @@ import (
 
 	"seen/bloom"
 	"seen/internal/frame"
-	"seen/internal/keyhash"
 	"seen/internal/pages"
 )
 
@@ -33,7 +32,7 @@ type CountMin32 struct {
 	total uint64 // first, where 32-bit systems align it for atomic access
 	width uint64
 	depth int
-	hash  keyhash.Hash
+	hashed
 	words []uint64     // two counters each, the first in the low half; row by row
 	mem   *pages.Array // what words is a part of; nil if that is a slice
 }
@@ -83,11 +82,8 @@ func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
-	return &CountMin32{width: c.Width, depth: c.Depth, hash: keyOf(c.Hash), words: mem.Words(), mem: mem}, nil
+	return &CountMin32{width: c.Width, depth: c.Depth, hashed: hashed{keyOf(c.Hash)}, words: mem.Words(), mem: mem}, nil
 }
-
-// Hash returns the key hash of the sketch.
-func (c *CountMin32) Hash() bloom.Hash { return hashOf(c.hash) }
 
 // Width returns the number of counters of a row.
 func (c *CountMin32) Width() uint64 { return c.width }
@@ -164,7 +160,7 @@ func (c *CountMin32) Sum(sources []*CountMin32, weights []int64, step func(count
 	if err != nil {
 		return nil, err
 	}
-	sum := &CountMin32{total: total, width: c.width, depth: c.depth, hash: c.hash, words: mem.Words(), mem: mem}
+	sum := &CountMin32{total: total, width: c.width, depth: c.depth, hashed: c.hashed, words: mem.Words(), mem: mem}
 	if err := sum.add(terms, step); err != nil {
 		mem.Release()
 		return nil, err
@@ -257,15 +253,7 @@ func (w *wide) addProduct(weight wide, n uint32) {
 }
 
 func (c *CountMin32) checkAlike(other *CountMin32) error {
-	switch {
-	case c.width != other.width:
-		return &IncompatibleError{"width", c.width, other.width}
-	case c.depth != other.depth:
-		return &IncompatibleError{"depth", c.depth, other.depth}
-	case c.hash != other.hash:
-		return &IncompatibleError{"key hash", hashOf(c.hash), hashOf(other.hash)}
-	}
-	return nil
+	return c.hashed.checkAlike(&other.hashed, IncompatibleError{"width", c.width, other.width}, IncompatibleError{"depth", c.depth, other.depth})
 }
 
 // Stuck reads an evenly spread sample of at most n counters. It returns how many of them are
@@ -297,7 +285,7 @@ func (c *CountMin32) Clear() {
 
 // Clone returns a copy that shares nothing with c. It fails if there is not enough memory.
 func (c *CountMin32) Clone() (*CountMin32, error) {
-	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hash: c.hash}
+	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hashed: c.hashed}
 	err := d.fill(c.words)
 	runtime.KeepAlive(c)
 	if err != nil {

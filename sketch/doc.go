@@ -33,6 +33,12 @@ import (
 // keyOf returns h as packages below know it.
 func keyOf(h bloom.Hash) keyhash.Hash { return keyhash.Of(h.Algorithm, h.Seed, h.Secret) }
 
+// hashed is a sketch with its key hash.
+type hashed struct{ hash keyhash.Hash }
+
+// Hash returns the key hash of the sketch.
+func (h *hashed) Hash() bloom.Hash { return hashOf(h.hash) }
+
 // hashOf is the reverse of keyOf.
 func hashOf(k keyhash.Hash) bloom.Hash {
 	return bloom.Hash{Algorithm: bloom.Algorithm(k.Algorithm), Seed: k.Seed, Secret: k.Secret}
@@ -54,3 +60,14 @@ func (e *IncompatibleError) Error() string {
 
 // Is makes [ErrIncompatible] match e.
 func (e *IncompatibleError) Is(target error) bool { return target == ErrIncompatible }
+
+// checkAlike returns the first of an error about the sizes and one about the hashes, if
+// they differ.
+func (h *hashed) checkAlike(other *hashed, sizes ...IncompatibleError) error {
+	for _, e := range append(sizes, IncompatibleError{"key hash", h.Hash(), other.Hash()}) {
+		if e.Want != e.Have {
+			return &e
+		}
+	}
+	return nil
+}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"seen/bloom"
-	"seen/internal/keyhash"
 )
 
 // FlajoletMartin estimates the number of distinct keys by probabilistic counting
@@ -23,7 +22,7 @@ import (
 //
 // The zero value is not usable; make one with [NewFlajoletMartin].
 type FlajoletMartin struct {
-	hash keyhash.Hash
+	hashed
 	maps []uint64 // a power of two of them
 }
 
@@ -45,13 +44,10 @@ func NewFlajoletMartin(c FlajoletMartinConfig) (*FlajoletMartin, error) {
 	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
-	return &FlajoletMartin{hash: keyOf(c.Hash), maps: make([]uint64, c.Maps)}, nil
+	return &FlajoletMartin{hashed: hashed{keyOf(c.Hash)}, maps: make([]uint64, c.Maps)}, nil
 }
 
 func validMaps(n int) bool { return n >= 1 && n <= maxMaps && n&(n-1) == 0 }
-
-// Hash returns the key hash of the sketch.
-func (s *FlajoletMartin) Hash() bloom.Hash { return hashOf(s.hash) }
 
 // Maps returns the number of bitmaps.
 func (s *FlajoletMartin) Maps() int { return len(s.maps) }
@@ -195,13 +191,7 @@ func (s *FlajoletMartin) Merge(other *FlajoletMartin) error {
 }
 
 func (s *FlajoletMartin) checkAlike(other *FlajoletMartin) error {
-	if len(s.maps) != len(other.maps) {
-		return &IncompatibleError{"number of bitmaps", len(s.maps), len(other.maps)}
-	}
-	if s.hash != other.hash {
-		return &IncompatibleError{"key hash", hashOf(s.hash), hashOf(other.hash)}
-	}
-	return nil
+	return s.hashed.checkAlike(&other.hashed, IncompatibleError{"number of bitmaps", len(s.maps), len(other.maps)})
 }
 
 // Clear forgets all keys. The memory stays.
@@ -209,7 +199,7 @@ func (s *FlajoletMartin) Clear() { clear(s.maps) }
 
 // Clone returns a copy that shares nothing with s.
 func (s *FlajoletMartin) Clone() *FlajoletMartin {
-	return &FlajoletMartin{hash: s.hash, maps: slices.Clone(s.maps)}
+	return &FlajoletMartin{hashed: s.hashed, maps: slices.Clone(s.maps)}
 }
 
 // Equal reports whether s and other have the same number of bitmaps, hash and bits.

@@ -10,7 +10,6 @@ import (
 	"github.com/axiomhq/hyperloglog"
 
 	"seen/bloom"
-	"seen/internal/keyhash"
 )
 
 // HyperLogLog estimates the number of distinct keys with 2^precision registers of
@@ -28,7 +27,7 @@ import (
 //
 // The zero value is not usable; make one with [NewHyperLogLog].
 type HyperLogLog struct {
-	hash      keyhash.Hash
+	hashed
 	precision int
 	// exact holds the hashes added so far; it is nil once registers are in use.
 	exact map[uint64]struct{}
@@ -64,11 +63,8 @@ func NewHyperLogLog(c HyperLogLogConfig) (*HyperLogLog, error) {
 	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
-	return &HyperLogLog{hash: keyOf(c.Hash), precision: c.Precision, exact: map[uint64]struct{}{}}, nil
+	return &HyperLogLog{hashed: hashed{keyOf(c.Hash)}, precision: c.Precision, exact: map[uint64]struct{}{}}, nil
 }
-
-// Hash returns the key hash of the sketch.
-func (s *HyperLogLog) Hash() bloom.Hash { return hashOf(s.hash) }
 
 // Precision returns the binary logarithm of the number of registers.
 func (s *HyperLogLog) Precision() int { return s.precision }
@@ -212,13 +208,7 @@ func (s *HyperLogLog) Merge(other *HyperLogLog) error {
 }
 
 func (s *HyperLogLog) checkAlike(other *HyperLogLog) error {
-	if s.precision != other.precision {
-		return &IncompatibleError{"precision", s.precision, other.precision}
-	}
-	if s.hash != other.hash {
-		return &IncompatibleError{"key hash", hashOf(s.hash), hashOf(other.hash)}
-	}
-	return nil
+	return s.hashed.checkAlike(&other.hashed, IncompatibleError{"precision", s.precision, other.precision})
 }
 
 // Clear forgets all keys.

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"seen/bloom"
-	"seen/internal/keyhash"
 	"seen/internal/pages"
 )
 
@@ -35,14 +34,14 @@ import (
 type TopK struct {
 	k, width, depth int
 	decay           float64
-	hash            keyhash.Hash
-	random          uint64
-	mem             *pages.Array // what buckets is a part of; nil if that is a slice
-	buckets         []uint64     // row by row: the fingerprint in the high half, the count in the low
-	heap            []entry      // the least first, as in container/heap
-	place           map[string]int
-	keyBytes        uint64
-	chances         [256]float64 // decay to the power of the index
+	hashed
+	random   uint64
+	mem      *pages.Array // what buckets is a part of; nil if that is a slice
+	buckets  []uint64     // row by row: the fingerprint in the high half, the count in the low
+	heap     []entry      // the least first, as in container/heap
+	place    map[string]int
+	keyBytes uint64
+	chances  [256]float64 // decay to the power of the index
 }
 
 // entry is one of the best keys.
@@ -114,7 +113,7 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
 	t := &TopK{
-		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hash: keyOf(c.Hash), random: c.Seed,
+		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hashed: hashed{keyOf(c.Hash)}, random: c.Seed,
 		mem: mem, buckets: mem.Words(), place: map[string]int{},
 	}
 	t.setChances()
@@ -180,9 +179,6 @@ func (t *TopK) Depth() int { return t.depth }
 
 // Decay returns the base of the probabilities.
 func (t *TopK) Decay() float64 { return t.decay }
-
-// Hash returns the key hash of the sketch.
-func (t *TopK) Hash() bloom.Hash { return hashOf(t.hash) }
 
 // Bytes returns the memory of the sketch, which depends on the keys that it keeps.
 func (t *TopK) Bytes() uint64 {
