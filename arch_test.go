@@ -50,6 +50,9 @@ var arrows = []arrow{
 	{level: 0, pkg: "internal/rdb"},
 	{level: 0, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},
 	{level: 0, pkg: "internal/vfs", modules: []string{"golang.org/x/sys"}},
+	{level: 1, pkg: "internal/spill", modules: []string{"golang.org/x/sys"}, not: map[string]string{
+		"internal/keyhash": "it is handed hashes; what they are of is the business of its callers",
+	}},
 
 	// Numbers and curves as people read them, in a terminal, a file or a browser.
 	{level: 1, pkg: "internal/figure", modules: []string{"github.com/dustin/go-humanize"}},

@@ -107,6 +107,14 @@ func (osFS) CreateTemp(name string, perm fs.FileMode) (File, error) {
 	return nil, &fs.PathError{Op: "create", Path: name, Err: fmt.Errorf("%d temporary files, %s and on, are in use or cannot be removed", maxTemps, tempName(name, 0))}
 }
 
+// RemoveOrphans removes the temporary files that CreateTemp has made for name and whose
+// creators have died, as far as this is possible.
+func RemoveOrphans(name string) {
+	for i := range maxTemps {
+		removeOrphan(tempName(name, i))
+	}
+}
+
 // tempName is hidden, and unlikely to be the name of something else: whatever
 // has it and no lock is removed.
 func tempName(name string, i int) string {

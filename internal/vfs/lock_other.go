@@ -45,3 +45,12 @@ func (osFS) CreateTemp(name string, perm fs.FileMode) (File, error) {
 	}
 	return f, nil
 }
+
+// RemoveOrphans removes the temporary files that CreateTemp has made for name and that are
+// not open: the system refuses to remove those of living processes.
+func RemoveOrphans(name string) {
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".seen-tmp*"))
+	for _, f := range found {
+		os.Remove(f) // one that is in use stays
+	}
+}
