@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"seen/internal/keyhash"
 	"seen/internal/stream/keyspec"
@@ -37,6 +38,8 @@ type Block struct {
 	// comes when the key or the time names a column, once per file.
 	Header bool
 
+	seconds *seconds
+	second  []uint64
 	framing *framing
 	key     *keyspec.Key
 	time    *keyspec.Time
@@ -115,6 +118,7 @@ func (b *Block) reset(blockSize int) {
 		Hashes:  b.Hashes[:0],
 		Times:   b.Times[:0],
 		Missing: b.Missing[:0],
+		second:  b.second[:0],
 		scratch: b.scratch,
 		ready:   b.ready,
 	}
@@ -132,6 +136,11 @@ func (b *Block) process(hash *keyhash.Hash) {
 	}
 	n := b.Len()
 	b.Hashes = slices.Grow(b.Hashes[:0], n)[:n]
+	if b.seconds != nil && b.seconds.wanted.Load() {
+		b.second = slices.Grow(b.second[:0], n)[:n]
+	} else {
+		b.second = nil
+	}
 	if b.time == nil {
 		b.Times = nil
 	} else {
@@ -147,16 +156,24 @@ func (b *Block) process(hash *keyhash.Hash) {
 
 // hashRecords is process for keys that are whole records.
 func (b *Block) hashRecords(hash *keyhash.Hash) {
+	b.sumRecords(b.Hashes, hash)
+	if b.second != nil {
+		b.sumRecords(b.second, b.seconds.hash)
+	}
+}
+
+// sumRecords stores the hash of each record in hs.
+func (b *Block) sumRecords(hs []uint64, hash *keyhash.Hash) {
 	if b.framing.crlf {
 		sum := hash.Summer()
-		for i := range b.Hashes {
-			b.Hashes[i] = sum.Sum(b.text(i))
+		for i := range hs {
+			hs[i] = sum.Sum(b.text(i))
 		}
 		return
 	}
-	hash.SumLines(b.Hashes, b.Data, b.Offsets[1:], len(b.framing.delimiter))
-	if b.marked && len(b.Hashes) > 0 {
-		b.Hashes[0] = hash.Sum(b.text(0))
+	hash.SumLines(hs, b.Data, b.Offsets[1:], len(b.framing.delimiter))
+	if b.marked && len(hs) > 0 {
+		hs[0] = hash.Sum(b.text(0))
 	}
 }
 
@@ -165,11 +182,18 @@ func (b *Block) hashKeys(hash *keyhash.Hash) {
 	fail := b.key.Missing() == keyspec.MissingFail
 	timeless := len(b.Missing)
 	sum := hash.Summer()
+	var second keyhash.Summer
+	if b.second != nil {
+		second = b.seconds.hash.Summer()
+	}
 	for i := range b.Hashes {
 		key, err := b.key.Extract(b.text(i), &b.scratch)
 		switch {
 		case err == nil:
 			b.Hashes[i] = sum.Sum(key)
+			if b.second != nil {
+				b.second[i] = second.Sum(key)
+			}
 		case fail:
 			b.fail(i, err)
 			return
@@ -181,6 +205,35 @@ func (b *Block) hashKeys(hash *keyhash.Hash) {
 		slices.Sort(b.Missing)
 		b.Missing = slices.Compact(b.Missing)
 	}
+}
+
+// seconds is what the blocks of a run share about their second hashes.
+type seconds struct {
+	hash   *keyhash.Hash
+	wanted atomic.Bool // Seconds was called
+}
+
+// Seconds returns the second hash of the key of each record; that of a record in Missing
+// means nothing. Config.Second must be set, and b must not be a header or a copy. The first
+// call of a run computes them; from then on, the workers do that with the first hash.
+func (b *Block) Seconds() []uint64 {
+	if b.second != nil {
+		return b.second
+	}
+	b.seconds.wanted.Store(true)
+	b.second = make([]uint64, b.Len())
+	if b.key == nil {
+		b.sumRecords(b.second, b.seconds.hash)
+		return b.second
+	}
+	sum := b.seconds.hash.Summer()
+	for i := range b.second {
+		// The error is in Missing already.
+		if key, err := b.key.Extract(b.text(i), &b.scratch); err == nil {
+			b.second[i] = sum.Sum(key)
+		}
+	}
+	return b.second
 }
 
 // extractTimes fills in Times and begins Missing, which hashKeys completes.
@@ -217,6 +270,9 @@ func (b *Block) Truncate(n int) {
 	}
 	if b.Times != nil {
 		b.Times = b.Times[:n]
+	}
+	if b.second != nil {
+		b.second = b.second[:n]
 	}
 	// Times are taken before keys: records behind n may be in Missing already.
 	kept, _ := slices.BinarySearch(b.Missing, uint32(n))

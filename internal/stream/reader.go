@@ -17,6 +17,7 @@ type reader struct {
 	in      *input.Files
 	config  *Config
 	framing framing
+	seconds *seconds // nil without Config.Second
 
 	file   *input.File // nil between files
 	fresh  bool        // no block of the file has been made
@@ -36,7 +37,7 @@ func (r *reader) fill(ctx context.Context, b *Block) error {
 			return io.EOF
 		}
 		b.reset(r.config.BlockSize)
-		b.framing = &r.framing
+		b.framing, b.seconds = &r.framing, r.seconds
 		b.File = r.file.Name()
 		b.fresh = r.fresh
 		b.split = !r.framing.simple()

@@ -88,6 +88,9 @@ type Config struct {
 	// of a record. Records begin and end where they do without it, and headers are found,
 	// so that a second pass over the same input sees the records of the first.
 	Keyless bool
+	// Second, when not nil, is another hash of every key, for Block.Seconds. It should have
+	// a key that Hash does not depend on, so that both together are a hash of 128 bits.
+	Second *keyhash.Hash
 	// Counters, when not nil, is kept up to date for progress reports.
 	Counters *Counters
 }
@@ -168,6 +171,9 @@ func Run(ctx context.Context, in *input.Files, c Config, consume func(*Block) er
 		return err
 	}
 	r := &reader{in: in, config: &c, framing: f}
+	if c.Second != nil {
+		r.seconds = &seconds{hash: c.Second}
+	}
 	d := &delivery{consume: consume, counters: c.Counters}
 	if c.Jobs == 1 {
 		return runSerial(ctx, r, d)
