@@ -153,7 +153,8 @@ func (f *Folder) Create() (*File, error) {
 	if err != nil {
 		return nil, f.explain(err)
 	}
-	return &File{folder: f, file: file, remove: f.fsys.Remove(file.Name()) != nil}, nil
+	remove := f.fsys.Remove(file.Name()) != nil // then Close removes it
+	return &File{folder: f, file: file, remove: remove}, nil
 }
 
 // Size returns the length of the file.

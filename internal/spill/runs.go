@@ -176,7 +176,7 @@ func (r *Runs) begin() error {
 func (r *Runs) write(j job) {
 	at, err := r.file.Append(j.buffer)
 	if err != nil {
-		r.fail(err)
+		r.fail(err) // it stays in r.err
 		return
 	}
 	r.chunks[j.partition] = append(r.chunks[j.partition], chunk{at, uint32(len(j.buffer)), Checksum(j.buffer)})

@@ -12,7 +12,7 @@ const unnamed = unix.O_TMPFILE
 // isMemory reports whether dir is on a file system that is in memory.
 func isMemory(dir string) bool {
 	var s unix.Statfs_t
-	if unix.Statfs(dir, &s) != nil {
+	if unix.Statfs(dir, &s) != nil { // what is wrong with dir, its user will find
 		return false
 	}
 	kind := uint32(s.Type) // which has another type on each architecture
