@@ -8,10 +8,10 @@ import (
 // Add implements [Filter]. Keys that are there are answered without a lock.
 func (b *Bloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 	added = added[:len(keys)]
-	b.traffic.adds.Add(uint64(len(keys)))
 	if b.hidden != nil {
 		return b.addShown(added, keys)
 	}
+	defer func() { b.traffic.adds.Add(uint64(done)) }() // refused keys do not count
 	if len(keys) == 1 && b.step == 0 {
 		v := b.view.Load()
 		if v.has(b.store.hash.Sum(keys[0]), 0) {

@@ -159,16 +159,15 @@ func (c *Cuckoo) change(code byte, h uint64) LSN {
 // key could not be added: ErrFull, ErrExpansions or ErrMemory. If Add returns an error,
 // nothing has changed.
 func (c *Cuckoo) Add(keys [][]byte, each func(i int, err error)) (LSN, error) {
-	c.traffic.adds.Add(uint64(len(keys)))
 	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) { each(i, c.add(f, h)) })
 }
 
 // AddNew adds the keys that are not there, and passes each whether the key was added, or
 // why it could not be, as Add does.
 func (c *Cuckoo) AddNew(keys [][]byte, each func(i int, added bool, err error)) (LSN, error) {
-	c.traffic.adds.Add(uint64(len(keys)))
 	return c.eachKey(keys, func(f *bloom.Cuckoo, i int, h uint64) {
 		if f.HasHash(h) {
+			c.traffic.adds.Add(1)
 			each(i, false, nil)
 			return
 		}
@@ -201,6 +200,7 @@ func (c *Cuckoo) add(f *bloom.Cuckoo, h uint64) error {
 	if err := served(f).PrepareHash(h); err != nil {
 		return cuckooError(err)
 	}
+	c.traffic.adds.Add(1) // refused keys do not count
 	c.change(cuckooAdd, h)
 	return f.AddHash(h)
 }

@@ -53,7 +53,11 @@ type Sample struct {
 	Bytes    uint64
 	Fill     float64 // share of ones, or of slots in use
 	Rate     float64 // error rate; NaN: it has none
-	Traffic          // during the step
+	Traffic          // from From to To
+	// From is when the counting of the traffic began: at the record before the first one in
+	// the step, or when the value was made or the server started. Between the sample before
+	// and From nothing happened. To is when the sample was taken.
+	From, To time.Time
 }
 
 // recordEvery is the time between two records.
@@ -84,8 +88,9 @@ type recorded struct {
 	at      LSN
 	idle    int // records since it was used
 	traffic Traffic
-	steps   [len(rings)]int64   // of the newest samples
-	during  [len(rings)]Traffic // of these
+	steps   [len(rings)]int64     // of the newest samples
+	during  [len(rings)]Traffic   // of these
+	from    [len(rings)]time.Time // when it began
 }
 
 // records is the goroutine that keeps histories.
@@ -184,18 +189,19 @@ func (n *noting) note(id uint64, v Value) (note *recorded, used bool) {
 // record puts the samples of a value into a batch.
 func (s *Store) record(db *database, b *pebble.Batch, id uint64, v Value, note *recorded, traffic Traffic, now time.Time) error {
 	sample := sampleOf(v)
+	since := slices.MaxFunc([]time.Time{s.recorder.at, v.Created(), s.Opened()}, time.Time.Compare)
 	for span, ring := range rings {
 		step := now.UnixNano() / int64(ring.step)
 		key := historyKey(id, Span(span), step%ring.slots)
 		if note.steps[span] != step {
 			// After a restart, a part of the step may be there already.
-			former, err := db.sample(key)
+			former, err := db.sample(key, Span(span))
 			if err != nil {
 				return err
 			}
-			note.steps[span], note.during[span] = step, Traffic{}
+			note.steps[span], note.during[span], note.from[span] = step, Traffic{}, since
 			if former != nil && former.Begin.UnixNano() == step*int64(ring.step) {
-				note.during[span] = former.Traffic
+				note.during[span], note.from[span] = former.Traffic, former.From
 			}
 		}
 		d := &note.during[span]
@@ -203,6 +209,7 @@ func (s *Store) record(db *database, b *pebble.Batch, id uint64, v Value, note *
 		d.Checks += traffic.Checks - note.traffic.Checks
 		d.Hits += traffic.Hits - note.traffic.Hits
 		sample.Begin, sample.Traffic = time.Unix(0, step*int64(ring.step)), *d
+		sample.From, sample.To = note.from[span], now
 		if err := b.Set(key, sample.encode(), nil); err != nil {
 			return err
 		}
@@ -237,16 +244,21 @@ func (p Sample) encode() []byte {
 		b = binary.AppendUvarint(b, n)
 	}
 	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p.Fill)))
-	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p.Rate)))
+	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p.Rate)))
+	b = binary.AppendVarint(b, p.From.Sub(p.Begin).Milliseconds())
+	return binary.AppendVarint(b, p.To.Sub(p.Begin).Milliseconds())
 }
 
-func parseSample(b []byte) (*Sample, error) {
+// parseSample reads a sample of a span. Older versions wrote no From and To: such a sample is
+// taken to be of all of its step.
+func parseSample(b []byte, span Span) (*Sample, error) {
 	r := reader{b: b}
 	p := &Sample{Begin: time.Unix(r.varint(), 0)}
+	p.From, p.To = p.Begin, p.Begin.Add(span.Step())
 	for _, n := range []*uint64{&p.Items, &p.Capacity, &p.Bytes, &p.Adds, &p.Checks, &p.Hits} {
 		*n = r.uvarint()
 	}
-	if r.err == nil && len(r.b) != 8 {
+	if r.err == nil && len(r.b) < 8 {
 		return nil, fmt.Errorf("a sample of a history with %d bytes for its rates", len(r.b))
 	}
 	if r.err != nil {
@@ -254,11 +266,19 @@ func parseSample(b []byte) (*Sample, error) {
 	}
 	p.Fill = float64(math.Float32frombits(binary.LittleEndian.Uint32(r.b)))
 	p.Rate = float64(math.Float32frombits(binary.LittleEndian.Uint32(r.b[4:])))
+	if r.b = r.b[8:]; len(r.b) > 0 {
+		for _, t := range []*time.Time{&p.From, &p.To} {
+			*t = p.Begin.Add(time.Duration(r.varint()) * time.Millisecond)
+		}
+		if r.err != nil || len(r.b) > 0 {
+			return nil, fmt.Errorf("a sample of a history with %d bytes after its times", len(r.b))
+		}
+	}
 	return p, nil
 }
 
-// sample returns the sample of a place, nil if there is none.
-func (d *database) sample(key []byte) (*Sample, error) {
+// sample returns the sample of a place of a span, nil if there is none.
+func (d *database) sample(key []byte, span Span) (*Sample, error) {
 	b, closer, err := d.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
@@ -267,7 +287,7 @@ func (d *database) sample(key []byte) (*Sample, error) {
 		return nil, err
 	}
 	defer closer.Close() // it was only read
-	return parseSample(b)
+	return parseSample(b, span)
 }
 
 // History returns the samples of a value over a span until now, the oldest first.
@@ -284,7 +304,7 @@ func (s *Store) History(v Value, span Span) (samples []Sample, err error) {
 	oldest := s.opts.Now().Add(-span.Length() - span.Step())
 	id := v.(value).head().id
 	err = s.db.Load().scan(historyKey(id, span, 0), historyKey(id, span+1, 0), func(_, b []byte) error {
-		p, err := parseSample(b)
+		p, err := parseSample(b, span)
 		if err == nil && !p.Begin.Before(oldest) {
 			samples = append(samples, *p)
 		}

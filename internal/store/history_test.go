@@ -74,8 +74,13 @@ func TestHistory(t *testing.T) {
 			if p.Items != uint64(10*(i+1)) || p.Traffic != want || p.Capacity != 1000 || !(p.Fill > 0 && p.Rate > 0) || p.Bytes == 0 {
 				t.Errorf("%s: sample %d: %+v", when, i, p)
 			}
-			if at := time.Date(2024, 5, 17, 12, i, 0, 0, time.UTC); !p.Begin.Equal(at) {
-				t.Errorf("%s: sample %d is of %v", when, i, p.Begin)
+			at := time.Date(2024, 5, 17, 12, i, 0, 0, time.UTC)
+			from := at.Add(-time.Minute)
+			if i == 0 {
+				from = at // when the value was made
+			}
+			if !p.Begin.Equal(at) || !p.To.Equal(at) || !p.From.Equal(from) {
+				t.Errorf("%s: sample %d is of %v, from %v to %v", when, i, p.Begin, p.From, p.To)
 			}
 		}
 	}
@@ -89,6 +94,8 @@ func TestHistory(t *testing.T) {
 	use(5)
 	if day := historyOf(t, s, "a", Day); len(day) != 1 || day[0].Adds != 60 || day[0].Hits != 30 || day[0].Items != 60 {
 		t.Errorf("the day: %+v", day)
+	} else if p := day[0]; !p.From.Equal(p.Begin) || p.To.Sub(p.From) != 5*time.Minute {
+		t.Errorf("the day's traffic is from %v to %v", p.From, p.To)
 	}
 	// Nothing happens, nothing is written.
 	clock.advance(2 * time.Minute)
@@ -176,19 +183,30 @@ func TestHistoryGoes(t *testing.T) {
 	}
 }
 
+// A sample without times, of an older version, is of all of its step.
+func TestSampleWithoutTimes(t *testing.T) {
+	begin := time.Unix(1715947200, 0)
+	old := Sample{Begin: begin, Items: 7, From: begin, To: begin}.encode()
+	p, err := parseSample(old[:len(old)-2], Day)
+	if err != nil || p.Items != 7 || !p.From.Equal(begin) || p.To.Sub(begin) != 15*time.Minute {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // A sample is read as it was written; other bytes are refused.
 func FuzzSample(f *testing.F) {
 	f.Add(Sample{Begin: time.Unix(1715947200, 0), Items: 7, Capacity: 100, Bytes: 4711, Fill: 0.25, Rate: math.NaN(), Traffic: Traffic{1, 2, 3}}.encode())
+	f.Add(Sample{Begin: time.Unix(1715947200, 0), From: time.Unix(1715947140, 5e6), To: time.Unix(1715947201, 0)}.encode())
 	f.Add([]byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := parseSample(b)
+		p, err := parseSample(b, Hour)
 		if (p == nil) != (err != nil) {
 			t.Fatal(p, err)
 		}
 		if err != nil {
 			return
 		}
-		again, err := parseSample(p.encode())
+		again, err := parseSample(p.encode(), Hour)
 		if err != nil || again.Items != p.Items || again.Traffic != p.Traffic || !again.Begin.Equal(p.Begin) ||
 			math.Float64bits(again.Fill) != math.Float64bits(p.Fill) && !math.IsNaN(p.Fill) {
 			t.Fatalf("%+v, %+v, %v", p, again, err)

@@ -104,7 +104,7 @@ func (b *RedisBloom) Layers() int { return b.f.Load().SubFilters() }
 // Add implements [Filter]. Keys that are there are answered without a lock.
 func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
 	added = added[:len(keys)]
-	b.traffic.adds.Add(uint64(len(keys)))
+	defer func() { b.traffic.adds.Add(uint64(done)) }() // refused keys do not count
 	if len(keys) > batchKeys {
 		b.store.log.hold() // all of the call or nothing, after a crash
 		defer b.store.log.release()

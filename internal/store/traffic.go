@@ -5,7 +5,7 @@ import "sync/atomic"
 // Traffic counts what a value was asked since it was made, or since the start. A key
 // that was asked for twice counts twice.
 type Traffic struct {
-	Adds   uint64 // keys that were to be added, new or not
+	Adds   uint64 // keys that were added, new or not; not those that were refused
 	Checks uint64 // keys that were asked for
 	Hits   uint64 // of Checks: those that were found
 }

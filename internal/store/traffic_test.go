@@ -85,3 +85,47 @@ func TestTraffic(t *testing.T) {
 		}
 	}
 }
+
+// Keys that a full filter refuses are not traffic.
+func TestRefusedKeysAreNotTraffic(t *testing.T) {
+	s, err := Open("/d", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const capacity = 100
+	for _, layout := range []Layout{LayoutSeen, LayoutRedisBloom} {
+		f, _, err := s.CreateBloom([]byte(layout.String()), BloomConfig{ErrorRate: 1e-6, Capacity: capacity, Layout: layout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, found := testKeys("k", 3*capacity), make([]bool, 3*capacity)
+		done, _, err := f.Add(found, keys)
+		if err == nil || done >= len(keys) {
+			t.Fatalf("%v: %d keys were added, %v", layout, done, err)
+		}
+		for range 10 {
+			if _, _, err := f.Add(found[:1], keys[2*capacity:][:1]); err == nil {
+				t.Fatalf("%v takes a key although it is full", layout)
+			}
+		}
+		if got := f.Traffic().Adds; got != uint64(done) {
+			t.Errorf("%v: %d additions, want %d", layout, got, done)
+		}
+	}
+	c, _, err := s.CreateCuckoo([]byte("cuckoo"), CuckooConfig{Capacity: capacity, MaxFilters: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := uint64(0)
+	if _, err := c.AddNew(testKeys("k", 5*capacity), func(_ int, _ bool, err error) {
+		if err == nil {
+			added++
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Traffic().Adds; got != added || added >= 5*capacity {
+		t.Errorf("cuckoo: %d additions, want %d", got, added)
+	}
+}
