@@ -54,6 +54,11 @@ var arrows = []arrow{
 		"internal/keyhash": "it is handed hashes; what they are of is the business of its callers",
 	}},
 
+	// When a filter will be full; the pages, the API and the command show it.
+	{level: 0, pkg: "internal/forecast", not: map[string]string{
+		"internal/store": "a forecast is computed from numbers; its callers have the history",
+	}},
+
 	// Numbers and curves as people read them, in a terminal, a file or a browser.
 	{level: 1, pkg: "internal/figure", modules: []string{"github.com/dustin/go-humanize"}},
 	{level: 2, pkg: "internal/chart", modules: []string{"gonum.org/v1/plot"}},

@@ -29,6 +29,7 @@
 //	internal/recipe            the bits that filters of crawlers use in Redis strings
 //	internal/figure            numbers as people read them
 //	internal/chart             curves, as SVG and PNG
+//	internal/forecast          when a filter will be full
 //	internal/planner           the cost of every type of filter, side by side
 //	internal/stream            reads, splits and hashes records in parallel, in order
 //	internal/stream/input      opens and decompresses inputs

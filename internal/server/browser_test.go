@@ -214,18 +214,18 @@ func TestBrowserFilter(t *testing.T) {
 	p := browse(t)
 	p.fill()
 	for i := range 50 { // an hour of history
+		p.clock.advance(time.Minute)
 		p.run(t, append([]string{"BF.MADD", "mail:forbidden"}, keysOf("", 12000+200*i, 200)...)...)
 		if err := p.store.Record(); err != nil {
 			t.Fatal(err)
 		}
-		p.clock.advance(time.Minute)
 	}
 	p.at("/filter?name=mail%3Aforbidden")
 	p.until(`[...document.images].every(i => i.loading === "lazy" || i.complete && i.naturalWidth > 0)`)
 	if items := p.says("#items"); items != "22,000" {
 		t.Errorf("%s keys", items)
 	}
-	if state := p.says("#state"); !strings.Contains(state, "grows in about") {
+	if state := p.says("#state"); !strings.Contains(state, "Grows in about 2 hours (2 to 3 hours)") {
 		t.Errorf("no outlook in %q", state)
 	}
 	p.likeAPI("mail:forbidden")

@@ -116,20 +116,17 @@ func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 		}
 	}
 	from := h.begin()
-	if len(h.samples) > 0 && h.samples[0].Begin.Before(from) {
+	if len(h.samples) > 0 && h.samples[0].From.Before(from) {
 		add(from, of(h.samples[0]))
 	}
-	last := math.NaN()
+	last, until := math.NaN(), time.Time{}
 	for _, s := range h.samples {
-		end := s.Begin.Add(s.Step)
-		if end.Before(from) {
-			last = of(s)
-			continue
+		if s.From.After(until) && !s.From.Before(from) {
+			add(s.From, last) // nothing happened since the last sample
 		}
-		add(s.Begin, last) // nothing happened since the last sample
-		last = of(s)
-		if end.Before(h.now) {
-			add(end, last)
+		last, until = of(s), s.To
+		if !s.To.Before(from) && s.To.Before(h.now) {
+			add(s.To, last)
 		}
 	}
 	present := Sample{Items: h.detail.Items, Capacity: h.detail.Capacity, Fill: h.detail.Fill, Rate: h.detail.Rate, Keys: h.detail.Keys}
@@ -140,35 +137,47 @@ func (h *history) level(of func(Sample) float64) (points plotter.XYs) {
 	return points
 }
 
-// perSecond returns the curve of a rate, which is 0 in steps without a sample.
+const (
+	// nextSample is how long after a sample the next one comes at the latest, while a filter
+	// is in use.
+	nextSample = 90 * time.Second
+	// leastTime bounds the time by which traffic is divided: a filter may have been made a
+	// moment before its first sample.
+	leastTime = time.Second
+)
+
+// perSecond returns the curve of a rate. It is 0 where no sample has traffic, except after
+// the newest one: there the last rate goes on until the next sample is due.
 func (h *history) perSecond(of func(Sample) uint64) (points plotter.XYs) {
-	from := h.begin()
-	add := func(t time.Time, v float64) {
-		if !t.Before(from) {
-			points = append(points, plotter.XY{X: h.at(t), Y: v})
-		}
-	}
-	last := h.beginOrCreated()
+	add := func(t time.Time, v float64) { points = append(points, plotter.XY{X: h.at(t), Y: v}) }
+	last, rate := h.beginOrCreated(), 0.0
 	add(last, 0)
 	for _, s := range h.samples {
-		end := s.Begin.Add(s.Step)
-		if end.After(h.now) {
-			end = h.now
+		from, to := s.From, s.To
+		if from.Before(last) {
+			from = last
 		}
-		if seconds := end.Sub(s.Begin).Seconds(); seconds > 0 {
-			if s.Begin.After(last) {
-				add(last, 0)
-				add(s.Begin, 0)
-			}
-			rate := float64(of(s)) / seconds
-			add(s.Begin, rate)
-			add(end, rate)
-			last = end
+		if to.After(h.now) {
+			to = h.now
 		}
+		if !from.Before(to) {
+			continue // before the chart begins
+		}
+		if from.After(last) {
+			add(last, 0)
+			add(from, 0)
+		}
+		rate = float64(of(s)) / max(s.To.Sub(s.From), leastTime).Seconds()
+		add(from, rate)
+		add(to, rate)
+		last = to
 	}
 	if last.Before(h.now) {
-		add(last, 0)
-		add(h.now, 0)
+		if h.now.Sub(last) > nextSample {
+			rate = 0
+		}
+		add(last, rate)
+		add(h.now, rate)
 	}
 	return points
 }

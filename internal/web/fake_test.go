@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"seen/internal/forecast"
 	"seen/sizing"
 )
 
@@ -22,6 +23,7 @@ type fake struct {
 	reader   bool   // visitors may only look
 	overview Overview
 	samples  []Sample
+	forecast *forecast.Forecast
 	keys     map[string]bool // of the filter a
 	name     string          // of it, if it is not a
 	expires  time.Duration
@@ -82,6 +84,7 @@ func (v *fakeVisitor) Filter(name string) (*Detail, error) {
 		Fill:   0.25, Facts: []Fact{{"layout", "seen"}}, Layers: []Layer{{Bits: 4096, Probes: 7, Capacity: 100}},
 		Formats: []Format{{"dump", "dump", ".dump", "for RESTORE"}},
 	}
+	d.Forecast = v.forecast
 	if v.expires > 0 {
 		d.Expires = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	}

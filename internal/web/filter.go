@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -25,7 +24,6 @@ type filterPage struct {
 	Span     Span
 	Charts   []chartLink
 	Bits     bool
-	Outlook  string          // when it will be full
 	Missed   sizing.Estimate // keys that the filter wrongly reported as seen; Items does not count them
 	Answers  []Answer        // for the keys of Question
 	Question string          // the keys that were checked
@@ -87,51 +85,18 @@ func (r *request) filterPage() (*filterPage, error) {
 	if p.Keys.Known() {
 		p.Missed = sizing.Estimate{Value: max(0, p.Keys.Value-float64(p.Items)), StdErr: p.Keys.StdErr}
 	}
-	samples, err := r.visitor.History(name, Day)
-	if err != nil {
-		return nil, err
-	}
-	p.Outlook = outlook(&d.Filter, samples, p.Now)
 	return p, nil
 }
 
-// outlook says when a filter will be full if keys keep coming at the rate since the oldest
-// sample.
-func outlook(f *Filter, samples []Sample, now time.Time) string {
-	if f.Capacity == 0 || f.Items >= f.Capacity || f.Kind == "window" || f.Type == "topk" || len(samples) == 0 {
+// Outlook says when the filter will be full or will grow, "" if that is unknown.
+func (p *filterPage) Outlook() string {
+	switch {
+	case p.Forecast == nil:
 		return ""
+	case p.Grows:
+		return "Grows in " + p.Forecast.String()
 	}
-	first := samples[0]
-	since := now.Sub(first.Begin.Add(min(first.Step, now.Sub(first.Begin)/2))) // the sample was taken somewhere in its step
-	if f.Items <= first.Items || since < time.Minute {
-		return ""
-	}
-	left := float64(f.Capacity-f.Items) / float64(f.Items-first.Items) * since.Seconds()
-	what := "full"
-	if f.Grows {
-		what = "grows"
-	}
-	return fmt.Sprintf("%s in about %s at this rate", what, about(left))
-}
-
-// about writes a time in seconds in a suitable unit.
-func about(seconds float64) string {
-	for _, u := range []struct {
-		name    string
-		seconds float64
-	}{{"year", 365.25 * 86400}, {"day", 86400}, {"hour", 3600}, {"minute", 60}} {
-		if n := seconds / u.seconds; n >= 1.5 || u.name == "minute" {
-			n = max(1, math.Round(n))
-			if n >= 1000 {
-				return "1,000 years or more"
-			}
-			if n == 1 {
-				return "1 " + u.name
-			}
-			return strconv.FormatFloat(n, 'f', 0, 64) + " " + u.name + "s"
-		}
-	}
-	return ""
+	return "Full in " + p.Forecast.String()
 }
 
 // done returns the message about what was done. It comes from the address of the page, so

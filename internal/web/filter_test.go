@@ -16,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"seen/internal/chart"
+	"seen/internal/forecast"
 	"seen/sizing"
 )
 
@@ -198,12 +201,12 @@ func TestCompare(t *testing.T) {
 // Each chart of each span is well formed, whatever the samples are.
 func TestPictures(t *testing.T) {
 	sample := func(ago time.Duration, items uint64) Sample {
-		return Sample{Begin: noon.Add(-ago), Step: time.Minute, Items: items, Capacity: 100, Fill: 0.1, Rate: 1e-4, Adds: items, Checks: 7, Hits: 3}
+		return Sample{From: noon.Add(-ago), To: noon.Add(time.Minute - ago), Items: items, Capacity: 100, Fill: 0.1, Rate: 1e-4, Adds: items, Checks: 7, Hits: 3}
 	}
 	for name, samples := range map[string][]Sample{
 		"none": nil, "one": {sample(30*time.Second, 5)}, "old": {sample(2*time.Hour, 5)},
 		"some": {sample(59*time.Minute, 5), sample(30*time.Minute, 50), sample(29*time.Minute, 60)},
-		"zero": {{Begin: noon.Add(-time.Minute), Step: time.Minute, Rate: math.NaN()}},
+		"zero": {{From: noon.Add(-time.Minute), To: noon, Rate: math.NaN()}},
 	} {
 		b := filterBrowser(t, &fake{keys: map[string]bool{"k": true}, samples: samples})
 		for _, c := range historyCharts {
@@ -248,8 +251,8 @@ func TestCurves(t *testing.T) {
 	h := &history{
 		detail: &Detail{Filter: Filter{Items: 30}}, now: noon, chartSpan: spans[0],
 		samples: []Sample{
-			{Begin: noon.Add(-50 * time.Minute), Step: time.Minute, Items: 10, Adds: 600},
-			{Begin: noon.Add(-20 * time.Minute), Step: time.Minute, Items: 30, Adds: 1200},
+			{From: noon.Add(-50 * time.Minute), To: noon.Add(-49 * time.Minute), Items: 10, Adds: 600},
+			{From: noon.Add(-20 * time.Minute), To: noon.Add(-19 * time.Minute), Items: 30, Adds: 1200},
 		},
 	}
 	h.detail.Created = noon.Add(-55 * time.Minute)
@@ -261,26 +264,46 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-func TestOutlook(t *testing.T) {
-	day := []Sample{{Begin: noon.Add(-10 * time.Hour), Step: 15 * time.Minute, Items: 100}}
-	for _, c := range []struct {
-		f       Filter
-		samples []Sample
-		want    string
-	}{
-		{Filter{Type: "bloom", Items: 200, Capacity: 1000}, day, "full in about 3 days at this rate"},
-		{Filter{Type: "bloom", Items: 900, Capacity: 1000}, day, "full in about 73 minutes at this rate"},
-		{Filter{Type: "bloom", Items: 200, Capacity: 1000, Grows: true}, day, "grows in about 3 days at this rate"},
-		{Filter{Type: "bloom", Items: 101, Capacity: 1e9}, day, "1,000 years or more"},
-		{Filter{Type: "bloom", Items: 100, Capacity: 1000}, day, ""},
-		{Filter{Type: "bloom", Items: 1000, Capacity: 1000}, day, ""},
-		{Filter{Type: "bloom", Items: 200, Capacity: 1000}, nil, ""},
-		{Filter{Type: "bloom", Kind: "window", Items: 200, Capacity: 1000}, day, ""},
-		{Filter{Type: "countmin", Items: 200}, day, ""},
-	} {
-		if got := outlook(&c.f, c.samples, noon); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
-			t.Errorf("%+v: %q, want %q", c.f, got, c.want)
+// At a steady rate, the chart of the traffic shows that rate everywhere, at every moment
+// between two samples and over every span.
+func TestSteadyTraffic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.Float64Range(20, 1e6).Draw(t, "keys per second")
+		over := rapid.SampledFrom(spans).Draw(t, "span")
+		step := map[Span]time.Duration{Hour: time.Minute, Day: 15 * time.Minute, Month: 6 * time.Hour}[over.span]
+		created := noon.Add(-time.Duration(rapid.Int64Range(int64(2*time.Minute), 2*int64(over.length)).Draw(t, "age")))
+		record := created.Add(time.Duration(rapid.Int64Range(int64(time.Second), int64(time.Minute)).Draw(t, "phase")))
+		h := &history{detail: &Detail{Created: created}, now: noon, chartSpan: over}
+		for from := created; !record.After(noon); record = record.Add(time.Minute) {
+			n, s := len(h.samples), Sample{From: from, To: record, Adds: uint64(rate * record.Sub(from).Seconds())}
+			if n > 0 && h.samples[n-1].To.Truncate(step).Equal(record.Truncate(step)) {
+				h.samples[n-1].To = record
+				h.samples[n-1].Adds += s.Adds
+			} else {
+				h.samples = append(h.samples, s)
+			}
+			from = record
 		}
+		h.samples = h.samples[max(0, len(h.samples)-int(over.length/step)-2):]
+		points := h.perSecond(func(s Sample) uint64 { return s.Adds })
+		for i, p := range points[1:] { // the first is where the chart begins
+			if math.Abs(p.Y/rate-1) > 0.1 {
+				t.Fatalf("point %d of %d: %v, want %v", i+1, len(points), p, rate)
+			}
+		}
+	})
+}
+
+// The page says when the filter will be full, as a range.
+func TestOutlook(t *testing.T) {
+	source := &fake{keys: map[string]bool{"k": true}, forecast: &forecast.Forecast{Best: 1200, Low: 1100, High: 1310}}
+	page, _ := filterBrowser(t, source).get("/filter?name=a")
+	if want := "Full in about 20 minutes (18 to 22 minutes)"; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	source.forecast = nil
+	if page, _ := filterBrowser(t, source).get("/filter?name=a"); strings.Contains(page, "in about") {
+		t.Error("the page says when the filter will be full, which is unknown")
 	}
 }
 

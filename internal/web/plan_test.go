@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -104,16 +103,5 @@ func TestWithoutData(t *testing.T) {
 	}
 	if page, _ := b.get("/plan"); strings.Contains(page, "/login") || strings.Contains(page, ">Filters<") {
 		t.Error("the menu leads to what is not there")
-	}
-}
-
-func TestAbout(t *testing.T) {
-	for seconds, want := range map[float64]string{1: "1 minute", 200: "3 minutes", 7200: "2 hours", 86400 * 3.2: "3 days", 86400 * 1000: "3 years", 1e12: "1,000 years or more"} {
-		if got := about(seconds); got != want {
-			t.Errorf("%v: %s, want %s", seconds, got, want)
-		}
-	}
-	if got := fmt.Sprint(ownPath("/plan")); got != "/plan" {
-		t.Error(got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"seen/internal/forecast"
 	"seen/sizing"
 )
 
@@ -126,15 +127,18 @@ type Detail struct {
 	Created time.Time
 	// Keys estimates how many keys were added, including those that the filter wrongly
 	// reported as seen, which Items does not count. It may be unknown.
-	Keys    sizing.Estimate
-	Fill    float64 // expected share of ones, or of slots in use
-	Facts   []Fact
-	Layers  []Layer // the oldest first
-	Window  time.Duration
-	Stuck   *Stuck // for a sketch with counters; else nil
-	Best    []Counted
-	May     May
-	Formats []Format // formats for a download
+	Keys sizing.Estimate
+	// Forecast says when it will be full or, if it grows, when it will grow. It is nil if
+	// that is unknown or never.
+	Forecast *forecast.Forecast
+	Fill     float64 // expected share of ones, or of slots in use
+	Facts    []Fact
+	Layers   []Layer // the oldest first
+	Window   time.Duration
+	Stuck    *Stuck // for a sketch with counters; else nil
+	Best     []Counted
+	May      May
+	Formats  []Format // formats for a download
 	// NoFormat says why there are no other formats.
 	NoFormat string
 }
@@ -182,14 +186,13 @@ const (
 	Month Span = "month"
 )
 
-// Sample is the state of a filter at the end of a step of time. There is no sample of a step
-// in which nothing happened.
+// Sample is the state of a filter at the time To, with its traffic from From to To. Between
+// the sample before and From nothing happened.
 type Sample struct {
-	Begin              time.Time
-	Step               time.Duration
+	From, To           time.Time
 	Items, Capacity    uint64
-	Fill, Rate         float64         // Rate is NaN if the type has none
-	Adds, Checks, Hits uint64          // during the step
+	Fill, Rate         float64 // Rate is NaN if the type has none
+	Adds, Checks, Hits uint64
 	Keys               sizing.Estimate // as in Detail
 }
 

@@ -40,6 +40,9 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 	if c := counted(value); c != nil {
 		d.Keys = c.Keys(d.Items)
 	}
+	if d.Forecast, err = v.forecast(value, d.Items, d.Capacity); err != nil {
+		return nil, err
+	}
 	if v.user.May("DUMP", name) {
 		d.Formats, d.NoFormat = formats(value, name)
 	}
@@ -127,7 +130,7 @@ func (v *visitor) History(name string, span web.Span) ([]web.Sample, error) {
 	samples := make([]web.Sample, len(stored))
 	for i, s := range stored {
 		samples[i] = web.Sample{
-			Begin: s.Begin, Step: of.Step(), Items: s.Items, Capacity: s.Capacity, Fill: s.Fill, Rate: s.Rate,
+			From: s.From, To: s.To, Items: s.Items, Capacity: s.Capacity, Fill: s.Fill, Rate: s.Rate,
 			Adds: s.Adds, Checks: s.Checks, Hits: s.Hits,
 		}
 		if keys != nil {
