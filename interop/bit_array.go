@@ -90,25 +90,6 @@ func (a *bitArray) set(i uint64) bool {
 	return a.b[j/8] != was
 }
 
-// hasEach reports whether the bits at all k positions of a key are set. It stops at the
-// first that is not.
-func (a *bitArray) hasEach(k uint64, position func(i uint64) uint64) bool {
-	for i := range k {
-		if !a.has(position(i)) {
-			return false
-		}
-	}
-	return true
-}
-
-// setEach sets the bits at all k positions of a key, and reports whether one was 0.
-func (a *bitArray) setEach(k uint64, position func(i uint64) uint64) (isNew bool) {
-	for i := range k {
-		isNew = a.set(position(i)) || isNew
-	}
-	return isNew
-}
-
 // mayChange returns an error unless the array has memory of its own.
 func (a *bitArray) mayChange() error {
 	if a.own == nil {
@@ -185,6 +166,18 @@ func (a *bitArray) writeTo(w io.Writer, n uint64, order bitOrder) error {
 	return nil
 }
 
+// writeBetween writes the array, all of it and in its own order, between head and tail.
+func (a *bitArray) writeBetween(w io.Writer, head, tail []byte) (written int64, err error) {
+	defer runtime.KeepAlive(a)
+	for _, part := range [][]byte{head, a.b, tail} {
+		n, err := w.Write(part)
+		if written += int64(n); err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
 // countingWriter counts the bytes that were written.
 type countingWriter struct {
 	w io.Writer
@@ -196,9 +189,6 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	c.n += int64(n)
 	return n, err
 }
-
-// done returns what WriteTo returns: err, and the bytes that were written.
-func (c *countingWriter) done(err error) (int64, error) { return c.n, err }
 
 // plainStats describes an array of m bits, of which so many are set, with k probes for
 // each key.

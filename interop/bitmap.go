@@ -1,54 +1,48 @@
 package interop
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
-
-	"seen/bloom"
 )
 
 // bitmap is an array of bits without a header, as a string of Redis or as what a library
 // of bit sets dumps. Only the user knows which program wrote it.
 //
-// Any number of goroutines may ask while none changes the filter. The hashes are public,
-// so an attacker can choose keys that collide. The struct must not be copied.
+// See plain for what goroutines may do.
 type bitmap struct {
-	plain
-	system bitmapSystem
-	least  int  // bytes to write, although they may be zero
-	place  Spec // of the RDB file that has the filter
+	plain[bitmapSystem]
+	least int  // bytes to write, although they may be zero
+	place Spec // of the RDB file that has the filter
 }
 
 // bitmapSystem is what wrote a bitmap.
 type bitmapSystem interface {
 	scheme
-	name() string // of the format
 	order() bitOrder
 	// trims reports whether the system leaves out zero bytes at the end.
 	trims() bool
 	// spreads reports whether all keys set bits evenly over the array.
 	spreads() bool
 	check() error
-	describe() Description
 }
 
-// newBitmap makes an empty filter. Capacity and error rate are what the system was asked
-// for, or 0.
+// newBitmap makes an empty filter. Capacity and error rate are as in newPlain.
 func newBitmap(s bitmapSystem, capacity uint64, rate float64) (*bitmap, error) {
 	if err := checkBitmap(s); err != nil {
 		return nil, err
 	}
 	m, _ := s.size()
-	b, err := newBitArray(s.order(), bytesOf(m))
+	p, err := newPlain(s, s.order(), bytesOf(m), capacity, rate)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.name(), err)
+		return nil, err
 	}
-	f := &bitmap{plain: plain{bits: b, scheme: s, capacity: capacity, rate: rate}, system: s}
+	f := &bitmap{plain: p}
 	if !s.trims() {
-		f.least = len(b.b)
+		f.least = len(f.bits.b)
 	}
 	return f, nil
 }
@@ -82,7 +76,7 @@ func openBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
 			return nil, fmt.Errorf("%s: %w; m = %d bits is too many", s.name(), err, m)
 		}
 	}
-	return &bitmap{plain: plain{bits: bitArray{order: s.order(), b: b}, scheme: s}, system: s, least: len(b)}, nil
+	return &bitmap{plain: opened(s, s.order(), b), least: len(b)}, nil
 }
 
 // checkSpread refuses arrays that have 64 ones or more and none in the second half of the
@@ -105,30 +99,17 @@ func checkSpread(bytes uint64, arrays ...[]byte) error {
 	return fmt.Errorf("%w: no bit is set in the second half of up to %d bytes", ErrBadData, bytes)
 }
 
-// Union makes f the OR of f and other, which must be a bitmap of the same system and
-// parameters.
-func (f *bitmap) Union(other Reader) error {
-	o, ok := other.(*bitmap)
-	if !ok || o.system.name() != f.system.name() {
-		return errUnlike(f, other)
-	}
-	return f.unite(&o.plain)
-}
-
 // Clone returns a copy in memory of its own, which can be changed.
 func (f *bitmap) Clone() (*bitmap, error) {
 	g := *f
 	g.place = Spec{}
-	m, _ := f.system.size()
+	m, _ := f.scheme.size()
 	return &g, g.bits.detach(bytesOf(m))
 }
 
-// Stats describes the filter. It reads all bits.
-func (f *bitmap) Stats() bloom.Stats { return f.stats(f.system.name()) }
-
 // Describe says what the filter is.
 func (f *bitmap) Describe() Description {
-	d := f.system.describe()
+	d := f.plain.Describe()
 	if s, err := ParseSpec(d.Format); err == nil && f.place.Name != "" {
 		for _, p := range stringParams {
 			if value, ok := f.place.Params[p.name]; ok {
@@ -137,8 +118,7 @@ func (f *bitmap) Describe() Description {
 		}
 		d.Format = s.String()
 	}
-	d.Fields = append(f.system.params(), d.Fields...)
-	d.Notes = append(d.Notes, f.notes()...)
+	d.Fields = append(f.scheme.params(), d.Fields...)
 	return d
 }
 
@@ -146,8 +126,7 @@ func (f *bitmap) Describe() Description {
 // them out, unless the opened bytes had them.
 func (f *bitmap) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
-	n, err := w.Write(f.content())
-	return int64(n), err
+	return bytes.NewReader(f.content()).WriteTo(w)
 }
 
 // content returns what WriteTo writes.
@@ -173,7 +152,7 @@ func trimZeros(b []byte) []byte {
 // the RDB file around them.
 func rewrapBitmap(f Foreign, s Spec) (io.WriterTo, error) {
 	g, ok := f.(*bitmap)
-	if !ok || g.system.name() != s.Name {
+	if !ok || g.scheme.name() != s.Name {
 		return nil, errConvert(f, s.Name)
 	}
 	if key, given := s.Params["rdb"]; given {

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"seen/bloom"
@@ -39,83 +41,61 @@ const (
 // x64 of the key and of the key with a byte 1 appended, and are h(i mod 2) + i*h(2 or 3)
 // modulo 2^64 and then m.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
+// See plain for what goroutines may do.
 type bitsAndBlooms struct {
-	m, k   uint64
+	plain[bitsAndBloomsScheme]
 	length uint64 // L
 	form   bitsAndBloomsForm
 	order  bitOrder // of L and the words in what WriteTo writes
-	bits   bitArray
 }
+
+// bitsAndBloomsScheme is how the module maps a key to positions.
+type bitsAndBloomsScheme struct{ m, k uint64 }
 
 const bitsAndBloomsHeader = 24
 
-// bitsAndBloomsConfig says how large a bitsAndBlooms is to be: for Capacity keys at
-// ErrorRate, or by M and K.
-type bitsAndBloomsConfig struct {
-	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
-	// between 0 and 1, exclusively. They give the M and K that the module gives.
-	Capacity  uint64
-	ErrorRate float64
-	// M is the modulus of the positions, and K, 1 to 1000, the probes of a key. With
-	// M, Capacity and ErrorRate do not matter.
-	M, K uint64
-	// Length is the length of the array in bits, if that is to be more than M.
-	Length uint64
-	// Form is what WriteTo writes; binary if it is "". LittleEndian says that the array
-	// is to be as after bitset.LittleEndian.
-	Form         bitsAndBloomsForm
-	LittleEndian bool
-}
-
-// size returns the m and k of the module's NewWithEstimates.
-func (c bitsAndBloomsConfig) size() (m, k uint64, err error) {
-	if c.M != 0 {
-		return c.M, c.K, nil
+// createBitsAndBlooms returns an empty filter, of the m and k of the module's
+// NewWithEstimates unless s has them.
+func createBitsAndBlooms(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	var given [3]uint64
+	for i, p := range []struct {
+		name string
+		most uint64
+	}{{"m", math.MaxUint64}, {"k", foreignMaxProbes}, {"length", math.MaxUint64}} {
+		var err error
+		if given[i], err = s.number(p.name, 1, p.most); err != nil {
+			return nil, err
+		}
 	}
-	bits := math.Ceil(-1 * float64(c.Capacity) * math.Log(c.ErrorRate) / math.Pow(math.Log(2), 2))
-	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
-		return 0, 0, err
+	m, k, length := given[0], given[1], given[2]
+	if (m == 0) != (k == 0) || m == 0 && length != 0 {
+		return nil, fmt.Errorf("bits-and-blooms: %w: m, k and length go together: give m and k, or leave out all three", ErrSpec)
 	}
-	return max(1, uint64(bits)), max(1, uint64(math.Ceil(math.Log(2)*bits/float64(c.Capacity)))), nil
-}
-
-// newBitsAndBlooms returns an empty filter.
-func newBitsAndBlooms(c bitsAndBloomsConfig) (*bitsAndBlooms, error) {
-	m, k, err := c.size()
-	if err != nil {
-		return nil, err
+	if m == 0 {
+		bits := math.Ceil(-1 * float64(capacity) * math.Log(errorRate) / math.Pow(math.Log(2), 2))
+		if err := checkSize(bits, capacity, errorRate); err != nil {
+			return nil, err
+		}
+		m, k = max(1, uint64(bits)), max(1, uint64(math.Ceil(math.Log(2)*bits/float64(capacity))))
 	}
-	f, err := (&bitsAndBlooms{m: m, k: k, length: max(m, c.Length)}).As(c.Form, c.LittleEndian)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.check(); err != nil {
+	scheme := bitsAndBloomsScheme{m, k}
+	if err := scheme.check(); err != nil {
 		return nil, fmt.Errorf("bits-and-blooms: %w", err)
 	}
-	if f.bits, err = newBitArray(f.order, 8*wordsOf(f.length)); err != nil {
-		return nil, fmt.Errorf("bits-and-blooms: %w", err)
-	}
-	return f, nil
+	f := (&bitsAndBlooms{length: max(m, length)}).as(s)
+	var err error
+	f.plain, err = newPlain(scheme, f.order, 8*wordsOf(f.length), 0, 0)
+	return foreign(f, err)
 }
 
-// As returns f in another form; "" is binary. Both have the same bits.
-func (f *bitsAndBlooms) As(form bitsAndBloomsForm, littleEndian bool) (*bitsAndBlooms, error) {
+// as returns f in the form and the byte order that s names. Both have the same bits.
+func (f *bitsAndBlooms) as(s Spec) *bitsAndBlooms {
 	g := *f
-	g.form, g.order = form, bigWords
-	if littleEndian {
+	g.form, g.order = cmp.Or(bitsAndBloomsForm(s.Params["form"]), bitsAndBloomsBinary), bigWords
+	if s.Params["order"] == "little" {
 		g.order = lsbFirst
 	}
-	switch form {
-	case "":
-		g.form = bitsAndBloomsBinary
-	case bitsAndBloomsBinary, bitsAndBloomsJSON, bitsAndBloomsJSONStd:
-	default:
-		return nil, fmt.Errorf("unknown form %q of a bits-and-blooms filter; use %s, %s or %s", form,
-			bitsAndBloomsBinary, bitsAndBloomsJSON, bitsAndBloomsJSONStd)
-	}
-	return &g, nil
+	return &g
 }
 
 // wordsOf returns the number of 64-bit words for so many bits.
@@ -127,25 +107,22 @@ func wordsOf(bits uint64) uint64 {
 	return n
 }
 
-// openBitsAndBlooms returns the filter that b holds in any form. A binary one refers to
+// parseBitsAndBlooms returns the filter that b holds in any form. A binary one refers to
 // b, which must not change, and opening takes the same time for any length; the base64 of
 // JSON is decoded, into memory of at most twice the length of b.
-func openBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
-	return parseAs("bits-and-blooms", b, parseBitsAndBlooms)
-}
-
-func parseBitsAndBlooms(b []byte) (*bitsAndBlooms, error) {
+func parseBitsAndBlooms(b []byte, _ Spec) (*bitsAndBlooms, error) {
 	if text := bytes.TrimLeft(b, " \t\r\n"); len(text) > 0 && text[0] == '{' {
 		return parseBitsAndBloomsJSON(text)
 	}
 	if len(b) < bitsAndBloomsHeader {
 		return nil, fmt.Errorf("%d bytes, but the header has %d", len(b), bitsAndBloomsHeader)
 	}
-	f := &bitsAndBlooms{m: binary.BigEndian.Uint64(b), k: binary.BigEndian.Uint64(b[8:]), form: bitsAndBloomsBinary}
+	f := &bitsAndBlooms{form: bitsAndBloomsBinary}
 	if err := f.setArray(b[16:]); err != nil {
 		return nil, err
 	}
-	return f, f.check()
+	f.scheme = bitsAndBloomsScheme{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}
+	return f, f.scheme.check()
 }
 
 // setArray makes b, which is L and the words, the array of f.
@@ -164,7 +141,7 @@ func (f *bitsAndBlooms) setArray(b []byte) error {
 		binary.BigEndian.Uint64(b), binary.LittleEndian.Uint64(b))
 }
 
-func (f *bitsAndBlooms) check() error {
+func (f bitsAndBloomsScheme) check() error {
 	if f.m == 0 {
 		return errors.New("m = 0")
 	}
@@ -185,7 +162,7 @@ func parseBitsAndBloomsJSON(b []byte) (*bitsAndBlooms, error) {
 	if doc.M == nil || doc.K == nil || doc.B == nil {
 		return nil, errors.New("the JSON lacks m, k or b")
 	}
-	f := &bitsAndBlooms{m: *doc.M, k: *doc.K, form: bitsAndBloomsJSON}
+	f := &bitsAndBlooms{form: bitsAndBloomsJSON}
 	alphabet := base64.URLEncoding
 	if strings.ContainsAny(*doc.B, "+/") {
 		f.form, alphabet = bitsAndBloomsJSONStd, base64.StdEncoding
@@ -197,13 +174,14 @@ func parseBitsAndBloomsJSON(b []byte) (*bitsAndBlooms, error) {
 	if err := f.setArray(array); err != nil {
 		return nil, err
 	}
-	return f, f.check()
+	f.scheme = bitsAndBloomsScheme{*doc.M, *doc.K}
+	return f, f.scheme.check()
 }
 
 // bitsAndBloomsHash is what the positions of a key come from.
 type bitsAndBloomsHash [4]uint64
 
-func (f *bitsAndBlooms) hash(key []byte) (h bitsAndBloomsHash) {
+func (bitsAndBloomsScheme) hash(key []byte) (h bitsAndBloomsHash) {
 	h[0], h[1] = murmur3Of(key)
 	h[2], h[3] = murmur3Of1(key)
 	return h
@@ -215,11 +193,27 @@ func (h *bitsAndBloomsHash) position(i, m uint64) uint64 {
 	return (h[i%2] + i*h[2+(i+i%2)%4/2]) % m
 }
 
-// Has reports whether key may have been added.
-func (f *bitsAndBlooms) Has(key []byte) bool {
+func (f bitsAndBloomsScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 	h := f.hash(key)
 	for i := range f.k {
-		if at := h.position(i, f.m); at >= f.length || !f.bits.has(at) {
+		dst = append(dst, h.position(i, f.m))
+	}
+	return dst, nil
+}
+
+func (f bitsAndBloomsScheme) size() (m, k uint64) { return f.m, f.k }
+func (bitsAndBloomsScheme) keyKind() KeyKind      { return KeyBytes }
+func (bitsAndBloomsScheme) name() string          { return "bits-and-blooms" }
+
+func (f bitsAndBloomsScheme) params() []Field {
+	return []Field{{"m", strconv.FormatUint(f.m, 10)}, {"k", strconv.FormatUint(f.k, 10)}}
+}
+
+// Has reports whether key may have been added.
+func (f *bitsAndBlooms) Has(key []byte) bool {
+	h := f.scheme.hash(key)
+	for i := range f.scheme.k {
+		if at := h.position(i, f.scheme.m); at >= f.length || !f.bits.has(at) {
 			return false
 		}
 	}
@@ -232,10 +226,10 @@ func (f *bitsAndBlooms) Add(key []byte) (bool, error) {
 	if err := f.bits.mayChange(); err != nil {
 		return false, err
 	}
-	h := f.hash(key)
+	h := f.scheme.hash(key)
 	isNew := false
-	for i := range f.k {
-		at := h.position(i, f.m)
+	for i := range f.scheme.k {
+		at := h.position(i, f.scheme.m)
 		isNew = f.bits.set(at) || isNew
 		f.length = max(f.length, at+1) // as the module does, which makes room when it must
 	}
@@ -247,11 +241,11 @@ func (f *bitsAndBlooms) Add(key []byte) (bool, error) {
 // real filters.
 func (f *bitsAndBlooms) Clone() (*bitsAndBlooms, error) {
 	const slack = 1 << 20 // what a few bytes may make us allocate
-	if have := uint64(len(f.bits.b)); f.m/8 > have+slack {
-		return nil, fmt.Errorf("bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can be asked but not changed", have, f.m)
+	if have := uint64(len(f.bits.b)); f.scheme.m/8 > have+slack {
+		return nil, fmt.Errorf("bits-and-blooms: the array has %d bytes for m = %d bits; such a filter can be asked but not changed", have, f.scheme.m)
 	}
 	g := *f
-	if err := g.bits.detach(8 * wordsOf(f.m)); err != nil {
+	if err := g.bits.detach(8 * wordsOf(f.scheme.m)); err != nil {
 		return nil, err
 	}
 	if last, _, inside := g.lastWord(); last != nil {
@@ -274,17 +268,12 @@ func (f *bitsAndBlooms) lastWord() (last []byte, value, inside uint64) {
 // Union adds the keys of other, which must be a bitsAndBlooms with the same m and k, in
 // any form. Otherwise it returns an error that wraps bloom.ErrIncompatible.
 func (f *bitsAndBlooms) Union(other Reader) error {
-	if err := f.bits.mayChange(); err != nil {
+	if _, err := f.alike(other); err != nil {
 		return err
 	}
-	g, err := sameSystem(f, other)
-	if err != nil {
-		return err
-	}
-	if err := checkSame(same{"m", f.m, g.m}, same{"k", f.k, g.k}); err != nil {
-		return err
-	}
+	g := other.(*bitsAndBlooms)
 	if _, value, inside := g.lastWord(); value != inside {
+		var err error
 		if g, err = g.Clone(); err != nil {
 			return err
 		}
@@ -296,21 +285,22 @@ func (f *bitsAndBlooms) Union(other Reader) error {
 
 // Stats describes the filter. It reads the whole array.
 func (f *bitsAndBlooms) Stats() bloom.Stats {
-	return plainStats("bits-and-blooms", f.m, f.k, f.bits.ones(min(f.m, f.length)))
+	return plainStats("bits-and-blooms", f.scheme.m, f.scheme.k, f.bits.ones(min(f.scheme.m, f.length)))
 }
 
 // WriteTo writes the filter in its form, as the module does.
 func (f *bitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
 	if f.form == bitsAndBloomsBinary {
-		head := binary.BigEndian.AppendUint64(nil, f.m)
-		if _, err := c.Write(binary.BigEndian.AppendUint64(head, f.k)); err != nil {
-			return c.done(err)
+		head := binary.BigEndian.AppendUint64(nil, f.scheme.m)
+		if _, err := c.Write(binary.BigEndian.AppendUint64(head, f.scheme.k)); err != nil {
+			return c.n, err
 		}
-		return c.done(f.writeArray(c))
+		err := f.writeArray(c)
+		return c.n, err
 	}
-	if _, err := fmt.Fprintf(c, `{"m":%d,"k":%d,"b":"`, f.m, f.k); err != nil {
-		return c.done(err)
+	if _, err := fmt.Fprintf(c, `{"m":%d,"k":%d,"b":"`, f.scheme.m, f.scheme.k); err != nil {
+		return c.n, err
 	}
 	alphabet := base64.URLEncoding
 	if f.form == bitsAndBloomsJSONStd {
@@ -318,13 +308,13 @@ func (f *bitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	}
 	text := base64.NewEncoder(alphabet, c)
 	if err := f.writeArray(text); err != nil {
-		return c.done(err)
+		return c.n, err
 	}
 	if err := text.Close(); err != nil {
-		return c.done(err)
+		return c.n, err
 	}
 	_, err := io.WriteString(c, `"}`)
-	return c.done(err)
+	return c.n, err
 }
 
 // writeArray writes L and the words.

@@ -71,8 +71,8 @@ func TestBitsAndBloomsVectors(t *testing.T) {
 			v.compareForeign(t, "read in the plain way", plainBitsAndBlooms(t, file))
 			expectBytes(t, "written again", written(t, f), file)
 			expectReadOnly(t, f)
-			if f.m != w.M || f.k != w.K || w.Length != 0 && f.length != w.Length {
-				t.Errorf("m %d, k %d, L %d; want %d, %d, %d", f.m, f.k, f.length, w.M, w.K, w.Length)
+			if f.scheme.m != w.M || f.scheme.k != w.K || w.Length != 0 && f.length != w.Length {
+				t.Errorf("m %d, k %d, L %d; want %d, %d, %d", f.scheme.m, f.scheme.k, f.length, w.M, w.K, w.Length)
 			}
 
 			little := f.order == lsbFirst
@@ -235,10 +235,10 @@ func TestBitsAndBloomsUnion(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.m || s.Fill < 0.4 || s.Fill > 0.6 || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.scheme.m || s.Fill < 0.4 || s.Fill > 0.6 || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	for _, c := range []bitsAndBloomsConfig{{M: a.m, K: 6}, {M: a.m + 1, K: 7}} {
+	for _, c := range []bitsAndBloomsConfig{{M: a.scheme.m, K: 6}, {M: a.scheme.m + 1, K: 7}} {
 		if err := a.Union(testBitsAndBlooms(t, c)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -258,7 +258,7 @@ func TestBitsAndBloomsConfig(t *testing.T) {
 		{Capacity: 1 << 63, ErrorRate: 1e-9}, {M: 1 << 63, K: 1}, {M: 10, K: 1, Length: 1<<64 - 1},
 	} {
 		if f, err := newBitsAndBlooms(c); err == nil {
-			t.Errorf("%+v: a filter of %d bits", c, f.m)
+			t.Errorf("%+v: a filter of %d bits", c, f.scheme.m)
 		}
 	}
 	// Numbers from the module itself, version 3.7.1.
@@ -268,8 +268,8 @@ func TestBitsAndBloomsConfig(t *testing.T) {
 		m, k uint64
 	}{{1, 0.5, 2, 2}, {300, 0.03, 2190, 6}, {1000, 0.01, 9586, 7}, {1000000, 1e-6, 28755176, 20}, {7, 0.999, 1, 1}} {
 		f := testBitsAndBlooms(t, bitsAndBloomsConfig{Capacity: c.n, ErrorRate: c.p})
-		if f.m != c.m || f.k != c.k {
-			t.Errorf("%d keys at %v: m %d, k %d, want %d, %d", c.n, c.p, f.m, f.k, c.m, c.k)
+		if f.scheme.m != c.m || f.scheme.k != c.k {
+			t.Errorf("%d keys at %v: m %d, k %d, want %d, %d", c.n, c.p, f.scheme.m, f.scheme.k, c.m, c.k)
 		}
 	}
 }
@@ -316,7 +316,7 @@ func FuzzParseBitsAndBlooms(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if g.Stats().Ones > g.m {
+		if g.Stats().Ones > g.scheme.m {
 			t.Fatal("more ones than bits")
 		}
 		again, err := openBitsAndBlooms(written(t, g))

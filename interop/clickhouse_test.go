@@ -166,11 +166,16 @@ func TestClickHouseHostile(t *testing.T) {
 		t.Error(f, err)
 	}
 	for _, c := range []clickHouseIndex{
-		{}, {Kind: "set", Probes: 1}, {Kind: clickHouseBloom, Probes: 3, Value: "date"}, {Kind: clickHouseBloom, Probes: 0, Value: "string"}, {Kind: clickHouseBloom, Probes: 16, Value: "string"},
+		{}, {Kind: clickHouseBloom, Probes: 0, Value: "string"}, {Kind: clickHouseBloom, Probes: 16, Value: "string"},
 		{Kind: clickHouseTokens}, {Kind: clickHouseTokens, Probes: 1001}, {Kind: clickHouseGrams, Probes: 3}, {Kind: clickHouseGrams, Probes: 3, Gram: 1001},
 	} {
 		if f, err := openClickHouse([]byte{1}, c); err == nil {
 			t.Errorf("%+v: %v", c, f)
+		}
+	}
+	for _, s := range []Spec{specWith("clickhouse", "type", "set", "k", "1"), specWith("clickhouse", "type", "bloom", "value", "date")} {
+		if f, err := Open([]byte{1}, s); !errors.Is(err, ErrSpec) {
+			t.Errorf("%v: %v, %v", s, f, err)
 		}
 	}
 }

@@ -8,10 +8,9 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/klauspost/compress/gzip"
-
-	"seen/bloom"
 )
 
 // dcso is a filter of the Go module and command github.com/DCSO/bloom, which flor
@@ -31,17 +30,19 @@ import (
 // Keys are bytes. Lists of known files have hashes in hexadecimal digits, mostly in upper
 // case, and the case matters.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
+// See plain for what goroutines may do.
 type dcso struct {
-	flags     uint64
+	plain[dcsoScheme]
+	data []byte
+	gzip bool
+}
+
+// dcsoScheme is how the module maps a key to positions, and what else filters that are
+// merged must have in common.
+type dcsoScheme struct {
+	m, k      uint64
 	capacity  uint64
 	errorRate float64
-	k, m      uint64
-	added     uint64
-	bits      bitArray
-	data      []byte
-	gzip      bool
 }
 
 const (
@@ -55,39 +56,21 @@ const (
 	gzipMost = 1040
 )
 
-// dcsoConfig says how large a dcso is to be.
-type dcsoConfig struct {
-	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
-	// between 0 and 1, exclusively.
-	Capacity  uint64
-	ErrorRate float64
-	// Data is written after the filter.
-	Data []byte
-	// Gzip says that the file is compressed.
-	Gzip bool
-}
-
-// newDCSO returns an empty filter, with the size that the module gives it.
-func newDCSO(c dcsoConfig) (*dcso, error) {
-	bits, k := dcsoSize(float64(c.Capacity), c.ErrorRate)
-	if err := checkSize(bits, c.Capacity, c.ErrorRate); err != nil {
+// createDCSO returns an empty filter, with the size that the module gives it.
+func createDCSO(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	bits, k := dcsoSize(float64(capacity), errorRate)
+	if err := checkSize(bits, capacity, errorRate); err != nil {
 		return nil, err
 	}
-	f := &dcso{
-		flags: dcsoVersion, capacity: c.Capacity, errorRate: c.ErrorRate, k: uint64(k), m: uint64(bits),
-		data: bytes.Clone(c.Data), gzip: c.Gzip,
+	d := dcsoScheme{uint64(bits), uint64(k), capacity, errorRate}
+	if d.m == 0 {
+		return nil, fmt.Errorf("dcso: %d keys at an error rate of %v need no bits; lower the error rate", capacity, errorRate)
 	}
-	if f.m == 0 {
-		return nil, fmt.Errorf("dcso: %d keys at an error rate of %v need no bits; lower the error rate", c.Capacity, c.ErrorRate)
-	}
-	if err := f.check(); err != nil {
+	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("dcso: %w", err)
 	}
-	var err error
-	if f.bits, err = newBitArray(lsbFirst, 8*wordsOf(f.m)); err != nil {
-		return nil, fmt.Errorf("dcso: %w", err)
-	}
-	return f, nil
+	p, err := newPlain(d, lsbFirst, 8*wordsOf(d.m), capacity, errorRate)
+	return foreign(&dcso{p, []byte(s.Params["data"]), s.Params["form"] == "gzip"}, err)
 }
 
 // dcsoSize returns the m and k of the module for n keys.
@@ -97,16 +80,15 @@ func dcsoSize(n, errorRate float64) (m, k float64) {
 	return m, math.Ceil(math.Log(2) * m / n)
 }
 
-// openDCSO returns the filter that b holds. A plain one refers to b, which must not
+// parseDCSO returns the filter that b holds. A plain one refers to b, which must not
 // change, and opening takes the same time for any length. One that is compressed gets
 // memory of its own, no more than its header says and the bytes can hold, and can be
 // changed.
-func openDCSO(b []byte) (*dcso, error) {
-	parse := parseDCSO
+func parseDCSO(b []byte, _ Spec) (*dcso, error) {
 	if isGzip(b) {
-		parse = parseDCSOGzip
+		return parseDCSOGzip(b)
 	}
-	return parseAs("dcso", b, parse)
+	return parseDCSOPlain(b)
 }
 
 func isGzip(b []byte) bool { return len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b }
@@ -117,17 +99,18 @@ func parseDCSOHead(b []byte) (*dcso, uint64, error) {
 		return nil, 0, fmt.Errorf("%d bytes, but the header has %d", len(b), dcsoHeader)
 	}
 	field := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	f := &dcso{flags: field(0), capacity: field(1), errorRate: math.Float64frombits(field(2)), k: field(3), m: field(4), added: field(5)}
-	if f.m > 8*foreignMaxBytes {
-		return nil, 0, fmt.Errorf("m = %d bits, more than the limit of %d", f.m, uint64(8*foreignMaxBytes))
+	s := dcsoScheme{field(4), field(3), field(1), math.Float64frombits(field(2))}
+	if s.m > 8*foreignMaxBytes {
+		return nil, 0, fmt.Errorf("m = %d bits, more than the limit of %d", s.m, uint64(8*foreignMaxBytes))
 	}
-	return f, 8 * wordsOf(f.m), f.check()
+	if flags := field(0); flags != dcsoVersion {
+		return nil, 0, fmt.Errorf("unknown flags %#x; seen reads version 1 without further flags", flags)
+	}
+	return &dcso{plain: plain[dcsoScheme]{scheme: s, capacity: s.capacity, added: field(5), rate: s.errorRate}}, 8 * wordsOf(s.m), s.check()
 }
 
-func (f *dcso) check() error {
+func (f dcsoScheme) check() error {
 	switch {
-	case f.flags != dcsoVersion:
-		return fmt.Errorf("unknown flags %#x; seen reads version 1 without further flags", f.flags)
 	case !(f.errorRate > 0 && f.errorRate < 1):
 		return fmt.Errorf("error rate %v is not between 0 and 1", f.errorRate)
 	case f.k == 0 || f.k > foreignMaxProbes:
@@ -138,14 +121,14 @@ func (f *dcso) check() error {
 	return nil
 }
 
-func parseDCSO(b []byte) (*dcso, error) {
+func parseDCSOPlain(b []byte) (*dcso, error) {
 	f, size, err := parseDCSOHead(b)
 	if err != nil {
 		return nil, err
 	}
 	rest := b[dcsoHeader:]
 	if uint64(len(rest)) < size {
-		return nil, fmt.Errorf("m = %d bits take %d bytes; there are %d", f.m, size, len(rest))
+		return nil, fmt.Errorf("m = %d bits take %d bytes; there are %d", f.scheme.m, size, len(rest))
 	}
 	f.bits = bitArray{order: lsbFirst, b: rest[:size]}
 	f.data = rest[size:]
@@ -166,7 +149,7 @@ func parseDCSOGzip(b []byte) (*dcso, error) {
 		return nil, err
 	}
 	if size/gzipMost > uint64(len(b)) {
-		return nil, fmt.Errorf("m = %d bits cannot come from %d compressed bytes", f.m, len(b))
+		return nil, fmt.Errorf("m = %d bits cannot come from %d compressed bytes", f.scheme.m, len(b))
 	}
 	if f.bits, err = newBitArray(lsbFirst, size); err != nil {
 		return nil, err
@@ -192,7 +175,7 @@ func (f *dcso) As(gzip bool) *dcso {
 }
 
 // hash returns what the positions of a key follow from.
-func (f *dcso) hash(key []byte) uint64 {
+func (dcsoScheme) hash(key []byte) uint64 {
 	h := fnv.New64()
 	h.Write(key) // never fails
 	return h.Sum64() % dcsoPrime
@@ -200,29 +183,38 @@ func (f *dcso) hash(key []byte) uint64 {
 
 // next returns the next position of a key, and makes x, its hash at first, what the one
 // after that follows from.
-func (f *dcso) next(x *uint64) uint64 {
+func (f dcsoScheme) next(x *uint64) uint64 {
 	*x = *x * dcsoStep % dcsoPrime
 	return *x % f.m
 }
 
-// Has reports whether key may have been added.
-func (f *dcso) Has(key []byte) bool {
+func (f dcsoScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 	x := f.hash(key)
-	return f.bits.hasEach(f.k, func(uint64) uint64 { return f.next(&x) })
+	for range f.k {
+		dst = append(dst, f.next(&x))
+	}
+	return dst, nil
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails with
-// ErrReadOnly if f was opened from bytes.
-func (f *dcso) Add(key []byte) (bool, error) {
-	if err := f.bits.mayChange(); err != nil {
-		return false, err
+func (f dcsoScheme) size() (m, k uint64) { return f.m, f.k }
+func (dcsoScheme) keyKind() KeyKind      { return KeyBytes }
+func (dcsoScheme) name() string          { return "dcso" }
+
+func (f dcsoScheme) params() []Field {
+	return []Field{
+		{"m", strconv.FormatUint(f.m, 10)}, {"k", strconv.FormatUint(f.k, 10)},
+		{"capacities", strconv.FormatUint(f.capacity, 10)}, {"error rates", fmt.Sprint(f.errorRate)},
 	}
-	x := f.hash(key)
-	isNew := f.bits.setEach(f.k, func(uint64) uint64 { return f.next(&x) })
-	if isNew {
-		f.added++
+}
+
+// Has reports whether key may have been added. Unlike that of plain it calculates no
+// position after a zero bit.
+func (f *dcso) Has(key []byte) bool {
+	x, yes := f.scheme.hash(key), true
+	for i := uint64(0); yes && i < f.scheme.k; i++ {
+		yes = f.bits.has(f.scheme.next(&x))
 	}
-	return isNew, nil
+	return yes
 }
 
 // Clone returns a copy that shares nothing with f, and can be changed. It fails if there
@@ -233,61 +225,20 @@ func (f *dcso) Clone() (*dcso, error) {
 	return &g, g.bits.detach(0)
 }
 
-// Union adds the keys of other, which must be a dcso with the same capacity, error rate,
-// m and k. Otherwise it returns an error that wraps bloom.ErrIncompatible. The data of f
-// stay.
-func (f *dcso) Union(other Reader) error {
-	if err := f.bits.mayChange(); err != nil {
-		return err
-	}
-	g, err := sameSystem(f, other)
-	if err != nil {
-		return err
-	}
-	err = checkSame(same{"m", f.m, g.m}, same{"k", f.k, g.k}, same{"capacities", f.capacity, g.capacity}, same{"error rates", f.errorRate, g.errorRate})
-	if err != nil {
-		return err
-	}
-	f.bits.or(&g.bits)
-	f.added += min(g.added, math.MaxUint64-f.added)
-	return nil
-}
-
-// Stats describes the filter. It reads the whole array.
-func (f *dcso) Stats() bloom.Stats {
-	s := plainStats("dcso", f.m, f.k, f.bits.ones(f.m))
-	s.Capacity, s.AskedErrorRate, s.Added = f.capacity, f.errorRate, f.added
-	if s.Params.M != 0 {
-		s.ErrorRateAtCapacity = s.Params.ErrorRate(f.capacity)
-	}
-	return s
-}
-
 // WriteTo writes the filter, and the data behind it, as the module does.
 func (f *dcso) WriteTo(w io.Writer) (int64, error) {
-	c := &countingWriter{w: w}
-	if !f.gzip {
-		return c.done(f.write(c))
-	}
-	z := gzip.NewWriter(c)
-	if err := f.write(z); err != nil {
-		return c.done(err)
-	}
-	err := z.Close()
-	return c.done(err)
-}
-
-func (f *dcso) write(w io.Writer) error {
 	var head []byte
-	for _, field := range []uint64{f.flags, f.capacity, math.Float64bits(f.errorRate), f.k, f.m, f.added} {
+	for _, field := range []uint64{dcsoVersion, f.capacity, math.Float64bits(f.rate), f.scheme.k, f.scheme.m, f.added} {
 		head = binary.LittleEndian.AppendUint64(head, field)
 	}
-	if _, err := w.Write(head); err != nil {
-		return err
+	if !f.gzip {
+		return f.bits.writeBetween(w, head, f.data)
 	}
-	if err := f.bits.writeTo(w, uint64(len(f.bits.b)), lsbFirst); err != nil {
-		return err
+	c := &countingWriter{w: w}
+	z := gzip.NewWriter(c)
+	if _, err := f.bits.writeBetween(z, head, f.data); err != nil {
+		return c.n, err
 	}
-	_, err := w.Write(f.data)
-	return err
+	err := z.Close()
+	return c.n, err
 }

@@ -22,14 +22,10 @@ var dcsoFormat = format{
 	verified: "files and answers of github.com/DCSO/bloom 0.2.4, byte for byte; of compressed files, the content",
 	sign:     "version 1, an error rate, k, and all bits of m, plain or in gzip",
 	detect:   detectDCSO,
-	open: func(b []byte, _ Spec) (Foreign, error) {
-		return foreign(openDCSO(b))
-	},
-	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		return foreign(newDCSO(dcsoConfig{Capacity: capacity, ErrorRate: errorRate, Data: []byte(s.Params["data"]), Gzip: s.Params["form"] == "gzip"}))
-	},
-	clone:  cloneOf[*dcso],
-	rewrap: rewrapOf(func(f *dcso, s Spec) (io.WriterTo, error) { return f.As(s.Params["form"] == "gzip"), nil }),
+	open:     parseAs("dcso", parseDCSO),
+	create:   createDCSO,
+	clone:    cloneOf[*dcso],
+	rewrap:   rewrapAs(func(f *dcso, s Spec) (io.WriterTo, error) { return f.As(s.Params["form"] == "gzip"), nil }),
 }
 
 // detectDCSO looks at the header, and for a file in gzip at the length at its end, modulo
@@ -37,7 +33,7 @@ var dcsoFormat = format{
 func detectDCSO(b []byte) (Confidence, Spec, bool) {
 	s := Spec{Name: "dcso"}
 	if !isGzip(b) {
-		f, err := parseDCSO(b)
+		f, err := parseDCSOPlain(b)
 		if err != nil {
 			return 0, Spec{}, false
 		}
@@ -66,11 +62,15 @@ func (f *dcso) confidence(data uint64) Confidence {
 	if data == 0 {
 		return Likely
 	}
-	m, k := dcsoSize(float64(f.capacity), f.errorRate)
-	if math.Abs(m-float64(f.m)) <= 1+1e-9*m && math.Abs(k-float64(f.k)) <= 1 {
+	m, k := dcsoSize(float64(f.capacity), f.rate)
+	if math.Abs(m-float64(f.scheme.m)) <= 1+1e-9*m && math.Abs(k-float64(f.scheme.k)) <= 1 {
 		return Likely
 	}
 	return Possible
+}
+
+func (dcsoScheme) describe() Description {
+	return Description{Format: "dcso", System: "DCSO bloom file, version 1", Hash: "FNV-1, 64 bits"}
 }
 
 // Describe says what the header says, and describes the data after the bits.
@@ -83,15 +83,10 @@ func (f *dcso) Describe() Description {
 	if text := f.data[:min(len(f.data), 200)]; len(text) > 0 && utf8.Valid(text) {
 		data += ": " + strconv.Quote(string(text))
 	}
-	d := Description{
-		Format: "dcso", System: "DCSO bloom file, version 1", Hash: "FNV-1, 64 bits",
-		Fields: []Field{{"form", form}, {"data after the bits", data}}, Notes: noteBeyond(&f.bits, f.m),
-	}
+	d := f.plain.Describe()
+	d.Fields = []Field{{"form", form}, {"data after the bits", data}}
 	if f.added >= f.capacity {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d keys were added to a filter made for %d; flor adds no more keys to it", f.added, f.capacity))
 	}
 	return d
 }
-
-// KeyKind is KeyBytes.
-func (f *dcso) KeyKind() KeyKind { return KeyBytes }

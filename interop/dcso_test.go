@@ -82,7 +82,7 @@ func TestDCSOVectors(t *testing.T) {
 			plain := unzipped(t, file)
 			v.compareForeign(t, "read", f.Has)
 			v.compareForeign(t, "read in the plain way", plainDCSO(plain))
-			if f.gzip != w.Gzip || f.m != w.M || f.k != w.K || f.added != w.Added || f.capacity != w.N || f.errorRate != w.P ||
+			if f.gzip != w.Gzip || f.scheme.m != w.M || f.scheme.k != w.K || f.added != w.Added || f.capacity != w.N || f.scheme.errorRate != w.P ||
 				len(f.data) != w.DataBytes {
 				t.Errorf("%+v, want %+v", f, w)
 			}
@@ -179,7 +179,7 @@ func TestDCSOConfig(t *testing.T) {
 		{}, {Capacity: 1}, {ErrorRate: 0.5}, {Capacity: 1, ErrorRate: 1}, {Capacity: 1, ErrorRate: 0.9}, {Capacity: 1 << 62, ErrorRate: 1e-9}, {Capacity: 1, ErrorRate: 5e-324},
 	} {
 		if f, err := newDCSO(c); err == nil {
-			t.Errorf("%+v: a filter of %d bits", c, f.m)
+			t.Errorf("%+v: a filter of %d bits", c, f.scheme.m)
 		}
 	}
 }

@@ -404,6 +404,21 @@ func cloneOf[G Foreign](f Foreign) (Foreign, error) {
 	return g, nil
 }
 
+// copyOf is the clone function of a format whose filters are all of type T: a copy that
+// shares nothing with f but what never changes. It fails if there is not enough memory.
+func copyOf[T any, F interface {
+	*T
+	Foreign
+	memory() *bitArray
+}](f Foreign) (Foreign, error) {
+	g, ok := f.(F)
+	if !ok {
+		return nil, fmt.Errorf("filters of %s cannot be changed", f.Describe().System)
+	}
+	c := *g
+	return foreign(F(&c), F(&c).memory().detach(0))
+}
+
 // Rewrap returns a writer of the unchanged bits of f as a file of another format, or in
 // another form of the same format. It fails with [ErrNotConvertible] if the two formats
 // map a key to different bits, as nearly all do.
@@ -443,7 +458,7 @@ func Extract(f Foreign) (s Spec, w io.WriterTo, in bool) {
 		if f.place.Name == "" {
 			return Spec{}, nil, false
 		}
-		w, described = f, f.system.describe().Format
+		w, described = f, f.scheme.describe().Format
 	case *parquetFile:
 		one, err := f.one()
 		if err != nil {
@@ -475,8 +490,16 @@ func (f *format) agrees(to Spec, described string) error {
 	return nil
 }
 
-// rewrapOf is the rewrap function of a format whose filters are all of type F.
-func rewrapOf[F Foreign](write func(f F, s Spec) (io.WriterTo, error)) func(f Foreign, s Spec) (io.WriterTo, error) {
+// rewrapOf is the rewrap function of a format of one form, whose filters are all of type F.
+func rewrapOf[F Foreign](f Foreign, s Spec) (io.WriterTo, error) {
+	if _, ok := f.(F); !ok {
+		return nil, errConvert(f, s.Name)
+	}
+	return f, nil
+}
+
+// rewrapAs is the rewrap function of a format whose filters are all of type F.
+func rewrapAs[F Foreign](write func(f F, s Spec) (io.WriterTo, error)) func(f Foreign, s Spec) (io.WriterTo, error) {
 	return func(f Foreign, s Spec) (io.WriterTo, error) {
 		g, ok := f.(F)
 		if !ok {

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"seen/bloom"
 )
 
 // guavaFunnel is how Guava turns a key into bytes, as its interface Funnel does. The file
@@ -25,6 +24,7 @@ const (
 	guavaInt       guavaFunnel = "int"       // integerFunnel: numbers, their low 4 bytes little-endian
 )
 
+// guavaFunnels are all of them.
 var guavaFunnels = []string{string(guavaString), string(guavaUnencoded), string(guavaBytes), string(guavaLong), string(guavaInt)}
 
 // guavaStrategy is how the positions of a key follow from its hash. The number is
@@ -58,14 +58,14 @@ func (s guavaStrategy) String() string {
 // guavaMitz32 are a + i*b in 32 bits, for i from 1, inverted where the top bit is set,
 // modulo m; a and b are the low and the high half of h1.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
-type guava struct {
+// See plain for what goroutines may do.
+type guava struct{ plain[guavaScheme] }
+
+// guavaScheme is how Guava maps a key to positions.
+type guavaScheme struct {
 	strategy guavaStrategy
 	funnel   guavaFunnel
-	k        uint64
-	m        uint64
-	bits     bitArray
+	m, k     uint64
 }
 
 const (
@@ -74,42 +74,24 @@ const (
 	guavaMaxWords  = math.MaxInt32
 )
 
-// guavaConfig says how large a guava is to be.
-type guavaConfig struct {
-	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
-	// between 0 and 1, exclusively.
-	Capacity  uint64
-	ErrorRate float64
-	Funnel    guavaFunnel
-	Strategy  guavaStrategy
-	// ProbesByRate derives the probes from ErrorRate alone, as the newest releases of
-	// Guava do, and not from the bits per key. It matters only for a few keys.
-	ProbesByRate bool
-}
-
-// newGuava returns an empty filter, with the size that Guava would give it.
-func newGuava(c guavaConfig) (*guava, error) {
-	if c.Strategy > guavaMitz64 {
-		return nil, fmt.Errorf("guava: strategy %d; use 0 (%v) or 1 (%v)", c.Strategy, guavaMitz32, guavaMitz64)
-	}
-	words, k, err := guavaSize(c.Capacity, c.ErrorRate)
+// createGuava returns an empty filter, with the size that Guava would give it.
+func createGuava(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	words, k, err := guavaSize(capacity, errorRate)
 	if err != nil {
 		return nil, fmt.Errorf("guava: %w", err)
 	}
-	if c.ProbesByRate {
-		k = max(1, uint64(math.Floor(-math.Log(c.ErrorRate)/ln2+0.5)))
+	if s.Params["probes"] == "rate" {
+		k = max(1, uint64(math.Floor(-math.Log(errorRate)/ln2+0.5)))
 	}
 	if k > guavaMaxProbes {
-		return nil, fmt.Errorf("guava: an error rate of %v needs %d probes, but a file has room for %d; raise it", c.ErrorRate, k, guavaMaxProbes)
+		return nil, fmt.Errorf("guava: an error rate of %v needs %d probes, but a file has room for %d; raise it", errorRate, k, guavaMaxProbes)
 	}
-	f := &guava{strategy: c.Strategy, funnel: c.Funnel, k: k, m: 64 * words}
-	if err := f.funnel.check(); err != nil {
-		return nil, err
+	g := guavaScheme{guavaMitz64, guavaFunnel(s.Params["funnel"]), 64 * words, k}
+	if s.Params["strategy"] == "mitz32" {
+		g.strategy = guavaMitz32
 	}
-	if f.bits, err = newBitArray(bigWords, 8*words); err != nil {
-		return nil, fmt.Errorf("guava: %w", err)
-	}
-	return f, nil
+	p, err := newPlain(g, bigWords, 8*words, 0, 0)
+	return foreign(&guava{p}, err)
 }
 
 // guavaSize returns the words and the probes that Guava and Spark derive from a number of
@@ -117,9 +99,6 @@ func newGuava(c guavaConfig) (*guava, error) {
 // then it is rounded up to words. Products are rounded before sums, as Java does on all
 // machines.
 func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) {
-	if err := checkWish(capacity, errorRate); err != nil {
-		return 0, 0, err
-	}
 	bits := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if bits > guavaMaxWords*64 {
 		return 0, 0, fmt.Errorf("%d keys at an error rate of %v take %.3g bytes, but a file has room for %d; lower the capacity or raise the error rate",
@@ -131,23 +110,9 @@ func guavaSize(capacity uint64, errorRate float64) (words, k uint64, err error) 
 	return wordsOf(uint64(bits)), max(1, uint64(math.Floor(float64(bits/float64(capacity)*ln2)+0.5))), nil
 }
 
-func (u guavaFunnel) check() error { return checkListed("guava", "funnel", string(u), guavaFunnels) }
-
-// openGuava returns the filter in b, whose keys went through the funnel. It refers to b,
-// which must not change, and opening takes the same time for any length.
-func openGuava(b []byte, funnel guavaFunnel) (*guava, error) {
-	if err := funnel.check(); err != nil {
-		return nil, err
-	}
-	f, err := parseAs("guava", b, parseGuava)
-	if err != nil {
-		return nil, err
-	}
-	f.funnel = funnel
-	return f, nil
-}
-
-func parseGuava(b []byte) (*guava, error) {
+// parseGuava returns the filter in b, whose keys went through the funnel that s names. It
+// refers to b, which must not change, and takes the same time for any length.
+func parseGuava(b []byte, s Spec) (*guava, error) {
 	if len(b) >= 2 && b[0] == 0xac && b[1] == 0xed {
 		return nil, errors.New("a serialised Java object; write the filter with its method writeTo")
 	}
@@ -155,7 +120,7 @@ func parseGuava(b []byte) (*guava, error) {
 		return nil, fmt.Errorf("%d bytes, but the header has %d", len(b), guavaHeader)
 	}
 	words := binary.BigEndian.Uint32(b[2:])
-	f := &guava{strategy: guavaStrategy(b[0]), k: uint64(b[1]), m: 64 * uint64(words)}
+	f := guavaScheme{guavaStrategy(b[0]), guavaFunnel(s.Params["funnel"]), 64 * uint64(words), uint64(b[1])}
 	switch {
 	case f.strategy > guavaMitz64:
 		return nil, fmt.Errorf("unknown strategy %d; seen reads 0 (%v) and 1 (%v)", f.strategy, guavaMitz32, guavaMitz64)
@@ -164,13 +129,12 @@ func parseGuava(b []byte) (*guava, error) {
 	case words == 0 || words > guavaMaxWords || uint64(len(b)-guavaHeader) != 8*uint64(words):
 		return nil, fmt.Errorf("the header says %d words of 8 bytes; there are %d bytes", words, len(b)-guavaHeader)
 	}
-	f.bits = bitArray{order: bigWords, b: b[guavaHeader:]}
-	return f, nil
+	return &guava{opened(f, bigWords, b[guavaHeader:])}, nil
 }
 
 // hash returns the hash of what the funnel makes of key, and false if key is not a value
 // of the funnel's type.
-func (f *guava) hash(key []byte) (h1, h2 uint64, ok bool) {
+func (f guavaScheme) hash(key []byte) (h1, h2 uint64, ok bool) {
 	switch f.funnel {
 	case guavaUnencoded:
 		if !utf8.Valid(key) {
@@ -206,7 +170,7 @@ func appendUTF16(dst, text []byte) []byte {
 }
 
 // position returns the i-th position, from 0, of a key whose hash is h1, h2.
-func (f *guava) position(h1, h2, i uint64) uint64 {
+func (f guavaScheme) position(h1, h2, i uint64) uint64 {
 	if f.strategy == guavaMitz64 {
 		return (h1 + i*h2) & math.MaxInt64 % f.m
 	}
@@ -217,53 +181,40 @@ func (f *guava) position(h1, h2, i uint64) uint64 {
 	return uint64(c) % f.m
 }
 
+func (f guavaScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
+	h1, h2, ok := f.hash(key)
+	if !ok {
+		return nil, fmt.Errorf("guava: key %q is not a value of the funnel %q", key, f.funnel)
+	}
+	for i := range f.k {
+		dst = append(dst, f.position(h1, h2, i))
+	}
+	return dst, nil
+}
+
+func (f guavaScheme) size() (m, k uint64) { return f.m, f.k }
+func (guavaScheme) name() string          { return "guava" }
+
+func (f guavaScheme) params() []Field {
+	return []Field{{"strategies", f.strategy.String()}, {"funnels", string(f.funnel)}, {"m", strconv.FormatUint(f.m, 10)}, {"k", strconv.FormatUint(f.k, 10)}}
+}
+
 // Has reports whether key may have been added. A key that is not a value of the funnel's
-// type was never added.
+// type was never added. Unlike that of plain it calculates no position after a zero bit.
 func (f *guava) Has(key []byte) bool {
-	h1, h2, ok := f.hash(key)
-	if !ok {
-		return false
+	h1, h2, ok := f.scheme.hash(key)
+	for i := uint64(0); ok && i < f.scheme.k; i++ {
+		ok = f.bits.has(f.scheme.position(h1, h2, i))
 	}
-	return f.bits.hasEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) })
+	return ok
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails with
-// ErrReadOnly if f was opened from bytes, or if key is not a value of the funnel's type.
-func (f *guava) Add(key []byte) (bool, error) {
-	if err := f.bits.mayChange(); err != nil {
-		return false, err
-	}
-	h1, h2, ok := f.hash(key)
-	if !ok {
-		return false, fmt.Errorf("guava: key %q is not a value of the funnel %q", key, f.funnel)
-	}
-	return f.bits.setEach(f.k, func(i uint64) uint64 { return f.position(h1, h2, i) }), nil
-}
-
-// Clone returns a copy that shares nothing with f, and can be changed. It fails if there
-// is not enough memory.
-func (f *guava) Clone() (*guava, error) {
-	g := *f
-	return &g, g.bits.detach(0)
-}
-
-// Union adds the keys of other, which must be a guava with the same strategy, funnel, m
-// and k. Otherwise it returns an error that wraps bloom.ErrIncompatible.
-func (f *guava) Union(other Reader) error {
-	return unite(&f.bits, f, other, func(g *guava) (*bitArray, error) {
-		return &g.bits, checkSame(same{"strategies", f.strategy, g.strategy}, same{"funnels", f.funnel, g.funnel}, same{"m", f.m, g.m}, same{"k", f.k, g.k})
-	})
-}
-
-// Stats describes the filter. It reads the whole array.
-func (f *guava) Stats() bloom.Stats { return plainStats("guava", f.m, f.k, f.bits.ones(f.m)) }
+// Add adds key and reports whether it was certainly not there before. The file does not
+// say how many keys were added, so they are not counted.
+func (f *guava) Add(key []byte) (bool, error) { return f.set(key) }
 
 // WriteTo writes the filter as Guava does, for its method readFrom.
 func (f *guava) WriteTo(w io.Writer) (int64, error) {
-	c := &countingWriter{w: w}
-	head := binary.BigEndian.AppendUint32([]byte{byte(f.strategy), byte(f.k)}, uint32(f.m/64))
-	if _, err := c.Write(head); err != nil {
-		return c.done(err)
-	}
-	return c.done(f.bits.writeTo(c, f.m/8, bigWords))
+	head := binary.BigEndian.AppendUint32([]byte{byte(f.scheme.strategy), byte(f.scheme.k)}, uint32(f.scheme.m/64))
+	return f.bits.writeBetween(w, head, nil)
 }

@@ -1,7 +1,5 @@
 package interop
 
-import "io"
-
 var guavaFormat = format{
 	name:   "guava",
 	system: "Guava BloomFilter (Java), as writeTo writes it",
@@ -14,28 +12,14 @@ var guavaFormat = format{
 	},
 	verified: "files and answers of Guava 31.1, byte for byte, with both strategies and all five funnels",
 	sign:     "a strategy, k and a number of words that gives the exact length of the file",
-	detect: func(b []byte) (Confidence, Spec, bool) {
-		_, err := parseGuava(b)
-		return Likely, Spec{Name: "guava"}, err == nil
-	},
-	open: func(b []byte, s Spec) (Foreign, error) {
-		return foreign(openGuava(b, guavaFunnel(s.Params["funnel"])))
-	},
-	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		c := guavaConfig{
-			Capacity: capacity, ErrorRate: errorRate, Funnel: guavaFunnel(s.Params["funnel"]), Strategy: guavaMitz64, ProbesByRate: s.Params["probes"] == "rate",
-		}
-		if s.Params["strategy"] == "mitz32" {
-			c.Strategy = guavaMitz32
-		}
-		return foreign(newGuava(c))
-	},
-	clone:  cloneOf[*guava],
-	rewrap: rewrapOf(func(f *guava, _ Spec) (io.WriterTo, error) { return f, nil }),
+	detect:   detects("guava", Likely, func(b []byte) bool { return parsed(parseGuava(b, Spec{})) }),
+	open:     parseAs("guava", parseGuava),
+	create:   createGuava,
+	clone:    copyOf[guava],
+	rewrap:   rewrapOf[*guava],
 }
 
-// Describe says what the header says.
-func (f *guava) Describe() Description {
+func (f guavaScheme) describe() Description {
 	d := Description{
 		Format: "guava:funnel=" + string(f.funnel), System: "Guava BloomFilter, strategy " + f.strategy.String(), Hash: "MurmurHash3 for x64, 128 bits",
 		Fields: []Field{{"strategy", f.strategy.String()}, {"funnel", string(f.funnel) + " (as given; not in the file)"}},
@@ -46,8 +30,7 @@ func (f *guava) Describe() Description {
 	return d
 }
 
-// KeyKind is KeyText, KeyBytes or KeyInt64, by the funnel.
-func (f *guava) KeyKind() KeyKind {
+func (f guavaScheme) keyKind() KeyKind {
 	switch f.funnel {
 	case guavaLong, guavaInt:
 		return KeyInt64

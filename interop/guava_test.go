@@ -89,10 +89,10 @@ func TestGuavaVectors(t *testing.T) {
 			v.compareForeign(t, "read in the plain way", plainGuava(file, funnel))
 			expectBytes(t, "written again", written(t, f), file)
 			expectReadOnly(t, f)
-			if f.m != w.M || f.k != w.K || f.strategy.String() != w.Strategy || f.funnel != funnel {
-				t.Errorf("m %d, k %d, %v, %v; want %d, %d, %s", f.m, f.k, f.strategy, f.funnel, w.M, w.K, w.Strategy)
+			if f.scheme.m != w.M || f.scheme.k != w.K || f.scheme.strategy.String() != w.Strategy || f.scheme.funnel != funnel {
+				t.Errorf("m %d, k %d, %v, %v; want %d, %d, %s", f.scheme.m, f.scheme.k, f.scheme.strategy, f.scheme.funnel, w.M, w.K, w.Strategy)
 			}
-			made := testGuava(t, guavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.strategy})
+			made := testGuava(t, guavaConfig{Capacity: w.N, ErrorRate: w.P, Funnel: funnel, Strategy: f.scheme.strategy})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
@@ -153,7 +153,7 @@ func TestGuavaConfig(t *testing.T) {
 		{Capacity: 1 << 40, ErrorRate: 0.03, Funnel: guavaBytes}, {Capacity: 1, ErrorRate: 1e-300, Funnel: guavaBytes},
 	} {
 		if f, err := newGuava(c); err == nil {
-			t.Errorf("%+v: a filter of %d bits", c, f.m)
+			t.Errorf("%+v: a filter of %d bits", c, f.scheme.m)
 		}
 	}
 	for _, c := range []struct {
@@ -163,8 +163,8 @@ func TestGuavaConfig(t *testing.T) {
 	}{{1, 0.03, 64, 5, 5}, {2, 0.4, 64, 1, 1}, {1, 0.3, 64, 1, 2}, {1, 1e-6, 64, 19, 20}, {500, 0.03, 3712, 5, 5}, {1000000, 0.01, 9585088, 7, 7}} {
 		f := testGuava(t, guavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: guavaBytes})
 		g := testGuava(t, guavaConfig{Capacity: c.n, ErrorRate: c.p, Funnel: guavaBytes, ProbesByRate: true})
-		if f.m != c.m || f.k != c.k || g.k != c.r || g.m != c.m {
-			t.Errorf("%d keys at %v: m %d, k %d or %d, want %d, %d or %d", c.n, c.p, f.m, f.k, g.k, c.m, c.k, c.r)
+		if f.scheme.m != c.m || f.scheme.k != c.k || g.scheme.k != c.r || g.scheme.m != c.m {
+			t.Errorf("%d keys at %v: m %d, k %d or %d, want %d, %d or %d", c.n, c.p, f.scheme.m, f.scheme.k, g.scheme.k, c.m, c.k, c.r)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestGuavaUnion(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.m || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.scheme.m || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
 	for _, change := range []func(c *guavaConfig){
@@ -228,7 +228,7 @@ func TestGuavaUnion(t *testing.T) {
 	if err := parsed.Union(a); !errors.Is(err, ErrReadOnly) {
 		t.Error(err)
 	}
-	g, err := parsed.Clone()
+	g, err := cloned(parsed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,10 +263,10 @@ func FuzzParseGuava(f *testing.F) {
 			if !bytes.Equal(written(t, g), b) {
 				t.Fatal("what was parsed is written otherwise")
 			}
-			if g.Stats().Ones > g.m {
+			if g.Stats().Ones > g.scheme.m {
 				t.Fatal("more ones than bits")
 			}
-			c, err := g.Clone()
+			c, err := cloned(g)
 			if err != nil {
 				t.Fatal(err)
 			}

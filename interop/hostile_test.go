@@ -126,7 +126,7 @@ func TestParquetKeepsMaybe(t *testing.T) {
 			t.Error("Extract says no")
 		}
 	}
-	if c, err := f.Clone(); err == nil {
+	if c, err := Clone(f); err == nil {
 		t.Errorf("Clone says %v", c.Has(key))
 	}
 	into := must(newParquet(parquetConfig{Type: parquetString, Bytes: 1024}))

@@ -57,7 +57,7 @@ func (javaBitSet) spreads() bool   { return false }
 
 func (s javaBitSet) describe() Description {
 	return Description{
-		Format: Spec{Name: "java-bitset"}.with("bits", strconv.FormatUint(s.Bits, 10)).String(),
+		Format: specOf(s),
 		System: "java.util.BitSet, recipe with seven seeds",
 		Hash:   "polynomial hashes over UTF-16",
 	}

@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-
-	"seen/bloom"
 )
 
 // levelDB is a filter as the built-in Bloom filter policy of LevelDB makes it
@@ -21,9 +19,8 @@ import (
 // 2^32, for each further one. More than 30 probes are a reserved number: LevelDB then
 // says that every key may be there.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
-type levelDB struct{ plain }
+// See plain for what goroutines may do.
+type levelDB struct{ plain[levelScheme] }
 
 const (
 	leveldbSeed = 0xbc9f1d34
@@ -118,6 +115,7 @@ func (levelScheme) doubt() float64 { return 0 }
 
 func (s levelScheme) size() (m, k uint64) { return s.m, s.k }
 func (levelScheme) keyKind() KeyKind      { return KeyBytes }
+func (levelScheme) name() string          { return "leveldb" }
 
 func (s levelScheme) params() []Field {
 	return []Field{{"bits", strconv.FormatUint(s.m, 10)}, {"probes", strconv.FormatUint(s.k, 10)}}
@@ -134,20 +132,13 @@ func newLevelDB(keys, bitsPerKey uint64) (*levelDB, error) {
 		m: bytesOf(max(64, size)) * 8,
 		k: uint64(min(max(1, math.Trunc(float64(bitsPerKey)*0.69)), leveldbMaxProbes)),
 	}
-	b, err := newBitArray(lsbFirst, s.m/8)
-	if err != nil {
-		return nil, fmt.Errorf("leveldb: %w", err)
-	}
-	return &levelDB{plain{bits: b, scheme: s, capacity: keys}}, nil
+	p, err := newPlain(s, lsbFirst, s.m/8, keys, 0)
+	return &levelDB{p}, err
 }
 
-// openLevelDB returns the filter in b. It refers to b. Content does not tell that it is a
+// parseLevelDB returns the filter in b. It refers to b. Content does not tell that it is a
 // filter.
-func openLevelDB(b []byte) (*levelDB, error) {
-	return parseAs("leveldb", b, parseLevelDB)
-}
-
-func parseLevelDB(b []byte) (*levelDB, error) {
+func parseLevelDB(b []byte, _ Spec) (*levelDB, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("%d bytes; a filter has 2 or more", len(b))
 	}
@@ -155,49 +146,22 @@ func parseLevelDB(b []byte) (*levelDB, error) {
 	if k == 0 {
 		return nil, errors.New("no probes")
 	}
-	return &levelDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: levelScheme{8 * uint64(len(body)), uint64(k)}}}, nil
+	return &levelDB{opened(levelScheme{8 * uint64(len(body)), uint64(k)}, lsbFirst, body)}, nil
 }
-
-// Union makes f the OR of f and other, which must be a levelDB of the same size and
-// probes.
-func (f *levelDB) Union(other Reader) error {
-	o, ok := other.(*levelDB)
-	if !ok {
-		return errUnlike(f, other)
-	}
-	return f.unite(&o.plain)
-}
-
-// Clone returns a copy in memory of its own, which can be changed.
-func (f *levelDB) Clone() (*levelDB, error) {
-	g := *f
-	return &g, g.bits.detach(0)
-}
-
-// Stats describes the filter. It reads all bits. The number of keys takes into account
-// that LevelDB's probes choose some bits more often if 3, 5 or 17 divides Bits.
-func (f *levelDB) Stats() bloom.Stats { return f.stats("leveldb") }
 
 const leveldbHashName = "LevelDB's hash of 32 bits, double hashing"
 
-// Describe says what the filter is.
-func (f *levelDB) Describe() Description {
+func (s levelScheme) describe() Description {
 	d := Description{Format: "leveldb", System: "LevelDB filter, leveldb.BuiltinBloomFilter2", Hash: leveldbHashName}
-	if _, k := f.scheme.size(); k > leveldbMaxProbes {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d probes are a reserved number: every key may be in the filter", k))
+	if s.k > leveldbMaxProbes {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d probes are a reserved number: every key may be in the filter", s.k))
 	}
 	return d
 }
 
 // WriteTo writes the filter.
 func (f *levelDB) WriteTo(w io.Writer) (int64, error) {
-	c := &countingWriter{w: w}
-	if err := f.bits.writeTo(c, uint64(len(f.bits.b)), lsbFirst); err != nil {
-		return c.n, err
-	}
-	_, k := f.scheme.size()
-	_, err := c.Write([]byte{byte(k)})
-	return c.n, err
+	return f.bits.writeBetween(w, nil, []byte{byte(f.scheme.k)})
 }
 
 var leveldbFormat = format{
@@ -206,15 +170,8 @@ var leveldbFormat = format{
 	params:   []param{{name: "bits", meaning: "bits per key; by default what the error rate needs", forWrite: true}},
 	verified: "filters, answers and a table of LevelDB 1.23; filters rebuilt byte for byte",
 	sign:     "the magic number at the end of a table file",
-	detect: func(b []byte) (Confidence, Spec, bool) {
-		return Certain, Spec{Name: "leveldb"}, tableMagic(b) == leveldbMagic
-	},
-	open: func(b []byte, _ Spec) (Foreign, error) {
-		if tableMagic(b) == leveldbMagic {
-			return foreign(openLevelDBTable(b))
-		}
-		return foreign(openLevelDB(b))
-	},
+	detect:   detects("leveldb", Certain, func(b []byte) bool { return tableMagic(b) == leveldbMagic }),
+	open:     tableOr(leveldbMagic, parseAs("leveldb table", parseLevelDBTable), parseAs("leveldb", parseLevelDB)),
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		bitsPerKey, err := s.number("bits", 1, 1<<20)
 		if err != nil {
@@ -225,5 +182,5 @@ var leveldbFormat = format{
 		}
 		return foreign(newLevelDB(capacity, bitsPerKey))
 	},
-	clone: cloneOf[*levelDB],
+	clone: copyOf[levelDB],
 }

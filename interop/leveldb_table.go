@@ -35,6 +35,17 @@ func tableMagic(b []byte) uint64 {
 // tableBlock is where a block of a table file is, without its trailer.
 type tableBlock struct{ at, size uint64 }
 
+// tableOr is the open function of a format of two kinds of files: tables, which end with
+// magic, and filters.
+func tableOr(magic uint64, table, filter func(b []byte, s Spec) (Foreign, error)) func(b []byte, s Spec) (Foreign, error) {
+	return func(b []byte, s Spec) (Foreign, error) {
+		if tableMagic(b) == magic {
+			return table(b, s)
+		}
+		return filter(b, s)
+	}
+}
+
 // readBlock reads a pair of numbers of variable length, and returns what follows it.
 func readBlock(b []byte) (h tableBlock, rest []byte, err error) {
 	var n int
@@ -130,12 +141,8 @@ const (
 	leveldbKeyTail = 8
 )
 
-// openLevelDBTable returns the filters of the table file b, to which they refer.
-func openLevelDBTable(b []byte) (*levelDBTable, error) {
-	return parseAs("leveldb table", b, parseLevelDBTable)
-}
-
-func parseLevelDBTable(file []byte) (*levelDBTable, error) {
+// parseLevelDBTable returns the filters of a table file, to which they refer.
+func parseLevelDBTable(file []byte, _ Spec) (*levelDBTable, error) {
 	if len(file) < leveldbFooter || tableMagic(file) != leveldbMagic {
 		return nil, errors.New("not a table of LevelDB: its last bytes differ")
 	}
@@ -280,7 +287,7 @@ func (t *levelDBTable) Has(key []byte) bool {
 	if filter == nil {
 		return true
 	}
-	f, err := parseLevelDB(filter)
+	f, err := parseLevelDB(filter, Spec{})
 	if err != nil { // LevelDB says no for less than two bytes, and yes without probes
 		return len(filter) >= 2
 	}
@@ -296,7 +303,7 @@ func (t *levelDBTable) Stats() bloom.Stats {
 	all := bloom.Stats{Type: "leveldb", Bytes: uint64(len(t.filters))}
 	variance := 0.0
 	for i := range t.count() {
-		f, err := parseLevelDB(t.filter(i))
+		f, err := parseLevelDB(t.filter(i), Spec{})
 		if err != nil {
 			continue
 		}
@@ -333,6 +340,5 @@ func (t *levelDBTable) Describe() Description {
 
 // WriteTo writes the file.
 func (t *levelDBTable) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(t.file)
-	return int64(n), err
+	return bytes.NewReader(t.file).WriteTo(w)
 }

@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"seen/bloom"
 )
 
 // npmBloomFilter is a BloomFilter of the npm package bloomfilter, version 1.1.
@@ -25,9 +23,8 @@ import (
 // as signed numbers a and b modulo m. The first probe is a; for each further one, the
 // i-th, a becomes a+b and b becomes b+i, both modulo m.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
-type npmBloomFilter struct{ plain }
+// See plain for what goroutines may do.
+type npmBloomFilter struct{ plain[npmBucketScheme] }
 
 // npmBucketScheme is how the package bloomfilter maps a key to positions.
 type npmBucketScheme struct{ m, k uint64 }
@@ -63,32 +60,26 @@ func (s npmBucketScheme) reduce(v int32) uint64 {
 
 func (s npmBucketScheme) size() (m, k uint64) { return s.m, s.k }
 func (npmBucketScheme) keyKind() KeyKind      { return KeyText }
+func (npmBucketScheme) name() string          { return "npm-bloomfilter" }
 
 func (s npmBucketScheme) params() []Field {
 	return []Field{{"m", strconv.FormatUint(s.m, 10)}, {"k", strconv.FormatUint(s.k, 10)}}
 }
 
-// newNPMBloomFilter returns an empty filter of the size that the package gives it.
-func newNPMBloomFilter(capacity uint64, errorRate float64) (*npmBloomFilter, error) {
+// createNPMBloomFilter returns an empty filter of the size that the package gives it.
+func createNPMBloomFilter(_ Spec, capacity uint64, errorRate float64) (Foreign, error) {
 	m := math.Ceil(-float64(capacity) * math.Log2(errorRate) / ln2)
 	if err := checkSize(m, capacity, errorRate); err != nil {
 		return nil, err
 	}
 	s := npmBucketScheme{max(1, uint64(math.Ceil(m/32))) * 32, uint64(math.Ceil(ln2 * m / float64(capacity)))}
-	b, err := newBitArray(lsbFirst, s.m/8)
-	if err != nil {
-		return nil, fmt.Errorf("npm-bloomfilter: %w", err)
-	}
-	return &npmBloomFilter{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}}, nil
+	p, err := newPlain(s, lsbFirst, s.m/8, capacity, errorRate)
+	return foreign(&npmBloomFilter{p}, err)
 }
 
-// openNPMBloomFilter returns the filter that the JSON b describes. Its bits are decoded
+// parseNPMBloomFilter returns the filter that the JSON b describes. Its bits are decoded
 // into memory of at most twice the length of b.
-func openNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
-	return parseAs("npm-bloomfilter", b, parseNPMBloomFilter)
-}
-
-func parseNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
+func parseNPMBloomFilter(b []byte, _ Spec) (*npmBloomFilter, error) {
 	var doc struct {
 		Version *int64
 		M, K    *uint64
@@ -123,30 +114,10 @@ func parseNPMBloomFilter(b []byte) (*npmBloomFilter, error) {
 	if len(array) < cap(array) {
 		return nil, fmt.Errorf("%d buckets, but m = %d bits are %d", len(array)/4, *doc.M, *doc.M/32)
 	}
-	return &npmBloomFilter{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: npmBucketScheme{*doc.M, *doc.K}}}, nil
+	return &npmBloomFilter{opened(npmBucketScheme{*doc.M, *doc.K}, lsbFirst, array)}, nil
 }
 
-// Union makes f the OR of f and other, which must be a filter of this package with the
-// same size and probes.
-func (f *npmBloomFilter) Union(other Reader) error {
-	o, ok := other.(*npmBloomFilter)
-	if !ok {
-		return errUnlike(f, other)
-	}
-	return f.unite(&o.plain)
-}
-
-// Clone returns a copy in memory of its own, which can be changed.
-func (f *npmBloomFilter) Clone() (*npmBloomFilter, error) {
-	g := *f
-	return &g, g.bits.detach(0)
-}
-
-// Stats describes the filter. It reads all bits.
-func (f *npmBloomFilter) Stats() bloom.Stats { return f.stats("npm-bloomfilter") }
-
-// Describe says what the filter is.
-func (f *npmBloomFilter) Describe() Description {
+func (npmBucketScheme) describe() Description {
 	return Description{
 		Format: "npm-bloomfilter", System: "npm bloomfilter, toJSON version 1",
 		Hash: "FNV-1a of 64 bits over UTF-16 code units, enhanced double hashing",
@@ -157,9 +128,8 @@ func (f *npmBloomFilter) Describe() Description {
 func (f *npmBloomFilter) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	c := &countingWriter{w: w}
-	m, k := f.scheme.size()
 	buf := bufio.NewWriter(c)
-	fmt.Fprintf(buf, `{"version":1,"m":%d,"k":%d,"buckets":[`, m, k)
+	fmt.Fprintf(buf, `{"version":1,"m":%d,"k":%d,"buckets":[`, f.scheme.m, f.scheme.k)
 	for b := f.bits.b; len(b) > 0; b = b[4:] {
 		buf.Write(strconv.AppendUint(buf.AvailableBuffer(), uint64(binary.LittleEndian.Uint32(b)), 10))
 		if len(b) > 4 {
@@ -176,12 +146,8 @@ var npmBloomFilterFormat = format{
 	system:   "npm bloomfilter, toJSON",
 	verified: "answers and JSON of bloomfilter 1.1.0, and files rebuilt byte for byte",
 	sign:     "JSON with m, k and buckets",
-	detect: func(b []byte) (Confidence, Spec, bool) {
-		return Certain, Spec{Name: "npm-bloomfilter"}, jsonFilter(b) == "npm-bloomfilter"
-	},
-	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(openNPMBloomFilter(b)) },
-	create: func(_ Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		return foreign(newNPMBloomFilter(capacity, errorRate))
-	},
-	clone: cloneOf[*npmBloomFilter],
+	detect:   detects("npm-bloomfilter", Certain, func(b []byte) bool { return jsonFilter(b) == "npm-bloomfilter" }),
+	open:     parseAs("npm-bloomfilter", parseNPMBloomFilter),
+	create:   createNPMBloomFilter,
+	clone:    copyOf[npmBloomFilter],
 }

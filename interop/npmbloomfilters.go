@@ -12,8 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
-
-	"seen/bloom"
 )
 
 // npmBloomFiltersSeed is the default seed of the npm package bloom-filters.
@@ -29,10 +27,9 @@ const npmBloomFiltersSeed = 78187493520
 // those of JavaScript's numbers, which are rounded from 2^53 on; a sum of 0 is replaced
 // by npmBloomFiltersSeed; and of the result the low 32 bits of the whole part count.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
+// See plain for what goroutines may do.
 type npmBloomFilters struct {
-	plain
+	plain[npmScheme]
 	seed json.Number
 }
 
@@ -74,6 +71,7 @@ func xxh64(key []byte, seed uint32) uint64 {
 
 func (s npmScheme) size() (m, k uint64) { return s.m, s.k }
 func (npmScheme) keyKind() KeyKind      { return KeyText }
+func (npmScheme) name() string          { return "npm-bloom-filters" }
 
 func (s npmScheme) params() []Field {
 	return []Field{
@@ -84,9 +82,13 @@ func (s npmScheme) params() []Field {
 // npmMaxNumber is 2^53: numbers of JavaScript hold all whole numbers up to it.
 const npmMaxNumber = 1 << 53
 
-// newNPMBloomFilters returns an empty filter of the size that the package gives it, with
-// a seed, such as npmBloomFiltersSeed: a whole number from -2^53 to 2^53.
-func newNPMBloomFilters(capacity uint64, errorRate, seed float64) (*npmBloomFilters, error) {
+// createNPMBloomFilters returns an empty filter of the size that the package gives it,
+// with a seed, such as npmBloomFiltersSeed: a whole number from -2^53 to 2^53.
+func createNPMBloomFilters(spec Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	seed, err := strconv.ParseFloat(spec.Params["seed"], 64)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: seed=%s is not a whole number from -2^53 to 2^53", spec.Name, ErrSpec, spec.Params["seed"])
+	}
 	m := math.Ceil(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	k := math.Ceil(m / float64(capacity) * ln2)
 	if err := checkSize(m, capacity, errorRate); err != nil {
@@ -95,12 +97,8 @@ func newNPMBloomFilters(capacity uint64, errorRate, seed float64) (*npmBloomFilt
 	if seed != math.Trunc(seed) || math.Abs(seed) > npmMaxNumber {
 		return nil, fmt.Errorf("npm-bloom-filters: the seed %v is not a whole number from -2^53 to 2^53", seed)
 	}
-	b, err := newBitArray(lsbFirst, bytesOf(uint64(m)))
-	if err != nil {
-		return nil, fmt.Errorf("npm-bloom-filters: %w", err)
-	}
-	s := npmSchemeOf(uint64(m), uint64(k), seed)
-	return &npmBloomFilters{plain{bits: b, scheme: s, capacity: capacity, rate: errorRate}, json.Number(strconv.FormatFloat(seed, 'f', -1, 64))}, nil
+	p, err := newPlain(npmSchemeOf(uint64(m), uint64(k), seed), lsbFirst, bytesOf(uint64(m)), capacity, errorRate)
+	return foreign(&npmBloomFilters{p, json.Number(strconv.FormatFloat(seed, 'f', -1, 64))}, err)
 }
 
 // npmFile is the object of a file.
@@ -112,13 +110,9 @@ type npmFile struct {
 	Seed   json.Number     `json:"_seed"`
 }
 
-// openNPMBloomFilters returns the filter that the JSON b describes. Its bits are
+// parseNPMBloomFilters returns the filter that the JSON b describes. Its bits are
 // decoded into memory of less than the length of b.
-func openNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
-	return parseAs("npm-bloom-filters", b, parseNPMBloomFilters)
-}
-
-func parseNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
+func parseNPMBloomFilters(b []byte, _ Spec) (*npmBloomFilters, error) {
 	var doc npmFile
 	if err := json.Unmarshal(b, &doc); err != nil && (doc.Type == nil || *doc.Type == "BloomFilter") {
 		return nil, err
@@ -143,8 +137,7 @@ func parseNPMBloomFilters(b []byte) (*npmBloomFilters, error) {
 	if want := bytesOf(*doc.Size); uint64(len(array)) != want {
 		return nil, fmt.Errorf("%d bytes of bits, but m = %d takes %d", len(array), *doc.Size, want)
 	}
-	s := npmSchemeOf(*doc.Size, *doc.Hashes, seed)
-	return &npmBloomFilters{plain{bits: bitArray{order: lsbFirst, b: array}, scheme: s}, doc.Seed}, nil
+	return &npmBloomFilters{opened(npmSchemeOf(*doc.Size, *doc.Hashes, seed), lsbFirst, array), doc.Seed}, nil
 }
 
 // npmSeed returns a seed as the number that it is in JavaScript.
@@ -201,42 +194,27 @@ func npmBitList(raw json.RawMessage, m uint64) ([]byte, error) {
 	return array.b, nil
 }
 
-// Union makes f the OR of f and other, which must be a filter of this package with the
-// same size, probes and seed.
-func (f *npmBloomFilters) Union(other Reader) error {
-	o, ok := other.(*npmBloomFilters)
-	if !ok {
-		return errUnlike(f, other)
+func (npmScheme) describe() Description {
+	return Description{
+		Format: "npm-bloom-filters", System: "npm bloom-filters, BloomFilter", Hash: "XXH64 twice, low 32 bits of each, enhanced double hashing",
 	}
-	return f.unite(&o.plain)
 }
-
-// Clone returns a copy in memory of its own, which can be changed.
-func (f *npmBloomFilters) Clone() (*npmBloomFilters, error) {
-	g := *f
-	return &g, g.bits.detach(0)
-}
-
-// Stats describes the filter. It reads all bits.
-func (f *npmBloomFilters) Stats() bloom.Stats { return f.stats("npm-bloom-filters") }
 
 // Describe says what the filter is.
 func (f *npmBloomFilters) Describe() Description {
-	return Description{
-		Format: "npm-bloom-filters", System: "npm bloom-filters, BloomFilter", Hash: "XXH64 twice, low 32 bits of each, enhanced double hashing",
-		Fields: []Field{{"_seed", f.seed.String()}}, Notes: f.notes(),
-	}
+	d := f.plain.Describe()
+	d.Fields = []Field{{"_seed", f.seed.String()}}
+	return d
 }
 
 // WriteTo writes the object, with its bits in base64.
 func (f *npmBloomFilters) WriteTo(w io.Writer) (int64, error) {
 	c := &countingWriter{w: w}
-	m, k := f.scheme.size()
-	if _, err := fmt.Fprintf(c, `{"type":"BloomFilter","_size":%d,"_nbHashes":%d,"_filter":{"size":%d,"content":"`, m, k, 8*uint64(len(f.bits.b))); err != nil {
+	if _, err := fmt.Fprintf(c, `{"type":"BloomFilter","_size":%d,"_nbHashes":%d,"_filter":{"size":%d,"content":"`, f.scheme.m, f.scheme.k, 8*uint64(len(f.bits.b))); err != nil {
 		return c.n, err
 	}
 	text := base64.NewEncoder(base64.StdEncoding, c)
-	if err := f.bits.writeTo(text, uint64(len(f.bits.b)), lsbFirst); err != nil {
+	if _, err := f.bits.writeBetween(text, nil, nil); err != nil {
 		return c.n, err
 	}
 	if err := text.Close(); err != nil {
@@ -252,16 +230,8 @@ var npmBloomFiltersFormat = format{
 	params:   []param{{name: "seed", meaning: "the seed of the filter", preset: strconv.FormatUint(npmBloomFiltersSeed, 10), forWrite: true}},
 	verified: "answers and JSON of bloom-filters 3.0.4, and files rebuilt byte for byte",
 	sign:     "JSON with a type of the package and members whose names begin with _",
-	detect: func(b []byte) (Confidence, Spec, bool) {
-		return Certain, Spec{Name: "npm-bloom-filters"}, jsonFilter(b) == "npm-bloom-filters"
-	},
-	open: func(b []byte, _ Spec) (Foreign, error) { return foreign(openNPMBloomFilters(b)) },
-	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		seed, err := strconv.ParseFloat(s.Params["seed"], 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w: seed=%s is not a whole number from -2^53 to 2^53", s.Name, ErrSpec, s.Params["seed"])
-		}
-		return foreign(newNPMBloomFilters(capacity, errorRate, seed))
-	},
-	clone: cloneOf[*npmBloomFilters],
+	detect:   detects("npm-bloom-filters", Certain, func(b []byte) bool { return jsonFilter(b) == "npm-bloom-filters" }),
+	open:     parseAs("npm-bloom-filters", parseNPMBloomFilters),
+	create:   createNPMBloomFilters,
+	clone:    copyOf[npmBloomFilters],
 }

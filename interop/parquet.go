@@ -36,8 +36,6 @@ var parquetTypes = []string{
 	string(parquetString), string(parquetBinary), string(parquetInt32), string(parquetInt64), string(parquetFloat), string(parquetDouble), string(parquetUUID),
 }
 
-func (u parquetType) check() error { return checkListed("parquet", "type", string(u), parquetTypes) }
-
 // value returns the bytes that are hashed for a key, and false if the type has no such
 // value. They may be in room, which has 16 bytes.
 func (u parquetType) value(key, room []byte) ([]byte, bool) {
@@ -86,12 +84,13 @@ func (u parquetType) value(key, room []byte) ([]byte, bool) {
 // low half, times a constant for each of the eight words, has in its top five bits
 // which bit of that word belongs to the key.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
-type parquet struct {
+// See plain for what goroutines may do.
+type parquet struct{ plain[parquetScheme] }
+
+// parquetScheme is how programs map a key to positions.
+type parquetScheme struct {
 	typ    parquetType
 	blocks uint64
-	bits   bitArray
 }
 
 const (
@@ -106,66 +105,46 @@ const (
 // parquetFactors are of the specification.
 var parquetFactors = [parquetProbes]uint32{0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31}
 
-// parquetConfig says how large a parquet is to be: for Capacity keys at ErrorRate, or
-// of so many Bytes.
-type parquetConfig struct {
-	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
-	// between 0 and 1, exclusively. The array gets the length that most programs give
-	// it, a power of two, and at most 128 MiB.
-	Capacity  uint64
-	ErrorRate float64
-	// Bytes is the length of the array, a multiple of 32. With it, Capacity and
-	// ErrorRate do not matter.
-	Bytes uint64
-	Type  parquetType
-}
-
-// newParquet returns an empty filter.
-func newParquet(c parquetConfig) (*parquet, error) {
-	if err := c.Type.check(); err != nil {
+// createParquet returns an empty filter. Its array has the length that s names or, for a
+// number of keys and an error rate, that most programs give it, a power of two.
+func createParquet(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	if err := needParquetType(s); err != nil {
 		return nil, err
 	}
-	size := c.Bytes
+	size, err := s.number("bytes", parquetBlock, parquetMaxBytes)
+	if err != nil {
+		return nil, err
+	}
 	if size == 0 {
-		if err := checkWish(c.Capacity, c.ErrorRate); err != nil {
-			return nil, err
-		}
-		wanted := -parquetProbes * float64(c.Capacity) / math.Log1p(-math.Pow(c.ErrorRate, 1.0/parquetProbes))
+		wanted := -parquetProbes * float64(capacity) / math.Log1p(-math.Pow(errorRate, 1.0/parquetProbes))
 		if wanted > parquetMostBytes*8 {
 			return nil, fmt.Errorf("parquet: %d keys at an error rate of %v take %.3g bytes, more than the limit of %d; lower the capacity or raise the error rate",
-				c.Capacity, c.ErrorRate, wanted/8, parquetMostBytes)
+				capacity, errorRate, wanted/8, parquetMostBytes)
 		}
 		size = parquetBlock
 		for float64(size)*8 < wanted {
 			size *= 2
 		}
 	}
-	if size%parquetBlock != 0 || size > parquetMaxBytes {
+	if size%parquetBlock != 0 {
 		return nil, fmt.Errorf("parquet: an array of %d bytes; use a multiple of %d up to %d", size, parquetBlock, parquetMaxBytes)
 	}
-	f := &parquet{typ: c.Type, blocks: size / parquetBlock}
-	var err error
-	if f.bits, err = newBitArray(lsbFirst, size); err != nil {
-		return nil, fmt.Errorf("parquet: %w", err)
-	}
-	return f, nil
+	p, err := newPlain(parquetScheme{parquetType(s.Params["type"]), size / parquetBlock}, lsbFirst, size, 0, 0)
+	return foreign(&parquet{p}, err)
 }
 
-// openParquetFilter returns the filter that b, which is a header and an array and nothing
-// behind it, holds for keys of a type. It refers to b, which must not change, and opening
-// takes the same time for any length.
-func openParquetFilter(b []byte, typ parquetType) (*parquet, error) {
-	if err := typ.check(); err != nil {
-		return nil, err
-	}
+// parseParquetFilter returns the filter that b, which is a header and an array and nothing
+// behind it, holds for keys of the type that s names. It refers to b, which must not
+// change, and takes the same time for any length.
+func parseParquetFilter(b []byte, s Spec) (*parquet, error) {
 	f, rest, err := parseParquet(b)
 	if err == nil && len(rest) != 0 {
 		err = fmt.Errorf("%d bytes follow the array of %d", len(rest), len(f.bits.b))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("parquet: %w: %w", ErrBadData, err)
+		return nil, err
 	}
-	f.typ = typ
+	f.scheme.typ = parquetType(s.Params["type"])
 	return f, nil
 }
 
@@ -203,53 +182,56 @@ func parseParquet(b []byte) (*parquet, []byte, error) {
 	case size > int64(len(rest)):
 		return nil, nil, fmt.Errorf("the header says an array of %d bytes; there are %d", size, len(rest))
 	}
-	f := &parquet{blocks: uint64(size) / parquetBlock, bits: bitArray{order: lsbFirst, b: rest[:size]}}
-	return f, rest[size:], nil
+	return &parquet{opened(parquetScheme{blocks: uint64(size) / parquetBlock}, lsbFirst, rest[:size])}, rest[size:], nil
 }
 
-// size returns the length of the array in bytes.
-func (f *parquet) size() uint64 { return f.blocks * parquetBlock }
-
 // position returns the i-th position of a key whose hash is h.
-func (f *parquet) position(h, i uint64) uint64 {
+func (f parquetScheme) position(h, i uint64) uint64 {
 	block := h >> 32 * f.blocks >> 32
 	bit := uint32(h) * parquetFactors[i] >> 27
 	return block*parquetBlock*8 + i*32 + uint64(bit)
 }
 
-// Has reports whether key may have been added. A key that is not a value of the type was
-// never added.
-func (f *parquet) Has(key []byte) bool {
+func (f parquetScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 	var room [16]byte
 	value, ok := f.typ.value(key, room[:])
+	if !ok {
+		return nil, fmt.Errorf("parquet: key %q is not a value of the type %s", key, f.typ)
+	}
+	h := xxhash.Sum64(value)
+	for i := range uint64(parquetProbes) {
+		dst = append(dst, f.position(h, i))
+	}
+	return dst, nil
+}
+
+func (f parquetScheme) size() (m, k uint64) { return f.blocks * parquetBlock * 8, parquetProbes }
+func (parquetScheme) name() string          { return "parquet" }
+
+func (f parquetScheme) params() []Field {
+	return []Field{{"types", string(f.typ)}, {"numbers of bytes", strconv.FormatUint(f.blocks*parquetBlock, 10)}}
+}
+
+// Has reports whether key may have been added. A key that is not a value of the type was
+// never added. Unlike that of plain it calculates no position after a zero bit.
+func (f *parquet) Has(key []byte) bool {
+	var room [16]byte
+	value, ok := f.scheme.typ.value(key, room[:])
 	return ok && f.hasHash(xxhash.Sum64(value))
 }
 
 func (f *parquet) hasHash(h uint64) bool {
-	return f.bits.hasEach(parquetProbes, func(i uint64) uint64 { return f.position(h, i) })
+	for i := range uint64(parquetProbes) {
+		if !f.bits.has(f.scheme.position(h, i)) {
+			return false
+		}
+	}
+	return true
 }
 
-// Add adds key and reports whether it was certainly not there before. It fails with
-// ErrReadOnly if f was opened from bytes, or if key is not a value of the type.
-func (f *parquet) Add(key []byte) (bool, error) {
-	if err := f.bits.mayChange(); err != nil {
-		return false, err
-	}
-	var room [16]byte
-	value, ok := f.typ.value(key, room[:])
-	if !ok {
-		return false, fmt.Errorf("parquet: key %q is not a value of the type %s", key, f.typ)
-	}
-	h := xxhash.Sum64(value)
-	return f.bits.setEach(parquetProbes, func(i uint64) uint64 { return f.position(h, i) }), nil
-}
-
-// Clone returns a copy that shares nothing with f, and can be changed. It fails if there
-// is not enough memory.
-func (f *parquet) Clone() (*parquet, error) {
-	g := *f
-	return &g, g.bits.detach(0)
-}
+// Add adds key and reports whether it was certainly not there before. The file does not
+// say how many keys were added, so they are not counted.
+func (f *parquet) Add(key []byte) (bool, error) { return f.set(key) }
 
 // Union adds the keys of other, which must be a parquet, or a parquetFile of which one
 // filter was selected, with the same type and length. Otherwise it returns an error that
@@ -262,9 +244,7 @@ func (f *parquet) Union(other Reader) error {
 		}
 		other = one
 	}
-	return unite(&f.bits, f, other, func(g *parquet) (*bitArray, error) {
-		return &g.bits, checkSame(same{"types", f.typ, g.typ}, same{"numbers of bytes", f.size(), g.size()})
-	})
+	return f.plain.Union(other)
 }
 
 // Stats describes the filter. It reads the whole array.
@@ -282,25 +262,21 @@ func (f *parquet) Stats() bloom.Stats {
 		rate += hit
 	}
 	runtime.KeepAlive(f)
-	m := f.size() * 8
+	m, k := f.scheme.size()
 	// The words that a key sets a bit in are eight slices, for what a bit can tell.
-	slices := sizing.Params{Shape: sizing.Partitioned, M: m, K: parquetProbes}
+	slices := sizing.Params{Shape: sizing.Partitioned, M: m, K: int(k)}
 	return bloom.Stats{
-		Type: "parquet", Bits: m, Probes: parquetProbes, Layers: 1, Bytes: f.size(), Ones: ones, Fill: float64(ones) / float64(m),
-		Cardinality: slices.Cardinality(ones), ErrorRate: rate / float64(f.blocks),
+		Type: "parquet", Bits: m, Probes: int(k), Layers: 1, Bytes: m / 8, Ones: ones, Fill: float64(ones) / float64(m),
+		Cardinality: slices.Cardinality(ones), ErrorRate: rate / float64(f.scheme.blocks),
 	}
 }
 
 // WriteTo writes the header and the array, as most programs do.
 func (f *parquet) WriteTo(w io.Writer) (int64, error) {
-	c := &countingWriter{w: w}
-	head := binary.AppendUvarint([]byte{0x10 | thriftI32}, 2*f.size())
+	head := binary.AppendUvarint([]byte{0x10 | thriftI32}, 2*f.scheme.blocks*parquetBlock)
 	for range 3 {
 		// A union of which the first is chosen, a structure without fields.
 		head = append(head, 0x10|thriftStruct, 0x10|thriftStruct, 0, 0)
 	}
-	if _, err := c.Write(append(head, 0)); err != nil {
-		return c.done(err)
-	}
-	return c.done(f.bits.writeTo(c, f.size(), lsbFirst))
+	return f.bits.writeBetween(w, append(head, 0), nil)
 }

@@ -60,18 +60,10 @@ var parquetPhysical = []struct {
 	{"FIXED_LEN_BYTE_ARRAY", []parquetType{parquetBinary, parquetString, parquetUUID}},
 }
 
-// openParquetFile returns the filters of the file b, with the types of keys that follow
+// parseParquetFile returns the filters of the file b, with the types of keys that follow
 // from those of the columns. It refers to b, which must not change, and reads only the
 // metadata and the headers of the filters.
-func openParquetFile(b []byte) (*parquetFile, error) {
-	return parseAs("parquet", b, parseParquetFile)
-}
-
-func isParquetFile(b []byte) bool {
-	return len(b) >= 12 && string(b[:4]) == parquetMark && string(b[len(b)-4:]) == parquetMark
-}
-
-func parseParquetFile(b []byte) (*parquetFile, error) {
+func parseParquetFile(b []byte, _ Spec) (*parquetFile, error) {
 	if !isParquetFile(b) {
 		if bytes.HasSuffix(b, []byte("PARE")) {
 			return nil, errors.New("the file is encrypted, and so are its filters")
@@ -111,6 +103,10 @@ func parseParquetFile(b []byte) (*parquetFile, error) {
 	}
 	f.index()
 	return f, nil
+}
+
+func isParquetFile(b []byte) bool {
+	return len(b) >= 12 && string(b[:4]) == parquetMark && string(b[len(b)-4:]) == parquetMark
 }
 
 // index lists the columns of the filters, and forgets what others lack.
@@ -216,7 +212,7 @@ func (c *parquetColumn) part(b []byte) (parquetPart, error) {
 		return parquetPart{}, fmt.Errorf("%d bytes by its header, %d by the metadata", length, c.length)
 	}
 	physical := parquetPhysical[c.physical]
-	f.typ = physical.types[0]
+	f.scheme.typ = physical.types[0]
 	return parquetPart{Column: c.name(), RowGroup: c.group, Physical: physical.name, Offset: c.offset, Filter: f}, nil
 }
 
@@ -238,14 +234,11 @@ func (f *parquetFile) Select(column string, rowGroup int, typ parquetType) (*par
 			continue
 		}
 		if typ != "" {
-			if err := typ.check(); err != nil {
-				return nil, err
-			}
 			if err := p.mayBe(typ); err != nil {
 				return nil, err
 			}
 			q := *p.Filter
-			q.typ, p.Filter = typ, &q
+			q.scheme.typ, p.Filter = typ, &q
 		}
 		g.filters = append(g.filters, p)
 	}
@@ -277,7 +270,7 @@ func (p *parquetPart) mayBe(typ parquetType) error {
 // text, and numbers are in decimal.
 func (f *parquetFile) mixed() bool {
 	for _, p := range f.filters {
-		if p.Filter.typ.numeric() != f.filters[0].Filter.typ.numeric() {
+		if p.Filter.scheme.typ.numeric() != f.filters[0].Filter.scheme.typ.numeric() {
 			return true
 		}
 	}
@@ -303,7 +296,7 @@ func (f *parquetFile) Has(key []byte) bool {
 	}
 	for i := range f.filters {
 		asked := key
-		if p := f.filters[i].Filter; mixed && p.typ.numeric() {
+		if p := f.filters[i].Filter; mixed && p.scheme.typ.numeric() {
 			if !isNumber {
 				continue
 			}
@@ -349,22 +342,11 @@ func (f *parquetFile) one() (*parquet, error) {
 	return f.filters[0].Filter, nil
 }
 
-// Clone returns a copy of the one filter of f, which can be changed. If there are
-// several, it fails.
-func (f *parquetFile) Clone() (*parquet, error) {
-	one, err := f.one()
-	if err != nil {
-		return nil, err
-	}
-	return one.Clone()
-}
-
 // WriteTo writes the one filter of f with its header, or, if there are several, the
 // file as it is.
 func (f *parquetFile) WriteTo(w io.Writer) (int64, error) {
 	if one, err := f.one(); err == nil {
 		return one.WriteTo(w)
 	}
-	n, err := w.Write(f.raw)
-	return int64(n), err
+	return bytes.NewReader(f.raw).WriteTo(w)
 }

@@ -21,17 +21,17 @@ var parquetFormat = format{
 	sign:     "PAR1 at both ends, or the header of a filter and as many bytes as it says",
 	detect:   detectParquet,
 	open:     openParquet,
-	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		if err := needParquetType(s); err != nil {
-			return nil, err
+	create:   createParquet,
+	clone: func(f Foreign) (Foreign, error) {
+		if file, ok := f.(*parquetFile); ok {
+			one, err := file.one()
+			if err != nil {
+				return nil, err
+			}
+			f = one
 		}
-		size, err := s.number("bytes", parquetBlock, parquetMaxBytes)
-		if err != nil {
-			return nil, err
-		}
-		return foreign(newParquet(parquetConfig{Capacity: capacity, ErrorRate: errorRate, Bytes: size, Type: parquetType(s.Params["type"])}))
+		return copyOf[parquet](f)
 	},
-	clone: cloneOf[*parquet],
 	rewrap: func(f Foreign, _ Spec) (io.WriterTo, error) {
 		switch f := f.(type) {
 		case *parquet:
@@ -61,7 +61,6 @@ func needParquetType(s Spec) error {
 }
 
 func openParquet(b []byte, s Spec) (Foreign, error) {
-	typ := parquetType(s.Params["type"])
 	if !isParquetFile(b) {
 		if s.Params["column"] != "" || s.Params["rowgroup"] != "" {
 			return nil, fmt.Errorf("parquet: %w: column and rowgroup are only for a .parquet file", ErrSpec)
@@ -69,7 +68,7 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 		if err := needParquetType(s); err != nil {
 			return nil, err
 		}
-		return foreign(openParquetFilter(b, typ))
+		return parseAs("parquet", parseParquetFilter)(b, s)
 	}
 	group := -1
 	if s.Params["rowgroup"] != "" {
@@ -79,11 +78,12 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 		}
 		group = int(n)
 	}
-	f, err := openParquetFile(b)
+	opened, err := parseAs("parquet", parseParquetFile)(b, s)
 	if err != nil {
 		return nil, err
 	}
-	if f, err = f.Select(s.Params["column"], group, typ); err != nil {
+	f, err := opened.(*parquetFile).Select(s.Params["column"], group, parquetType(s.Params["type"]))
+	if err != nil {
 		return nil, err
 	}
 	f.spec = s
@@ -92,16 +92,14 @@ func openParquet(b []byte, s Spec) (Foreign, error) {
 
 const parquetHash = "XXH64"
 
-// Describe says what the header says.
-func (f *parquet) Describe() Description {
+func (f parquetScheme) describe() Description {
 	return Description{
 		Format: "parquet:type=" + string(f.typ), System: "Parquet split-block Bloom filter", Hash: parquetHash,
 		Fields: []Field{{"blocks", fmt.Sprintf("%d of 256 bits", f.blocks)}, {"type", string(f.typ) + " (as given; not in the filter)"}},
 	}
 }
 
-// KeyKind is KeyText, KeyBytes or KeyInt64, by the type.
-func (f *parquet) KeyKind() KeyKind {
+func (f parquetScheme) keyKind() KeyKind {
 	switch {
 	case f.typ.numeric():
 		return KeyInt64
@@ -127,7 +125,7 @@ func (f *parquetFile) Describe() Description {
 	for _, p := range f.filters {
 		groups[p.RowGroup] = true
 		t := totals[p.Column]
-		totals[p.Column] = total{p.Physical, p.Filter.typ, t.bytes + p.Filter.size(), t.filters + 1}
+		totals[p.Column] = total{p.Physical, p.Filter.scheme.typ, t.bytes + uint64(len(p.Filter.bits.b)), t.filters + 1}
 	}
 	for _, column := range f.columns {
 		t := totals[column]

@@ -115,7 +115,7 @@ func TestParquetVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.compareForeign(t, "read", f.Has)
-			v.compareForeign(t, "read in the plain way", plainParquet(blob[len(blob)-int(f.size()):]))
+			v.compareForeign(t, "read in the plain way", plainParquet(blob[len(blob)-len(f.bits.b):]))
 			expectBytes(t, "written again", written(t, f), blob)
 			expectReadOnly(t, f)
 
@@ -132,7 +132,7 @@ func TestParquetVectors(t *testing.T) {
 			v.compareForeign(t, "in the file", table.Has)
 			expectBytes(t, "cut out of the file", written(t, table), blob)
 			parts := table.filters
-			if len(parts) != 1 || parts[0].Column != "k" || parts[0].RowGroup != 0 || parts[0].Filter.typ != c.typ || parts[0].Offset != w.Offset {
+			if len(parts) != 1 || parts[0].Column != "k" || parts[0].RowGroup != 0 || parts[0].Filter.scheme.typ != c.typ || parts[0].Offset != w.Offset {
 				t.Errorf("%+v", parts)
 			}
 		})
@@ -147,7 +147,7 @@ func TestParquetRowGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if parts, columns := f.filters, f.columns; len(parts) != 3 || len(columns) != 1 || columns[0] != "k" || parts[2].Filter.size() != 128 {
+	if parts, columns := f.filters, f.columns; len(parts) != 3 || len(columns) != 1 || columns[0] != "k" || uint64(len(parts[2].Filter.bits.b)) != 128 {
 		t.Fatalf("%+v in %v", parts, columns)
 	}
 	yes := 0
@@ -340,7 +340,7 @@ func TestParquetRefuses(t *testing.T) {
 	}
 	// Longer ways to say the same, and fields of later.
 	long := []byte{0x05, 2, 0xc0, 0, 0x0c, 4, 0x0c, 2, 0x18, 3, 'n', 'e', 'w', 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x19, 0xf5, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if f, err := parseParquetBinary(append(long, block...)); err != nil || f.size() != 32 {
+	if f, err := parseParquetBinary(append(long, block...)); err != nil || uint64(len(f.bits.b)) != 32 {
 		t.Error(err)
 	}
 	var deep []byte
@@ -442,7 +442,7 @@ func TestParquetConfig(t *testing.T) {
 		{Capacity: 10, ErrorRate: 1e-200, Type: parquetInt64},
 	} {
 		if f, err := newParquet(c); err == nil {
-			t.Errorf("%+v: %d bytes", c, f.size())
+			t.Errorf("%+v: %d bytes", c, uint64(len(f.bits.b)))
 		}
 	}
 	for _, c := range []struct {
@@ -450,8 +450,8 @@ func TestParquetConfig(t *testing.T) {
 		p    float64
 		size uint64
 	}{{1, 0.5, 32}, {100, 0.01, 128}, {1000, 0.01, 2048}, {1e6, 0.01, 2 << 20}, {50e6, 0.01, 64 << 20}} {
-		if f := testParquet(t, parquetConfig{Capacity: c.n, ErrorRate: c.p, Type: parquetBinary}); f.size() != c.size {
-			t.Errorf("%d keys at %v: %d bytes, want %d", c.n, c.p, f.size(), c.size)
+		if f := testParquet(t, parquetConfig{Capacity: c.n, ErrorRate: c.p, Type: parquetBinary}); uint64(len(f.bits.b)) != c.size {
+			t.Errorf("%d keys at %v: %d bytes, want %d", c.n, c.p, uint64(len(f.bits.b)), c.size)
 		}
 	}
 }
@@ -466,10 +466,10 @@ func TestParquetUnion(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != 8*a.size() || s.ErrorRate <= 0 || s.ErrorRate > 0.02 {
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != 8*uint64(len(a.bits.b)) || s.ErrorRate <= 0 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
-	for _, d := range []parquetConfig{{Bytes: 32, Type: parquetString}, {Bytes: a.size(), Type: parquetBinary}} {
+	for _, d := range []parquetConfig{{Bytes: 32, Type: parquetString}, {Bytes: uint64(len(a.bits.b)), Type: parquetBinary}} {
 		if err := a.Union(testParquet(t, d)); !errors.Is(err, bloom.ErrIncompatible) {
 			t.Errorf("%+v: %v", d, err)
 		}
@@ -481,7 +481,7 @@ func TestParquetUnion(t *testing.T) {
 	if err := parsed.Union(a); !errors.Is(err, ErrReadOnly) {
 		t.Error(err)
 	}
-	g, err := parsed.Clone()
+	g, err := cloned(parsed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -513,10 +513,10 @@ func FuzzParseParquet(f *testing.F) {
 				return
 			}
 			again, err := openParquetFilter(written(t, g), typ)
-			if err != nil || again.Has(key) != g.Has(key) || again.size() != g.size() {
+			if err != nil || again.Has(key) != g.Has(key) || uint64(len(again.bits.b)) != uint64(len(g.bits.b)) {
 				t.Fatalf("what was written is another filter, %v", err)
 			}
-			c, err := g.Clone()
+			c, err := cloned(g)
 			if err != nil {
 				t.Fatal(err)
 			}

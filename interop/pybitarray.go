@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,9 +36,6 @@ const (
 	bitarraySHA1 bitarrayHash = "sha1"
 )
 
-// bitarrayHashes are all of them.
-var bitarrayHashes = []bitarrayHash{bitarrayMD5Dot, bitarrayMD5First, bitarrayMD5X, bitarraySHA1First, bitarraySHA1}
-
 // bitarray says how a filter was made by the example. The file is what tobytes returns:
 // the bits, the highest of a byte first, and zeros up to a whole byte. It says neither
 // m nor k. Keys are text: the example hashes str(key).
@@ -59,9 +55,6 @@ func bitarrayFor(hash bitarrayHash, capacity uint64, errorRate float64) (bitarra
 }
 
 func (a bitarray) check() error {
-	if !slices.Contains(bitarrayHashes, a.Hash) {
-		return fmt.Errorf("unknown generation %q; use one of %v", a.Hash, bitarrayHashes)
-	}
 	if a.M < 2 || a.M >= 1<<53 {
 		return fmt.Errorf("m = %d bits; use 2 to 2^53", a.M)
 	}
@@ -148,15 +141,11 @@ func (bitarray) trims() bool     { return false }
 func (bitarray) spreads() bool   { return false }
 
 func (a bitarray) describe() Description {
-	spec := Spec{Name: "bitarray"}
-	for _, p := range a.params() {
-		spec = spec.with(p.Name, p.Value)
-	}
 	hash := "MD5"
 	if strings.HasPrefix(string(a.Hash), "sha1") {
 		hash = "SHA-1"
 	}
-	return Description{Format: spec.String(), System: "Bloom example of Python's bitarray", Hash: hash + ", divided as one number"}
+	return Description{Format: specOf(a), System: "Bloom example of Python's bitarray", Hash: hash + ", divided as one number"}
 }
 
 var bitarrayFormat = format{

@@ -3,6 +3,7 @@ package interop
 import (
 	"crypto/md5"
 	"crypto/sha1"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -109,7 +110,7 @@ func TestBitarraySize(t *testing.T) {
 			t.Errorf("%v: %+v", p, a)
 		}
 	}
-	if f, err := newBitmap(bitarray{"sha512", 100, 2}, 0, 0); err == nil {
-		t.Error(f)
+	if f, err := Create(specWith("bitarray", "gen", "sha512", "m", "100", "k", "2"), 1, 0.5); !errors.Is(err, ErrSpec) {
+		t.Error(f, err)
 	}
 }

@@ -9,38 +9,24 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"strconv"
 	"unicode/utf8"
 )
 
-// pyHash is the family of hash functions of a filter of pyprobables. The files do
-// not say which it is.
-type pyHash uint8
+// pyHash is the family of hash functions of a filter of pyprobables, by its name in a
+// [Spec]. The files do not say which it is.
+type pyHash string
 
 const (
 	// pyFNV is the default: for the i-th hash FNV-1a of 64 bits whose basis is larger
 	// by 31 i.
-	pyFNV pyHash = iota
+	pyFNV pyHash = "fnv"
 	// pyMD5 takes the first 8 bytes of a digest, little-endian; the first digest is
 	// that of the key, each further one that of the digest before it.
-	pyMD5
+	pyMD5 pyHash = "md5"
 	// pySHA256 is pyMD5 with SHA-256.
-	pySHA256
+	pySHA256 pyHash = "sha256"
 )
-
-// String returns the name of the family in a [Spec]: fnv, md5 or sha256.
-func (h pyHash) String() string {
-	switch h {
-	case pyFNV:
-		return "fnv"
-	case pyMD5:
-		return "md5"
-	case pySHA256:
-		return "sha256"
-	}
-	return fmt.Sprintf("hash(%d)", uint8(h))
-}
 
 // pyOptions is what the program chose and the file does not tell.
 type pyOptions struct {
@@ -49,13 +35,6 @@ type pyOptions struct {
 	// pyFNV mixes in whole code points, also those above 255, where it mixes in bytes
 	// here. The two agree only for ASCII. Keys that are not UTF-8 are not str.
 	Bytes bool
-}
-
-func (o pyOptions) check() error {
-	if o.Hash > pySHA256 {
-		return fmt.Errorf("unknown hash %d of pyprobables", o.Hash)
-	}
-	return nil
 }
 
 // checkKey returns an error if such a filter cannot have key.
@@ -225,71 +204,57 @@ func (f *pyFile) bytes() ([]byte, error) {
 
 // writePyFile writes an array, as long as it is, and a footer.
 func writePyFile(w io.Writer, a *bitArray, footer pyFooter, asHex bool) (int64, error) {
-	defer runtime.KeepAlive(a)
+	tail := footer.append(nil, asHex)
+	if !asHex {
+		return a.writeBetween(w, nil, tail)
+	}
 	c := &countingWriter{w: w}
-	w = c
-	if asHex {
-		w = hex.NewEncoder(c)
-	}
-	if _, err := w.Write(a.b); err != nil {
-		return c.n, err
-	}
-	_, err := w.Write(footer.append(nil, asHex))
+	_, err := a.writeBetween(hex.NewEncoder(c), nil, tail)
 	return c.n, err
 }
 
-// pyConfig says how large a filter of pyprobables is to be.
-type pyConfig struct {
-	// Capacity is the number of keys, at least 1, and ErrorRate the rate at capacity,
-	// between 0 and 1, exclusively. It is rounded to single precision, as there.
-	Capacity  uint64
-	ErrorRate float64
-	pyOptions
-	// Hex says that WriteTo writes what export_hex does.
-	Hex bool
-}
-
-// footer returns what a new filter writes at the end of its file.
-func (c pyConfig) footer() pyFooter {
-	return pyFooter{capacity: c.Capacity, rate: float32(c.ErrorRate)}
+// create returns an empty array of so many bits for each position of a filter, and its
+// scheme and footer. The error rate is rounded to single precision, as there.
+func (o pyOptions) create(capacity uint64, errorRate float64, each uint64) (plain[pyScheme], pyFooter, error) {
+	footer := pyFooter{capacity: capacity, rate: float32(errorRate)}
+	s, err := o.scheme(footer)
+	if err != nil {
+		return plain[pyScheme]{}, footer, err
+	}
+	p, err := newPlain(s, lsbFirst, bytesOf(each*s.m), capacity, float64(footer.rate))
+	return p, footer, err
 }
 
 // scheme returns how a filter with such a footer maps keys.
 func (o pyOptions) scheme(footer pyFooter) (pyScheme, error) {
-	if err := o.check(); err != nil {
-		return pyScheme{}, err
-	}
 	m, k, err := pySize(footer.capacity, footer.rate)
-	return pyScheme{m, k, o}, err
+	return pyScheme{m: m, k: k, pyOptions: o}, err
 }
 
-// openPy returns the filter of a class of pyprobables that parse finds in b.
-func openPy[F any](class string, b []byte, o pyOptions, parse func(b []byte, o pyOptions) (*F, error)) (*F, error) {
-	return parseAs("pyprobables "+class, b, func(b []byte) (*F, error) { return parse(b, o) })
-}
-
-// parse returns the bits of the filter in b, of which it has so many for each of its m
-// positions, and their scheme and footer.
-func (o pyOptions) parse(b []byte, each uint64) (pyFile, pyScheme, bitArray, error) {
-	f, err := readPyFile(b)
-	if err != nil {
-		return pyFile{}, pyScheme{}, bitArray{}, err
+// parsePy returns the file b, and the filter in it, which has so many bits for each of its
+// m positions. The filter refers to b, which must not change, unless b is hexadecimal.
+func parsePy(b []byte, s Spec, each uint64) (f pyFile, p plain[pyScheme], err error) {
+	if f, err = readPyFile(b); err != nil {
+		return f, p, err
 	}
-	s, err := o.scheme(f.footer)
+	scheme, err := pyOptionsOf(s).scheme(f.footer)
 	if err != nil {
-		return pyFile{}, pyScheme{}, bitArray{}, err
+		return f, p, err
 	}
-	if want := bytesOf(each * s.m); !f.holds(want) {
-		return pyFile{}, pyScheme{}, bitArray{}, f.errSize(want)
+	if want := bytesOf(each * scheme.m); !f.holds(want) {
+		return f, p, f.errSize(want)
 	}
 	body, err := f.bytes()
-	return f, s, bitArray{order: lsbFirst, b: body}, err
+	p = opened(scheme, lsbFirst, body)
+	p.capacity, p.added, p.rate = f.footer.capacity, f.footer.added, float64(f.footer.rate)
+	return f, p, err
 }
 
 // pyScheme is how pyprobables maps a key to positions: hashes modulo m.
 type pyScheme struct {
 	m, k uint64
 	pyOptions
+	rows bool // each hash has m positions of its own
 }
 
 func (s pyScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
@@ -298,12 +263,18 @@ func (s pyScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 	}
 	dst = s.hashes(dst, key, int(s.k))
 	for i := range dst {
-		dst[i] %= s.m
+		if dst[i] %= s.m; s.rows {
+			dst[i] += uint64(i) * s.m
+		}
 	}
 	return dst, nil
 }
 
 func (s pyScheme) size() (m, k uint64) { return s.m, s.k }
+func (pyScheme) name() string          { return "pyprobables" }
+
+// describe describes a BloomFilter.
+func (s pyScheme) describe() Description { return s.describeAs("bloom", "BloomFilter", nil) }
 
 func (s pyScheme) params() []Field {
 	return append([]Field{{"m", strconv.FormatUint(s.m, 10)}, {"k", strconv.FormatUint(s.k, 10)}}, s.fields()...)
@@ -315,12 +286,12 @@ func (o pyOptions) fields() []Field {
 	if o.Bytes {
 		keys = "bytes"
 	}
-	return []Field{{"hash", o.Hash.String()}, {"keys", keys}}
+	return []Field{{"hash", string(o.Hash)}, {"keys", keys}}
 }
 
-// describe describes a filter of one of the classes of pyprobables.
-func (o pyOptions) describe(kind, class string, fields []Field, notes []string) Description {
-	spec := Spec{Name: "pyprobables"}.with("type", kind).with("hash", o.Hash.String())
+// describeAs describes a filter of one of the classes of pyprobables.
+func (o pyOptions) describeAs(kind, class string, fields []Field) Description {
+	spec := Spec{Name: "pyprobables"}.with("type", kind).with("hash", string(o.Hash))
 	if o.Bytes {
 		spec = spec.with("keys", "bytes")
 	}
@@ -332,6 +303,6 @@ func (o pyOptions) describe(kind, class string, fields []Field, notes []string) 
 		hash = "FNV-1a of 64 bits over code points, each probe with its own basis"
 	}
 	return Description{
-		Format: spec.String(), System: "pyprobables " + class, Hash: hash, Fields: append(o.fields(), fields...), Notes: notes,
+		Format: spec.String(), System: "pyprobables " + class, Hash: hash, Fields: append(o.fields(), fields...),
 	}
 }

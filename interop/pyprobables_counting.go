@@ -18,89 +18,111 @@ import (
 // of each of its k positions, twice where two of them are the same, and a counter
 // that is full stays so.
 //
-// Any number of goroutines may ask while none changes the filter. The struct must not be
-// copied.
+// See plain for what goroutines may do.
 type pyCounting struct {
-	scheme   pyScheme
-	footer   pyFooter
-	counters bitArray // 4 bytes each
-	hex      bool
+	pyCounters
+	footer pyFooter
+	hex    bool
 }
 
-// newPyCounting returns an empty filter of the size that pyprobables gives it.
-func newPyCounting(c pyConfig) (*pyCounting, error) {
-	s, err := c.scheme(c.footer())
-	if err != nil {
-		return nil, err
-	}
-	counters, err := newBitArray(lsbFirst, 4*s.m)
-	if err != nil {
-		return nil, err
-	}
-	return &pyCounting{s, c.footer(), counters, c.Hex}, nil
+func parsePyCounting(b []byte, s Spec) (*pyCounting, error) {
+	f, p, err := parsePy(b, s, 32)
+	return &pyCounting{pyCounters{p.scheme, p.bits}, f.footer, f.hex}, err
 }
 
-// openPyCounting returns the filter in b, in either form. It refers to b, which must not
-// change, unless b is hexadecimal.
-func openPyCounting(b []byte, o pyOptions) (*pyCounting, error) {
-	return openPy("CountingBloomFilter", b, o, parsePyCounting)
+// pyCounters are counters of 32 bits, which have a sign where each hash has its own row. A
+// counter that is full stays so; one below zero, which removals can lead to, counts as zero.
+type pyCounters struct {
+	scheme pyScheme
+	bits   bitArray // 4 bytes for each
 }
 
-func parsePyCounting(b []byte, o pyOptions) (*pyCounting, error) {
-	f, s, counters, err := o.parse(b, 32)
-	if err != nil {
-		return nil, err
+// memory returns what a copy of the filter needs a copy of.
+func (c *pyCounters) memory() *bitArray { return &c.bits }
+
+// most is what a full counter has.
+func (c *pyCounters) most() int64 {
+	if c.scheme.rows {
+		return math.MaxInt32
 	}
-	return &pyCounting{s, f.footer, counters, f.hex}, nil
+	return math.MaxUint32
+}
+
+// value returns the i-th counter.
+func (c *pyCounters) value(i uint64) int64 {
+	n := binary.LittleEndian.Uint32(c.bits.b[4*i:])
+	if c.scheme.rows {
+		return int64(int32(n))
+	}
+	return int64(n)
+}
+
+// filled returns how many of n counters from the i-th on are above zero, and how many of
+// them are full.
+func (c *pyCounters) filled(i, n uint64) (ones, stuck uint64) {
+	for end := i + n; i < end; i++ {
+		if v := c.value(i); v > 0 {
+			if ones++; v == c.most() {
+				stuck++
+			}
+		}
+	}
+	runtime.KeepAlive(c)
+	return ones, stuck
 }
 
 // Has reports whether key may have been added.
-func (f *pyCounting) Has(key []byte) bool { return f.Count(key) != 0 }
+func (c *pyCounters) Has(key []byte) bool { return c.Count(key) != 0 }
 
-// Count returns how often key was added, or more.
-func (f *pyCounting) Count(key []byte) uint64 {
+// Count returns how often key was added, or more: the least of its counters, as
+// pyprobables does unless asked otherwise.
+func (c *pyCounters) Count(key []byte) uint64 {
 	var buf [32]uint64
-	positions, err := f.scheme.positions(buf[:0], key)
+	positions, err := c.scheme.positions(buf[:0], key)
 	if err != nil {
 		return 0
 	}
-	least := uint32(math.MaxUint32)
+	least := c.most()
 	for _, i := range positions {
-		least = min(least, binary.LittleEndian.Uint32(f.counters.b[4*i:]))
+		least = min(least, c.value(i))
 	}
-	runtime.KeepAlive(f)
-	return uint64(least)
+	runtime.KeepAlive(c)
+	return uint64(max(0, least))
 }
 
-// Add adds key once and reports whether it was certainly not there before. It fails for a
-// key that is not text, and with [ErrReadOnly] if f was opened from bytes.
-func (f *pyCounting) Add(key []byte) (bool, error) {
-	if err := f.counters.mayChange(); err != nil {
+// add is Add without counting the additions.
+func (c *pyCounters) add(key []byte) (bool, error) {
+	if err := c.bits.mayChange(); err != nil {
 		return false, err
 	}
 	var buf [32]uint64
-	positions, err := f.scheme.positions(buf[:0], key)
+	positions, err := c.scheme.positions(buf[:0], key)
 	if err != nil {
 		return false, err
 	}
 	isNew := false
 	for _, i := range positions {
-		at := f.counters.b[4*i:]
-		n := binary.LittleEndian.Uint32(at)
-		isNew = isNew || n == 0
-		if n != math.MaxUint32 {
-			binary.LittleEndian.PutUint32(at, n+1)
+		n := c.value(i)
+		isNew = isNew || n <= 0
+		if n != c.most() {
+			binary.LittleEndian.PutUint32(c.bits.b[4*i:], uint32(n+1))
 		}
 	}
-	runtime.KeepAlive(f)
-	f.footer.count()
+	runtime.KeepAlive(c)
 	return isNew, nil
 }
 
-// Clone returns a copy in memory of its own, which can be changed.
-func (f *pyCounting) Clone() (*pyCounting, error) {
-	g := *f
-	return &g, g.counters.detach(0)
+// KeyKind returns what the bytes of a key are.
+func (c *pyCounters) KeyKind() KeyKind { return c.scheme.keyKind() }
+
+// Add adds key once and reports whether it was certainly not there before. It fails for a
+// key that is not text, and with [ErrReadOnly] if f was opened from bytes.
+func (f *pyCounting) Add(key []byte) (bool, error) {
+	isNew, err := f.add(key)
+	if err == nil {
+		f.footer.count()
+	}
+	return isNew, err
 }
 
 // In returns f, with the same counters, as one that WriteTo writes in hexadecimal, or
@@ -111,25 +133,11 @@ func (f *pyCounting) In(hex bool) *pyCounting {
 	return &g
 }
 
-// KeyKind returns what the bytes of a key are.
-func (f *pyCounting) KeyKind() KeyKind { return f.scheme.keyKind() }
-
 // Stats describes the filter. It reads all counters.
 func (f *pyCounting) Stats() bloom.Stats {
-	ones, stuck := uint64(0), uint64(0)
-	for i := 0; i < len(f.counters.b); i += 4 {
-		switch binary.LittleEndian.Uint32(f.counters.b[i:]) {
-		case 0:
-		case math.MaxUint32:
-			stuck++
-			fallthrough
-		default:
-			ones++
-		}
-	}
-	runtime.KeepAlive(f)
+	ones, stuck := f.filled(0, f.scheme.m)
 	s := plainStats("pyprobables", f.scheme.m, f.scheme.k, ones)
-	s.Bytes, s.Stuck = uint64(len(f.counters.b)), stuck
+	s.Bytes, s.Stuck = uint64(len(f.bits.b)), stuck
 	s.Capacity, s.Added, s.AskedErrorRate = f.footer.capacity, f.footer.added, float64(f.footer.rate)
 	s.ErrorRateAtCapacity = s.Params.ErrorRate(f.footer.capacity)
 	return s
@@ -137,10 +145,10 @@ func (f *pyCounting) Stats() bloom.Stats {
 
 // Describe says what the filter is.
 func (f *pyCounting) Describe() Description {
-	return f.scheme.describe("counting", "CountingBloomFilter", []Field{{"counters", "32 bits"}}, nil)
+	return f.scheme.describeAs("counting", "CountingBloomFilter", []Field{{"counters", "32 bits"}})
 }
 
 // WriteTo writes the file.
 func (f *pyCounting) WriteTo(w io.Writer) (int64, error) {
-	return writePyFile(w, &f.counters, f.footer, f.hex)
+	return writePyFile(w, &f.bits, f.footer, f.hex)
 }

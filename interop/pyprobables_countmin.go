@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"strconv"
 
 	"seen/bloom"
@@ -17,199 +16,129 @@ import (
 // The file is depth rows of width counters of 32 bits, signed, and a footer of 16
 // bytes: width and depth in 32 bits each, and the sum of all that was added, signed,
 // in 64. Numbers are little-endian; there is no hexadecimal form. Row i counts at hash
-// i of the key modulo the width. A counter that is full stays so; one below zero,
-// which removals can lead to, counts as zero here.
+// i of the key modulo the width.
 //
-// Any number of goroutines may ask while none changes the sketch. The struct must not be
-// copied.
+// See plain for what goroutines may do.
 type pyCountMin struct {
-	width, depth uint32
-	added        int64
-	options      pyOptions
-	counters     bitArray // 4 bytes each
+	pyCounters // of which m is the width and k the depth
+	added      int64
 }
 
 const pyCountMinFooter = 16
 
-// pyCountMinConfig says how large a pyCountMin is to be.
-type pyCountMinConfig struct {
-	// Width is the number of counters in a row, and Depth that of rows; each is at
-	// least 1, and Depth at most 1000.
-	Width, Depth uint32
-	pyOptions
+// pyCountMinFor returns the width and the depth that pyprobables derives from a
+// confidence, between 0 and 1, that a count is too high by at most errorRate times the sum
+// of all.
+func pyCountMinFor(confidence, errorRate float64) (width, depth uint64, err error) {
+	w, d := math.Ceil(2/errorRate), math.Ceil(-math.Log(1-confidence)/math.Ln2)
+	if !(confidence > 0 && confidence < 1 && errorRate > 0) || w > math.MaxInt32 {
+		return 0, 0, fmt.Errorf("a confidence of %v and an error rate of %v; confidence is between 0 and 1, and the error rate above 1e-9", confidence, errorRate)
+	}
+	return uint64(w), uint64(d), nil
 }
 
-// pyCountMinFor returns the configuration that pyprobables derives from a confidence,
-// between 0 and 1, that a count is too high by at most errorRate times the sum of all.
-func pyCountMinFor(confidence, errorRate float64) (pyCountMinConfig, error) {
-	width, depth := math.Ceil(2/errorRate), math.Ceil(-math.Log(1-confidence)/math.Ln2)
-	if !(confidence > 0 && confidence < 1 && errorRate > 0) || width > math.MaxInt32 {
-		return pyCountMinConfig{}, fmt.Errorf("a confidence of %v and an error rate of %v; confidence is between 0 and 1, and the error rate above 1e-9", confidence, errorRate)
+// sketch returns a sketch without counters.
+func (o pyOptions) sketch(width, depth uint64) (*pyCountMin, error) {
+	if width == 0 || depth == 0 || depth > foreignMaxProbes {
+		return nil, fmt.Errorf("a width of %d and a depth of %d; both are at least 1, and the depth at most %d", width, depth, foreignMaxProbes)
 	}
-	return pyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}, nil
-}
-
-func (c pyCountMinConfig) sketch() (*pyCountMin, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	if c.Width == 0 || c.Depth == 0 || c.Depth > foreignMaxProbes {
-		return nil, fmt.Errorf("a width of %d and a depth of %d; both are at least 1, and the depth at most %d", c.Width, c.Depth, foreignMaxProbes)
-	}
-	return &pyCountMin{width: c.Width, depth: c.Depth, options: c.pyOptions}, nil
+	return &pyCountMin{pyCounters: pyCounters{scheme: pyScheme{width, depth, o, true}}}, nil
 }
 
 // size returns the bytes of the counters.
-func (f *pyCountMin) size() uint64 { return 4 * uint64(f.width) * uint64(f.depth) }
+func (f *pyCountMin) size() uint64 { return 4 * f.scheme.m * f.scheme.k }
 
-// newPyCountMin returns an empty sketch.
-func newPyCountMin(c pyCountMinConfig) (*pyCountMin, error) {
-	f, err := c.sketch()
+// createPyCountMin returns an empty sketch.
+func createPyCountMin(s Spec, errorRate float64) (Foreign, error) {
+	if s.Params["form"] == "hex" {
+		return nil, fmt.Errorf("%s: %w: a count-min sketch has no form=hex", s.Name, ErrSpec)
+	}
+	width, err := s.number("width", 1, math.MaxUint32)
 	if err != nil {
 		return nil, err
 	}
-	if f.counters, err = newBitArray(lsbFirst, f.size()); err != nil {
+	depth, err := s.number("depth", 1, foreignMaxProbes)
+	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	if width == 0 && depth == 0 {
+		confidence, err := strconv.ParseFloat(s.Params["confidence"], 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: confidence=%s is not a number between 0 and 1", s.Name, ErrSpec, s.Params["confidence"])
+		}
+		if width, depth, err = pyCountMinFor(confidence, errorRate); err != nil {
+			return nil, err
+		}
+	}
+	f, err := pyOptionsOf(s).sketch(width, depth)
+	if err != nil {
+		return nil, err
+	}
+	f.bits, err = newBitArray(lsbFirst, f.size())
+	return foreign(f, err)
 }
 
-// openPyCountMin returns the sketch that b holds. It refers to b.
-func openPyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
-	return openPy("CountMinSketch", b, o, parsePyCountMin)
-}
-
-func parsePyCountMin(b []byte, o pyOptions) (*pyCountMin, error) {
+// parsePyCountMin returns the sketch that b holds. It refers to b.
+func parsePyCountMin(b []byte, s Spec) (*pyCountMin, error) {
 	if len(b) < pyCountMinFooter {
 		return nil, fmt.Errorf("%d bytes, but the footer has %d", len(b), pyCountMinFooter)
 	}
 	body, footer := b[:len(b)-pyCountMinFooter], b[len(b)-pyCountMinFooter:]
-	f, err := pyCountMinConfig{binary.LittleEndian.Uint32(footer), binary.LittleEndian.Uint32(footer[4:]), o}.sketch()
+	f, err := pyOptionsOf(s).sketch(uint64(binary.LittleEndian.Uint32(footer)), uint64(binary.LittleEndian.Uint32(footer[4:])))
 	if err != nil {
 		return nil, err
 	}
 	if uint64(len(body)) != f.size() {
-		return nil, fmt.Errorf("%d bytes of counters, but %d rows of %d take %d", len(body), f.depth, f.width, f.size())
+		return nil, fmt.Errorf("%d bytes of counters, but %d rows of %d take %d", len(body), f.scheme.k, f.scheme.m, f.size())
 	}
 	f.added = int64(binary.LittleEndian.Uint64(footer[8:]))
-	f.counters = bitArray{order: lsbFirst, b: body}
+	f.bits = bitArray{order: lsbFirst, b: body}
 	return f, nil
-}
-
-// cells appends where the counters of key are.
-func (f *pyCountMin) cells(dst []uint64, key []byte) ([]uint64, error) {
-	if err := f.options.checkKey(key); err != nil {
-		return nil, err
-	}
-	dst = f.options.hashes(dst, key, int(f.depth))
-	for row := range dst {
-		dst[row] = 4 * (uint64(row)*uint64(f.width) + dst[row]%uint64(f.width))
-	}
-	return dst, nil
-}
-
-// Has reports whether key may have been added.
-func (f *pyCountMin) Has(key []byte) bool { return f.Count(key) != 0 }
-
-// Count returns how often key was added, or more: the least of its counters, as
-// pyprobables does unless asked otherwise.
-func (f *pyCountMin) Count(key []byte) uint64 {
-	var buf [32]uint64
-	cells, err := f.cells(buf[:0], key)
-	if err != nil {
-		return 0
-	}
-	least := int32(math.MaxInt32)
-	for _, at := range cells {
-		least = min(least, int32(binary.LittleEndian.Uint32(f.counters.b[at:])))
-	}
-	runtime.KeepAlive(f)
-	return uint64(max(0, least))
 }
 
 // Add adds key once and reports whether it was certainly not there before. It fails for a
 // key that is not text, and with [ErrReadOnly] if f was opened from bytes.
 func (f *pyCountMin) Add(key []byte) (bool, error) {
-	if err := f.counters.mayChange(); err != nil {
-		return false, err
-	}
-	var buf [32]uint64
-	cells, err := f.cells(buf[:0], key)
-	if err != nil {
-		return false, err
-	}
-	isNew := false
-	for _, at := range cells {
-		n := int32(binary.LittleEndian.Uint32(f.counters.b[at:]))
-		isNew = isNew || n <= 0
-		if n != math.MaxInt32 {
-			binary.LittleEndian.PutUint32(f.counters.b[at:], uint32(n+1))
-		}
-	}
-	runtime.KeepAlive(f)
-	if f.added != math.MaxInt64 {
+	isNew, err := f.add(key)
+	if err == nil && f.added != math.MaxInt64 {
 		f.added++
 	}
-	return isNew, nil
+	return isNew, err
 }
-
-// Clone returns a copy in memory of its own, which can be changed.
-func (f *pyCountMin) Clone() (*pyCountMin, error) {
-	g := *f
-	return &g, g.counters.detach(0)
-}
-
-// KeyKind returns what the bytes of a key are.
-func (f *pyCountMin) KeyKind() KeyKind { return f.options.keyKind() }
 
 // Stats describes the sketch. It reads all counters. The error rate is that of Has, the
 // probability that all counters of a key that was never added are above zero.
 func (f *pyCountMin) Stats() bloom.Stats {
+	width := f.scheme.m
 	s := bloom.Stats{
-		Type: "pyprobables", Bits: uint64(f.width) * uint64(f.depth), Probes: int(f.depth), Layers: 1, Bytes: f.size(),
-		Added: uint64(max(0, f.added)), ErrorRate: 1, Cardinality: sizing.Estimate{Value: math.NaN(), StdErr: math.NaN()},
+		Type: "pyprobables", Bits: width * f.scheme.k, Probes: int(f.scheme.k), Layers: 1, Bytes: f.size(),
+		Added: uint64(max(0, f.added)), ErrorRate: 1,
 	}
-	row := 4 * int(f.width)
-	for at := 0; at < len(f.counters.b); at += row {
-		ones := uint64(0)
-		for i := at; i < at+row; i += 4 {
-			switch n := int32(binary.LittleEndian.Uint32(f.counters.b[i:])); {
-			case n == math.MaxInt32:
-				s.Stuck++
-				fallthrough
-			case n > 0:
-				ones++
-			}
-		}
+	for row := range f.scheme.k {
+		ones, stuck := f.filled(row*width, width)
 		s.Ones += ones
-		s.ErrorRate *= float64(ones) / float64(f.width)
+		s.Stuck += stuck
+		s.ErrorRate *= float64(ones) / float64(width)
 		// Each row by itself counts distinct keys as an array of one probe does; all rows
 		// have the same keys, so one row is enough.
-		if at == 0 {
-			s.Cardinality = sizing.Params{Shape: sizing.Classic, M: uint64(f.width), K: 1}.Cardinality(ones)
+		if row == 0 {
+			s.Cardinality = sizing.Params{Shape: sizing.Classic, M: width, K: 1}.Cardinality(ones)
 		}
 	}
-	runtime.KeepAlive(f)
 	s.Fill = float64(s.Ones) / float64(s.Bits)
 	return s
 }
 
 // Describe says what the sketch is.
 func (f *pyCountMin) Describe() Description {
-	return f.options.describe("countmin", "CountMinSketch", []Field{
-		{"width", strconv.FormatUint(uint64(f.width), 10)}, {"depth", strconv.FormatUint(uint64(f.depth), 10)},
-	}, nil)
+	return f.scheme.describeAs("countmin", "CountMinSketch", []Field{
+		{"width", strconv.FormatUint(f.scheme.m, 10)}, {"depth", strconv.FormatUint(f.scheme.k, 10)},
+	})
 }
 
 // WriteTo writes the file.
 func (f *pyCountMin) WriteTo(w io.Writer) (int64, error) {
-	defer runtime.KeepAlive(f)
-	c := &countingWriter{w: w}
-	if _, err := c.Write(f.counters.b); err != nil {
-		return c.n, err
-	}
-	footer := binary.LittleEndian.AppendUint32(nil, f.width)
-	footer = binary.LittleEndian.AppendUint32(footer, f.depth)
-	_, err := c.Write(binary.LittleEndian.AppendUint64(footer, uint64(f.added)))
-	return c.n, err
+	footer := binary.LittleEndian.AppendUint32(nil, uint32(f.scheme.m))
+	footer = binary.LittleEndian.AppendUint32(footer, uint32(f.scheme.k))
+	return f.bits.writeBetween(w, nil, binary.LittleEndian.AppendUint64(footer, uint64(f.added)))
 }

@@ -22,8 +22,7 @@ import (
 // and the additions to the whole, keys that it had included, in 64 bits each, and the
 // error rate as a float of 32. Numbers are little-endian. There is no hexadecimal form.
 //
-// Any number of goroutines may ask while none changes the filter. The struct must not be
-// copied.
+// See plain for what goroutines may do.
 type pyExpanding struct {
 	scheme pyScheme
 	footer pyFooter
@@ -36,17 +35,13 @@ type pyLink struct {
 	added uint64
 }
 
-// newPyExpanding returns an empty filter whose chain consists of filters of c.
-func newPyExpanding(c pyConfig) (*pyExpanding, error) {
-	if c.Hex {
+// createPyExpanding returns an empty filter whose chain consists of one filter.
+func createPyExpanding(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	if s.Params["form"] == "hex" {
 		return nil, errors.New("an expanding filter of pyprobables has no hexadecimal form")
 	}
-	s, err := c.scheme(c.footer())
-	if err != nil {
-		return nil, err
-	}
-	f := &pyExpanding{scheme: s, footer: c.footer()}
-	return f, f.grow()
+	p, footer, err := pyOptionsOf(s).create(capacity, errorRate, 1)
+	return foreign(&pyExpanding{p.scheme, footer, []pyLink{{bits: p.bits}}}, err)
 }
 
 // grow lengthens the chain.
@@ -59,17 +54,13 @@ func (f *pyExpanding) grow() error {
 	return nil
 }
 
-// openPyExpanding returns the filter that b holds. It refers to b.
-func openPyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {
-	return openPy("ExpandingBloomFilter", b, o, parsePyExpanding)
-}
-
-func parsePyExpanding(b []byte, o pyOptions) (*pyExpanding, error) {
+// parsePyExpanding returns the filter that b holds. It refers to b.
+func parsePyExpanding(b []byte, spec Spec) (*pyExpanding, error) {
 	f, err := readPyFile(b)
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.scheme(f.footer)
+	s, err := pyOptionsOf(spec).scheme(f.footer)
 	if err != nil {
 		return nil, err
 	}
@@ -190,10 +181,10 @@ func (f *pyExpanding) Stats() bloom.Stats {
 // Describe says what the filter is.
 func (f *pyExpanding) Describe() Description {
 	last := f.chain[len(f.chain)-1].added
-	return f.scheme.describe("expanding", "ExpandingBloomFilter", []Field{
+	return f.scheme.describeAs("expanding", "ExpandingBloomFilter", []Field{
 		{"filters", strconv.Itoa(len(f.chain))}, {"capacity of one", strconv.FormatUint(f.footer.capacity, 10)},
 		{"added to the last", strconv.FormatUint(last, 10)},
-	}, nil)
+	})
 }
 
 // WriteTo writes the file.

@@ -1,11 +1,6 @@
 package interop
 
-import (
-	"fmt"
-	"io"
-	"math"
-	"strconv"
-)
+import "io"
 
 // pyFormat is pyprobables with all of its classes.
 var pyFormat = format{
@@ -24,31 +19,27 @@ var pyFormat = format{
 	sign:     "the footer, and a length that follows from it",
 	detect:   detectPy,
 	open: func(b []byte, s Spec) (Foreign, error) {
-		o, kind := pyOptionsOf(s), s.Params["type"]
+		kind := s.Params["type"]
 		if kind == "" {
 			kind, _ = pyKind(b)
 		}
-		switch kind {
-		case "counting":
-			return foreign(openPyCounting(b, o))
-		case "expanding":
-			return foreign(openPyExpanding(b, o))
-		case "countmin":
-			return foreign(openPyCountMin(b, o))
+		class, known := pyClasses[kind]
+		if !known {
+			class = pyClasses["bloom"]
 		}
-		return foreign(openPyBloom(b, o))
+		return class(b, s)
 	},
 	create: createPy,
 	clone: func(f Foreign) (Foreign, error) {
-		switch f := f.(type) {
+		switch f.(type) {
 		case *pyCounting:
-			return foreign(f.Clone())
-		case *pyExpanding:
-			return foreign(f.Clone())
+			return copyOf[pyCounting](f)
 		case *pyCountMin:
-			return foreign(f.Clone())
+			return copyOf[pyCountMin](f)
+		case *pyExpanding:
+			return cloneOf[*pyExpanding](f)
 		}
-		return cloneOf[*pyBloom](f)
+		return copyOf[pyBloom](f)
 	},
 	rewrap: func(f Foreign, s Spec) (io.WriterTo, error) {
 		switch f := f.(type) {
@@ -65,44 +56,31 @@ var pyFormat = format{
 	},
 }
 
+// pyClasses open the classes.
+var pyClasses = map[string]func(b []byte, s Spec) (Foreign, error){
+	"bloom":     parseAs("pyprobables BloomFilter", parsePyBloom),
+	"counting":  parseAs("pyprobables CountingBloomFilter", parsePyCounting),
+	"expanding": parseAs("pyprobables ExpandingBloomFilter", parsePyExpanding),
+	"countmin":  parseAs("pyprobables CountMinSketch", parsePyCountMin),
+}
+
 func pyOptionsOf(s Spec) pyOptions {
-	hashes := map[string]pyHash{"fnv": pyFNV, "md5": pyMD5, "sha256": pySHA256}
-	return pyOptions{Hash: hashes[s.Params["hash"]], Bytes: s.Params["keys"] == "bytes"}
+	return pyOptions{Hash: pyHash(s.Params["hash"]), Bytes: s.Params["keys"] == "bytes"}
 }
 
 func createPy(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-	c := pyConfig{capacity, errorRate, pyOptionsOf(s), s.Params["form"] == "hex"}
+	hex := s.Params["form"] == "hex"
 	switch s.Params["type"] {
-	case "counting":
-		return foreign(newPyCounting(c))
 	case "expanding":
-		return foreign(newPyExpanding(c))
-	case "", "bloom":
-		return foreign(newPyBloom(c))
+		return createPyExpanding(s, capacity, errorRate)
+	case "countmin":
+		return createPyCountMin(s, errorRate)
+	case "counting":
+		p, footer, err := pyOptionsOf(s).create(capacity, errorRate, 32)
+		return foreign(&pyCounting{pyCounters{p.scheme, p.bits}, footer, hex}, err)
 	}
-	if c.Hex {
-		return nil, fmt.Errorf("%s: %w: a count-min sketch has no form=hex", s.Name, ErrSpec)
-	}
-	width, err := s.number("width", 1, math.MaxUint32)
-	if err != nil {
-		return nil, err
-	}
-	depth, err := s.number("depth", 1, foreignMaxProbes)
-	if err != nil {
-		return nil, err
-	}
-	sketch := pyCountMinConfig{Width: uint32(width), Depth: uint32(depth)}
-	if width == 0 && depth == 0 {
-		confidence, err := strconv.ParseFloat(s.Params["confidence"], 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w: confidence=%s is not a number between 0 and 1", s.Name, ErrSpec, s.Params["confidence"])
-		}
-		if sketch, err = pyCountMinFor(confidence, errorRate); err != nil {
-			return nil, err
-		}
-	}
-	sketch.pyOptions = c.pyOptions
-	return foreign(newPyCountMin(sketch))
+	p, _, err := pyOptionsOf(s).create(capacity, errorRate, 1)
+	return foreign(&pyBloom{p, hex}, err)
 }
 
 func detectPy(b []byte) (Confidence, Spec, bool) {
@@ -125,7 +103,7 @@ func pyKind(b []byte) (kind string, confidence Confidence) {
 			}
 		}
 	}
-	if f, err := parsePyCountMin(b, pyOptions{}); err == nil && f.depth <= 64 && f.added >= 0 {
+	if f, err := parsePyCountMin(b, Spec{}); err == nil && f.scheme.k <= 64 && f.added >= 0 {
 		return "countmin", Possible
 	}
 	return "", 0

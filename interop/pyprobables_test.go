@@ -199,7 +199,7 @@ func TestPyUnion(t *testing.T) {
 	if _, err := parsed.Add([]byte("x")); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("a filter that was parsed was changed: %v", err)
 	}
-	clone, err := parsed.Clone()
+	clone, err := cloned(parsed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,13 +227,13 @@ func TestPyCounters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newPyCountMin(pyCountMinConfig{Width: 7, Depth: 3})
+	s, err := newPyCountMin(7, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary.LittleEndian.PutUint32(f.counters.b, math.MaxUint32-1)
-	for at := 0; at < len(s.counters.b); at += 4 {
-		binary.LittleEndian.PutUint32(s.counters.b[at:], math.MaxInt32-1)
+	binary.LittleEndian.PutUint32(f.bits.b, math.MaxUint32-1)
+	for at := 0; at < len(s.bits.b); at += 4 {
+		binary.LittleEndian.PutUint32(s.bits.b[at:], math.MaxInt32-1)
 	}
 	for range 3 {
 		for i := range byte(100) {
@@ -250,27 +250,27 @@ func TestPyCounters(t *testing.T) {
 	if st := s.Stats(); st.Stuck != 21 || st.Added != 300 || s.Count([]byte{5}) != math.MaxInt32 {
 		t.Errorf("%+v, and a count of %d", st, s.Count([]byte{5}))
 	}
-	binary.LittleEndian.PutUint32(s.counters.b, uint32(1<<32-5)) // -5: something was removed too often
-	s.counters.b = s.counters.b[:4]
-	s.width, s.depth = 1, 1
+	binary.LittleEndian.PutUint32(s.bits.b, uint32(1<<32-5)) // -5: something was removed too often
+	s.bits.b = s.bits.b[:4]
+	s.scheme.m, s.scheme.k = 1, 1
 	if s.Has([]byte("x")) || s.Count([]byte("x")) != 0 {
 		t.Error("a counter below zero counts")
 	}
-	if isNew, err := s.Add([]byte("x")); !isNew || err != nil || int32(binary.LittleEndian.Uint32(s.counters.b)) != -4 {
-		t.Error(isNew, err, s.counters.b)
+	if isNew, err := s.Add([]byte("x")); !isNew || err != nil || int32(binary.LittleEndian.Uint32(s.bits.b)) != -4 {
+		t.Error(isNew, err, s.bits.b)
 	}
 }
 
 // TestPySketchSize has the sizes that pyprobables derives, from its documentation: a
 // confidence of 0.99 and an error rate of 0.01 make 200 by 7.
 func TestPySketchSize(t *testing.T) {
-	c, err := pyCountMinFor(0.99, 0.01)
-	if err != nil || c.Width != 200 || c.Depth != 7 {
-		t.Errorf("%+v, %v", c, err)
+	width, depth, err := pyCountMinFor(0.99, 0.01)
+	if err != nil || width != 200 || depth != 7 {
+		t.Errorf("%d by %d, %v", width, depth, err)
 	}
 	for _, bad := range [][2]float64{{0, 0.1}, {1, 0.1}, {0.5, 0}, {0.5, -1}, {math.NaN(), 0.1}, {0.5, 1e-12}, {0.5, math.NaN()}} {
-		if c, err := pyCountMinFor(bad[0], bad[1]); err == nil {
-			t.Errorf("%v makes %+v", bad, c)
+		if width, depth, err := pyCountMinFor(bad[0], bad[1]); err == nil {
+			t.Errorf("%v makes %d by %d", bad, width, depth)
 		}
 	}
 }
@@ -312,8 +312,8 @@ func TestPyHostile(t *testing.T) {
 			}
 		}
 	}
-	if _, err := openPyBloom(foot(size, 100, 0, 0.05), pyOptions{Hash: 9}); err == nil {
-		t.Error("hash 9 exists")
+	if _, err := openPyBloom(foot(size, 100, 0, 0.05), pyOptions{Hash: "sha9"}); err == nil {
+		t.Error("hash sha9 exists")
 	}
 	for _, c := range []pyConfig{{}, {Capacity: 1}, {Capacity: 1, ErrorRate: 1}, {Capacity: 1 << 62, ErrorRate: 0.1}, {Capacity: 5, ErrorRate: 0.9}, {Capacity: 5, ErrorRate: 1e-50}} {
 		if f, err := newPyBloom(c); err == nil {

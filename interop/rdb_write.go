@@ -51,7 +51,7 @@ func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 // rdbKeys returns the strings of the filter, the first of which is there even if it is
 // empty.
 func (f *bitmap) rdbKeys(name string) (all []rdb.Value, err error) {
-	spec, err := ParseSpec(f.system.describe().Format)
+	spec, err := ParseSpec(f.scheme.describe().Format)
 	if err != nil {
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func (f *redisFile) Union(other Reader) error {
 	case *redisFile:
 		d = g.Dump()
 	default:
-		return errUnlike(f, other)
+		return errUnlike(f.Describe().System, other)
 	}
 	if err := f.Filter.Union(d); err != nil {
 		return fmt.Errorf("%w: %w", bloom.ErrIncompatible, err)

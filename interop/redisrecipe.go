@@ -96,11 +96,7 @@ func (recipeBitmap) trims() bool     { return true }
 func (s recipeBitmap) spreads() bool { return s.kind == "md5" && s.blocks == 1 }
 
 func (s recipeBitmap) describe() Description {
-	spec := Spec{Name: "redis-recipe"}
-	for _, p := range s.params() {
-		spec = spec.with(p.Name, p.Value)
-	}
-	d := Description{Format: spec.String(), System: "string of Redis, recipe with MD5", Hash: "seven polynomial hashes over the digits of MD5"}
+	d := Description{Format: specOf(s), System: "string of Redis, recipe with MD5", Hash: "seven polynomial hashes over the digits of MD5"}
 	if s.kind == "scrapy" {
 		d.System, d.Hash = "string of Redis, recipe of Scrapy crawlers", "polynomial hashes over the key"
 	}

@@ -47,9 +47,6 @@ var redissonKey = func() (key []byte) {
 // redissonFor returns the Size and Iterations that Redisson derives from a number of
 // keys and an error rate, between 0 and 1.
 func redissonFor(capacity uint64, errorRate float64) (redisson, error) {
-	if err := checkWish(capacity, errorRate); err != nil {
-		return redisson{}, err
-	}
 	size := math.Trunc(-float64(capacity) * math.Log(errorRate) / (ln2 * ln2))
 	if size < 1 || size > redissonMaxSize {
 		return redisson{}, fmt.Errorf("redisson: %d keys at an error rate of %v need a size of %.0f bits; Redisson has 1 to %d", capacity, errorRate, size, uint64(redissonMaxSize))

@@ -167,8 +167,8 @@ func TestRedissonSize(t *testing.T) {
 		n uint64
 		p float64
 	}{{0, 0.1}, {1, 0}, {1, 1}, {1, math.NaN()}, {1, 0.9}, {1 << 32, 0.01}} {
-		if r, err := redissonFor(c.n, c.p); err == nil {
-			t.Errorf("%d keys at %v: %+v", c.n, c.p, r)
+		if f, err := Create(Spec{Name: "redisson"}, c.n, c.p); err == nil {
+			t.Errorf("%d keys at %v: %+v", c.n, c.p, f)
 		}
 	}
 }

@@ -15,30 +15,30 @@ import (
 var refusedFormats = []*format{
 	{
 		name: "dragonfly", system: "Dragonfly, BF.SCANDUMP", sign: "a header whose sub-filters give the exact length",
-		detect: refusedDetect("dragonfly", Likely, isDragonfly),
+		detect: detects("dragonfly", Likely, isDragonfly),
 		refused: "it uses another hash than RedisBloom, and there was no file to compare answers with; " +
 			"build the filter from its keys",
 	},
 	{
 		name: "valkey-bloom", system: "Valkey's module bloom", sign: "the name of the module",
-		detect: refusedDetect("valkey-bloom", Certain, func(b []byte) bool { return bytes.HasPrefix(b, valkeyMark) }),
+		detect: detects("valkey-bloom", Certain, func(b []byte) bool { return bytes.HasPrefix(b, valkeyMark) }),
 		refused: "it uses another hash than RedisBloom, and has no chunks to load elsewhere; " +
 			"restore it in Valkey, or build the filter from its keys",
 	},
 	{
 		name: "poppy", system: "poppy, version 2", sign: "its version and level, zeros, and an error rate",
-		detect:  refusedDetect("poppy", Likely, isPoppy),
+		detect:  detects("poppy", Likely, isPoppy),
 		refused: "its hash changed between releases, and the file does not say which one it uses; write it as version 1, which is the dcso format",
 	},
 	{
 		name: "java-serialization", system: "a serialised object of Java", sign: "the beginning of an object stream",
-		detect: refusedDetect("java-serialization", Likely, func(b []byte) bool { return bytes.HasPrefix(b, []byte{0xac, 0xed, 0, 5}) }),
+		detect: detects("java-serialization", Likely, func(b []byte) bool { return bytes.HasPrefix(b, []byte{0xac, 0xed, 0, 5}) }),
 		refused: "only Java with its classes can read it; load it there and use the filter's own export: " +
 			"BloomFilter.writeTo of Guava or Spark, BitSet.toByteArray",
 	},
 	{
 		name: "python-pickle", system: "a pickle of Python", sign: "the beginning and the end of a pickle",
-		detect: refusedDetect("python-pickle", Likely, func(b []byte) bool {
+		detect: detects("python-pickle", Likely, func(b []byte) bool {
 			return len(b) > 2 && b[0] == 0x80 && b[1] >= 2 && b[1] <= 5 && b[len(b)-1] == '.'
 		}),
 		refused: "a pickle is a program that Python runs with the classes that made it; load it there and use the filter's own " +
@@ -46,13 +46,13 @@ var refusedFormats = []*format{
 	},
 	{
 		name: "go-gob", system: "a stream of Go's gob", sign: "the definition of a type",
-		detect:  refusedDetect("go-gob", Likely, isGob),
+		detect:  detects("go-gob", Likely, isGob),
 		refused: "it has types of the program that made it; load it there and use the filter's own export: WriteTo of bits-and-blooms",
 	},
 }
 
-// refusedDetect is the detect function of a format without parameters.
-func refusedDetect(name string, c Confidence, is func(b []byte) bool) func(b []byte) (Confidence, Spec, bool) {
+// detects is the detect function of a format whose parameters content does not tell.
+func detects(name string, c Confidence, is func(b []byte) bool) func(b []byte) (Confidence, Spec, bool) {
 	return func(b []byte) (Confidence, Spec, bool) { return c, Spec{Name: name}, is(b) }
 }
 

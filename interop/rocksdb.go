@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,9 +22,8 @@ import (
 // 9 bits of the other half for a bit of the line, the lowest bit of a byte first, and
 // multiplies that half by 9e3779b9. The hash is a preview of XXH3.
 //
-// Any number of goroutines may ask while none changes the filter. The hash is public, so
-// an attacker can choose keys that collide. The struct must not be copied.
-type rocksDB struct{ plain }
+// See plain for what goroutines may do.
+type rocksDB struct{ plain[rocksScheme] }
 
 const (
 	rocksdbTail      = 5
@@ -47,6 +47,7 @@ func (s rocksScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
 
 func (s rocksScheme) size() (m, k uint64) { return s.lines * rocksdbLine * 8, s.k }
 func (rocksScheme) keyKind() KeyKind      { return KeyBytes }
+func (rocksScheme) name() string          { return "rocksdb" }
 
 func (s rocksScheme) params() []Field {
 	return []Field{{"lines of 64 bytes", strconv.FormatUint(s.lines, 10)}, {"probes", strconv.FormatUint(s.k, 10)}}
@@ -82,19 +83,12 @@ func newRocksDB(keys uint64, bitsPerKey float64) (*rocksDB, error) {
 		return nil, fmt.Errorf("rocksdb: %d keys with %v bits each; give 1 to 100 bits, and at most %d bytes in all", keys, bitsPerKey, uint64(rocksdbLine*rocksdbMaxLines))
 	}
 	s := rocksScheme{max(1, (total+8000*rocksdbLine-1)/(8000*rocksdbLine)), rocksdbProbes(millibits)}
-	b, err := newBitArray(lsbFirst, s.lines*rocksdbLine)
-	if err != nil {
-		return nil, fmt.Errorf("rocksdb: %w", err)
-	}
-	return &rocksDB{plain{bits: b, scheme: s, capacity: keys}}, nil
+	p, err := newPlain(s, lsbFirst, s.lines*rocksdbLine, keys, 0)
+	return &rocksDB{p}, err
 }
 
-// openRocksDB returns the filter in b, a whole filter block. It refers to b.
-func openRocksDB(b []byte) (*rocksDB, error) {
-	return parseAs("rocksdb", b, parseRocksDB)
-}
-
-func parseRocksDB(b []byte) (*rocksDB, error) {
+// parseRocksDB returns the filter in b, a whole filter block. It refers to b.
+func parseRocksDB(b []byte, _ Spec) (*rocksDB, error) {
 	if len(b) <= rocksdbTail {
 		return nil, fmt.Errorf("a filter of %d bytes, to which RocksDB never added a key", len(b))
 	}
@@ -113,31 +107,13 @@ func parseRocksDB(b []byte) (*rocksDB, error) {
 	case len(body)%rocksdbLine != 0 || len(body)/rocksdbLine > rocksdbMaxLines:
 		return nil, fmt.Errorf("%d bytes, not lines of %d, or more than %d lines", len(body), rocksdbLine, rocksdbMaxLines)
 	}
-	return &rocksDB{plain{bits: bitArray{order: lsbFirst, b: body}, scheme: rocksScheme{uint64(len(body)) / rocksdbLine, uint64(tail[2])}}}, nil
-}
-
-// Union makes f the OR of f and other, which must be a rocksDB, or a table with one, of
-// the same size and probes.
-func (f *rocksDB) Union(other Reader) error {
-	switch o := other.(type) {
-	case *rocksDB:
-		return f.unite(&o.plain)
-	case *rocksDBTable:
-		return f.unite(&o.plain)
-	}
-	return errUnlike(f, other)
-}
-
-// Clone returns a copy in memory of its own, which can be changed.
-func (f *rocksDB) Clone() (*rocksDB, error) {
-	g := *f
-	return &g, g.bits.detach(0)
+	return &rocksDB{opened(rocksScheme{uint64(len(body)) / rocksdbLine, uint64(tail[2])}, lsbFirst, body)}, nil
 }
 
 // Stats describes the filter. It reads all bits. The error rate is the mean over the
 // lines, whose fill differs.
 func (f *rocksDB) Stats() bloom.Stats {
-	s := f.stats("rocksdb")
+	s := f.plain.Stats()
 	sum, lines := 0.0, 0
 	for b := f.bits.b; len(b) >= rocksdbLine; b = b[rocksdbLine:] {
 		sum += math.Pow(float64(onesOf(b[:rocksdbLine]))/(8*rocksdbLine), float64(s.Probes))
@@ -155,29 +131,22 @@ func (f *rocksDB) Stats() bloom.Stats {
 
 const rocksdbHashName = "XXPH3 of 64 bits, a preview of XXH3"
 
-// Describe says what the filter is.
-func (f *rocksDB) Describe() Description {
+func (rocksScheme) describe() Description {
 	return Description{Format: "rocksdb", System: "RocksDB filter, FastLocalBloom", Hash: rocksdbHashName}
 }
 
 // WriteTo writes the filter block.
 func (f *rocksDB) WriteTo(w io.Writer) (int64, error) {
-	c := &countingWriter{w: w}
-	if err := f.bits.writeTo(c, uint64(len(f.bits.b)), lsbFirst); err != nil {
-		return c.n, err
-	}
-	_, k := f.scheme.size()
-	_, err := c.Write([]byte{0xff, 0, byte(k), 0, 0})
-	return c.n, err
+	return f.bits.writeBetween(w, nil, []byte{0xff, 0, byte(f.scheme.k), 0, 0})
 }
 
 // rocksDBTable is the full filter of a table file of RocksDB (.sst). It can only be
-// asked, and written as the file that it came from; its Clone is the filter alone.
+// asked, and written as the file that it came from; its clone is the filter alone.
 //
 // The last 53 bytes of a file of format version 1 to 5 are the type of its checksums, the
 // positions and sizes of two blocks, the version in 32 bits and a number that says what
 // it is. The first of the blocks, the metaindex, names the filter, as one that
-// openRocksDB takes.
+// parseRocksDB takes.
 //
 // Parsing reads the metaindex and the properties. Any number of goroutines may ask.
 type rocksDBTable struct {
@@ -198,12 +167,8 @@ const (
 	rocksdbVersion = 5
 )
 
-// openRocksDBTable returns the filter of the table file b. It refers to b.
-func openRocksDBTable(b []byte) (*rocksDBTable, error) {
-	return parseAs("rocksdb table", b, parseRocksDBTable)
-}
-
-func parseRocksDBTable(file []byte) (*rocksDBTable, error) {
+// parseRocksDBTable returns the filter of a table file. It refers to the file.
+func parseRocksDBTable(file []byte, _ Spec) (*rocksDBTable, error) {
 	if len(file) < rocksdbFooter || tableMagic(file) != rocksdbMagic {
 		return nil, errors.New("not a table of RocksDB: its last bytes differ")
 	}
@@ -260,7 +225,7 @@ func parseRocksDBTable(file []byte) (*rocksDBTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the filter block: %w", err)
 	}
-	f, err := parseRocksDB(body)
+	f, err := parseRocksDB(body, Spec{})
 	if err != nil {
 		return nil, fmt.Errorf("the filter block: %w", err)
 	}
@@ -295,8 +260,7 @@ func (t *rocksDBTable) Describe() Description {
 
 // WriteTo writes the file.
 func (t *rocksDBTable) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(t.file)
-	return int64(n), err
+	return bytes.NewReader(t.file).WriteTo(w)
 }
 
 var rocksdbFormat = format{
@@ -309,15 +273,10 @@ var rocksdbFormat = format{
 		if tableMagic(b) == rocksdbMagic {
 			return Certain, Spec{Name: "rocksdb"}, true
 		}
-		_, err := parseRocksDB(b)
+		_, err := parseRocksDB(b, Spec{})
 		return Possible, Spec{Name: "rocksdb"}, err == nil
 	},
-	open: func(b []byte, _ Spec) (Foreign, error) {
-		if tableMagic(b) == rocksdbMagic {
-			return foreign(openRocksDBTable(b))
-		}
-		return foreign(openRocksDB(b))
-	},
+	open: tableOr(rocksdbMagic, parseAs("rocksdb table", parseRocksDBTable), parseAs("rocksdb", parseRocksDB)),
 	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
 		bitsPerKey := -math.Log(errorRate) / (ln2 * ln2)
 		if text := s.Params["bits"]; text != "" {
@@ -330,8 +289,8 @@ var rocksdbFormat = format{
 	},
 	clone: func(f Foreign) (Foreign, error) {
 		if t, ok := f.(*rocksDBTable); ok {
-			return foreign(t.rocksDB.Clone())
+			f = &t.rocksDB
 		}
-		return cloneOf[*rocksDB](f)
+		return copyOf[rocksDB](f)
 	},
 }

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 )
 
@@ -16,31 +15,14 @@ var sparkFormat = format{
 	},
 	verified: "the methods of Spark's source on a Java machine, byte for byte, in both versions; not a release of Spark",
 	sign:     "version 1 or 2, k and a number of words that gives the exact length of the file",
-	detect: func(b []byte) (Confidence, Spec, bool) {
-		_, err := parseSpark(b)
-		return Likely, Spec{Name: "spark"}, err == nil
-	},
-	open: func(b []byte, s Spec) (Foreign, error) {
-		return foreign(openSpark(b, sparkType(s.Params["type"])))
-	},
-	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		c := sparkConfig{Capacity: capacity, ErrorRate: errorRate, Type: sparkType(s.Params["type"]), Version: 1}
-		if s.Params["version"] == "2" {
-			c.Version = 2
-		}
-		seed, err := strconv.ParseInt(s.Params["seed"], 10, 32)
-		if err != nil {
-			return nil, fmt.Errorf("spark: %w: seed=%s is not a whole number of 32 bits", ErrSpec, s.Params["seed"])
-		}
-		c.Seed = int32(seed)
-		return foreign(newSpark(c))
-	},
-	clone:  cloneOf[*spark],
-	rewrap: rewrapOf(func(f *spark, _ Spec) (io.WriterTo, error) { return f, nil }),
+	detect:   detects("spark", Likely, func(b []byte) bool { return parsed(parseSpark(b, Spec{})) }),
+	open:     parseAs("spark", parseSpark),
+	create:   createSpark,
+	clone:    copyOf[spark],
+	rewrap:   rewrapOf[*spark],
 }
 
-// Describe says what the header says.
-func (f *spark) Describe() Description {
+func (f sparkScheme) describe() Description {
 	d := Description{
 		Format: "spark:type=" + string(f.typ), System: fmt.Sprintf("Apache Spark BloomFilter, version %d", f.version), Hash: "two of Spark's MurmurHash3 for x86, 32 bits",
 		Fields: []Field{{"version", strconv.Itoa(f.version)}, {"type", string(f.typ) + " (as given; not in the file)"}},
@@ -54,8 +36,7 @@ func (f *spark) Describe() Description {
 	return d
 }
 
-// KeyKind is KeyText, KeyBytes or KeyInt64, by the type.
-func (f *spark) KeyKind() KeyKind {
+func (f sparkScheme) keyKind() KeyKind {
 	switch f.typ {
 	case sparkLong:
 		return KeyInt64

@@ -119,10 +119,10 @@ func TestSparkVectors(t *testing.T) {
 			v.compareForeign(t, "read in the plain way", plainSpark(file))
 			expectBytes(t, "written again", written(t, f), file)
 			expectReadOnly(t, f)
-			if f.m != w.M || f.k != w.K || f.seed != int32(w.Seed) || f.typ != typ {
-				t.Errorf("m %d, k %d, seed %d; want %d, %d, %d", f.m, f.k, f.seed, w.M, w.K, w.Seed)
+			if f.scheme.m != w.M || f.scheme.k != w.K || f.scheme.seed != int32(w.Seed) || f.scheme.typ != typ {
+				t.Errorf("m %d, k %d, seed %d; want %d, %d, %d", f.scheme.m, f.scheme.k, f.scheme.seed, w.M, w.K, w.Seed)
 			}
-			made := testSpark(t, sparkConfig{Capacity: w.N, ErrorRate: w.P, Type: typ, Version: f.version, Seed: f.seed})
+			made := testSpark(t, sparkConfig{Capacity: w.N, ErrorRate: w.P, Type: typ, Version: f.scheme.version, Seed: f.scheme.seed})
 			adds(t, made, v.Keys)
 			v.compareForeign(t, "made", made.Has)
 			expectBytes(t, "made", written(t, made), file)
@@ -190,7 +190,7 @@ func TestSparkConfig(t *testing.T) {
 		{Capacity: 1 << 40, ErrorRate: 0.03, Type: sparkLong}, {Capacity: 1, ErrorRate: 5e-324, Type: sparkLong, Version: 1, Seed: 1},
 	} {
 		if f, err := newSpark(c); err == nil {
-			t.Errorf("%+v: a filter of %d bits", c, f.m)
+			t.Errorf("%+v: a filter of %d bits", c, f.scheme.m)
 		}
 	}
 	f := testSpark(t, sparkConfig{Capacity: 10, ErrorRate: 0.03, Type: sparkLong})
@@ -200,8 +200,8 @@ func TestSparkConfig(t *testing.T) {
 	if isNew, err := f.Add([]byte("1")); isNew || err == nil || f.Has([]byte("1")) || !f.Has([]byte("12345678")) {
 		t.Errorf("text was treated as a number: %v", err)
 	}
-	if f.version != 1 {
-		t.Errorf("version %d", f.version)
+	if f.scheme.version != 1 {
+		t.Errorf("version %d", f.scheme.version)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestSparkUnion(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectBytes(t, "the union", written(t, a), written(t, whole))
-	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.m || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
+	if s := a.Stats(); s.Cardinality.Value < 180 || s.Cardinality.Value > 220 || s.Bits != a.scheme.m || s.ErrorRate < 0.005 || s.ErrorRate > 0.02 {
 		t.Errorf("%+v", s)
 	}
 	for _, d := range []sparkConfig{
@@ -232,7 +232,7 @@ func TestSparkUnion(t *testing.T) {
 	if err := parsed.Union(a); !errors.Is(err, ErrReadOnly) {
 		t.Error(err)
 	}
-	g, err := parsed.Clone()
+	g, err := cloned(parsed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,10 +265,10 @@ func FuzzParseSpark(f *testing.F) {
 			if !bytes.Equal(written(t, g), b) {
 				t.Fatal("what was parsed is written otherwise")
 			}
-			if g.Has(key) != (plainSpark(b)(key) && g.takes(key)) {
+			if g.Has(key) != (plainSpark(b)(key) && g.scheme.takes(key)) {
 				t.Fatal("the plain way answers otherwise")
 			}
-			c, err := g.Clone()
+			c, err := cloned(g)
 			if err != nil {
 				t.Fatal(err)
 			}

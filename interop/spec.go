@@ -166,11 +166,3 @@ func (f *format) complete(s Spec, guess, forWrite bool) (Spec, error) {
 	}
 	return s, nil
 }
-
-// checkListed refuses a value of a parameter that is not in its list.
-func checkListed(format, param, value string, list []string) error {
-	if slices.Contains(list, value) {
-		return nil
-	}
-	return fmt.Errorf("%s: unknown %s %q; use one of %s", format, param, value, strings.Join(list, ", "))
-}

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"seen/bloom"
 )
 
 // tutorialPage is the filter of a well-known page that explains Bloom filters, as
@@ -22,7 +20,7 @@ import (
 // shortest texts. It is a demonstration, and can only be asked.
 //
 // Any number of goroutines may ask. The struct must not be copied.
-type tutorialPage struct{ plain }
+type tutorialPage struct{ plain[tutorialScheme] }
 
 // tutorialMaxBits is the most boxes of a page.
 const tutorialMaxBits = 1 << 20
@@ -44,7 +42,7 @@ func openTutorialPage(b []byte, m uint64) (*tutorialPage, error) {
 		}
 		array.set(at)
 	}
-	return &tutorialPage{plain{bits: array, scheme: tutorialScheme{m}}}, nil
+	return &tutorialPage{opened(tutorialScheme{m}, lsbFirst, array.b)}, nil
 }
 
 func (s tutorialScheme) positions(dst []uint64, key []byte) ([]uint64, error) {
@@ -98,14 +96,11 @@ func tutorialMurmur(units []uint16) uint32 {
 func (s tutorialScheme) size() (m, k uint64) { return s.m, 2 }
 func (tutorialScheme) keyKind() KeyKind      { return KeyText }
 func (s tutorialScheme) params() []Field     { return []Field{{"m", strconv.FormatUint(s.m, 10)}} }
+func (tutorialScheme) name() string          { return "tutorial-page" }
 
-// Stats describes the filter.
-func (f *tutorialPage) Stats() bloom.Stats { return f.stats("tutorial-page") }
-
-// Describe says what the filter is.
-func (f *tutorialPage) Describe() Description {
+func (s tutorialScheme) describe() Description {
 	return Description{
-		Format: Spec{Name: "tutorial-page"}.with("m", f.scheme.params()[0].Value).String(),
+		Format: specOf(s),
 		System: "tutorial page with two hashes", Hash: "fnv and murmur in the arithmetic of a browser",
 		Notes: []string{"a demonstration from a textbook page, not for use"},
 	}
@@ -116,8 +111,7 @@ func (f *tutorialPage) WriteTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(f)
 	c := &countingWriter{w: w}
 	buf := bufio.NewWriter(c)
-	m, _ := f.scheme.size()
-	for i := range m {
+	for i := range f.scheme.m {
 		if f.bits.has(i) {
 			fmt.Fprintln(buf, i)
 		}
