@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,9 +167,7 @@ func (s *Store) fileNumbers() (numbers []uint64) {
 // not exist or be empty; it appears when it is complete. A nil fsys stands for the
 // system's.
 func Restore(backup, dir string, fsys vfs.FS) error {
-	if fsys == nil {
-		fsys = systemFS
-	}
+	fsys = cmp.Or(fsys, systemFS)
 	list, err := readList(fsys, backup)
 	if err == nil && list == nil {
 		list, err = listAll(fsys, backup)

@@ -45,9 +45,6 @@ func newBloom(c BloomConfig) *Bloom {
 	return b
 }
 
-// Type returns MBbloom--.
-func (b *Bloom) Type() string { return "MBbloom--" }
-
 // Config returns how the filter was made.
 func (b *Bloom) Config() BloomConfig { return b.config }
 

@@ -131,13 +131,8 @@ func (b *Bloom) grow(c layerConfig) error {
 	if len(after.layers) > maxLayers { // it was loaded with so many
 		return fmt.Errorf("%w: it has %d layers of at most %d", ErrFull, maxLayers, maxLayers)
 	}
-	release, err := b.resize(after.bytes())
+	l, err := b.fit(c, after.bytes())
 	if err != nil {
-		return err
-	}
-	l, err := c.make()
-	if err != nil {
-		release()
 		return err
 	}
 	at := b.store.log.append(opGrow, b.id, c.append(nil))
@@ -152,17 +147,25 @@ func (b *Bloom) first() error {
 	if err != nil {
 		return err
 	}
-	release, err := b.resize(c.bytes())
+	l, err := b.fit(c, c.bytes())
 	if err != nil {
-		return err
-	}
-	l, err := c.make()
-	if err != nil {
-		release()
 		return err
 	}
 	b.add(l, 0)
 	return nil
+}
+
+// fit makes an empty layer of a value whose arrays will take the given bytes with it.
+func (b *Bloom) fit(c layerConfig, arrays uint64) (*layer, error) {
+	release, err := b.resize(arrays)
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.make()
+	if err != nil {
+		release()
+	}
+	return l, err
 }
 
 // add makes l, whose making is logged, the newest layer.

@@ -27,7 +27,7 @@ func (s *Store) LoadBloom(name []byte, iterator int64, data []byte) (LSN, error)
 	case *Bloom:
 		return b.loadChunk(iterator, data)
 	case *RedisBloom:
-		at, err := b.loadChunk(iterator, data, b.f.Load().LoadChunk)
+		at, err := b.loadChunk(iterator, data, b.now.Load().LoadChunk)
 		return at, redisError(err)
 	case *Foreign:
 		return b.LSN(), b.readOnly()
@@ -40,8 +40,7 @@ func (s *Store) loadHeader(name, header []byte) (LSN, error) {
 	if !bytes.HasPrefix(header, []byte(dumpMagic)) {
 		b := s.newRedisBloom()
 		f, err := redisbloom.FromHeader(header, b.ask)
-		_, at, err := b.enter(name, f, err, false, nil)
-		return at, err
+		return b.enter(b, name, f, redisError(err), false, nil)
 	}
 	meta, err := s.parseDumpHeader(header)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"seen/sketch"
 )
@@ -14,8 +13,7 @@ import (
 // CountMin is a count-min sketch with counters of 32 bits that stop at the largest
 // value. Questions take no lock; changes are made one after another.
 type CountMin struct {
-	whole
-	c atomic.Pointer[sketch.CountMin32]
+	held[sketch.CountMin32, *sketch.CountMin32]
 }
 
 // CountMinConfig says how large a count-min sketch is.
@@ -32,17 +30,8 @@ func (s *Store) CreateCountMin(name []byte, c CountMinConfig) (*CountMin, LSN, e
 	}
 	v := s.newCountMin()
 	k, err := sketch.NewCountMin32(sketch.CountMin32Config{Width: c.Width, Depth: c.Depth, Hash: s.hash, Reserve: v.ask})
-	if err != nil {
-		s.memory.force(v.asked, 0)
-		return nil, 0, err
-	}
-	v.c.Store(k)
-	v.settle(k.Bytes())
-	at, err := s.create(nil, name, v, false, nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	return v, at, nil
+	at, err := v.enter(v, name, k, err, false, nil)
+	return v, at, err
 }
 
 func (s *Store) newCountMin() *CountMin {
@@ -51,17 +40,16 @@ func (s *Store) newCountMin() *CountMin {
 	return c
 }
 
-// Type returns CMSk-TYPE.
-func (c *CountMin) Type() string { return "CMSk-TYPE" }
+func (c *CountMin) set(k *sketch.CountMin32) { c.now.Store(k) }
 
 // Width returns the number of counters of a row.
-func (c *CountMin) Width() uint64 { return c.c.Load().Width() }
+func (c *CountMin) Width() uint64 { return c.now.Load().Width() }
 
 // Depth returns the number of rows.
-func (c *CountMin) Depth() int { return c.c.Load().Depth() }
+func (c *CountMin) Depth() int { return c.now.Load().Depth() }
 
 // Total returns the sum of all that was added.
-func (c *CountMin) Total() uint64 { return c.c.Load().Total() }
+func (c *CountMin) Total() uint64 { return c.now.Load().Total() }
 
 // Increment adds by[i] to the count of keys[i], in order, and stores the new
 // estimates in counts; all three are of one length. An estimate of math.MaxUint32
@@ -72,7 +60,7 @@ func (c *CountMin) Increment(counts []uint32, keys [][]byte, by []uint64) (LSN, 
 	}
 	defer c.mu.Unlock()
 	c.traffic.adds.Add(uint64(len(keys)))
-	k := c.c.Load()
+	k := c.now.Load()
 	l := &c.store.log
 	start := l.open(opChange, c.id)
 	for i, key := range keys {
@@ -90,7 +78,7 @@ func (c *CountMin) Increment(counts []uint32, keys [][]byte, by []uint64) (LSN, 
 // Count stores the estimates for keys in counts, which is as long, and returns the
 // position that they depend on. It takes no lock.
 func (c *CountMin) Count(counts []uint32, keys [][]byte) LSN {
-	k := c.c.Load()
+	k := c.now.Load()
 	for i, key := range keys {
 		counts[i] = k.Count(key)
 	}
@@ -119,16 +107,16 @@ func (s *Store) MergeCountMin(w *Work, dest *CountMin, sources []*CountMin, weig
 		}
 		defer c.mu.Unlock()
 	}
-	size := dest.c.Load().Bytes()
+	size := dest.now.Load().Bytes()
 	if err := s.memory.change(0, size); err != nil { // both are there until the end
 		return 0, err
 	}
 	defer s.memory.force(size, 0)
 	var from []*sketch.CountMin32
 	for _, c := range sources {
-		from = append(from, c.c.Load())
+		from = append(from, c.now.Load())
 	}
-	sum, err := dest.c.Load().Sum(from, weights, w.Step)
+	sum, err := dest.now.Load().Sum(from, weights, w.Step)
 	switch {
 	case err == nil:
 	case errors.Is(err, sketch.ErrOverflow):
@@ -142,20 +130,17 @@ func (s *Store) MergeCountMin(w *Work, dest *CountMin, sources []*CountMin, weig
 	if err != nil {
 		return 0, err
 	}
-	dest.c.Store(sum)
+	dest.now.Store(sum)
 	return at, nil
 }
 
 func (c *CountMin) meta() []byte {
-	k := c.c.Load()
+	k := c.now.Load()
 	return binary.AppendUvarint(binary.AppendUvarint(nil, k.Width()), uint64(k.Depth()))
 }
 
 // capture implements value.
-func (c *CountMin) capture() (*capture, error) {
-	k := c.c.Load()
-	return c.captureWhole(c.meta(), k.Bytes(), k, func() (copied, error) { return k.Clone() })
-}
+func (c *CountMin) capture() (*capture, error) { return c.captureHeld(c.meta()) }
 
 // loadCountMin makes the sketch that an image describes.
 func (s *Store) loadCountMin(im *image, contents []byte) (value, error) {
@@ -175,10 +160,7 @@ func (s *Store) loadCountMin(im *image, contents []byte) (value, error) {
 		return nil, err
 	}
 	c := s.newCountMin()
-	c.c.Store(k)
-	c.loaded(im)
-	c.memory.Store(k.Bytes() + valueOverhead)
-	return c, nil
+	return c.fill(c, im, k), nil
 }
 
 // decodeCountMin returns the sketch that b holds.
@@ -192,8 +174,8 @@ func (s *Store) decodeCountMin(b []byte) (*sketch.CountMin32, error) {
 
 func (c *CountMin) renamed() value {
 	d := new(CountMin)
-	c.whole.moveTo(&d.whole)
-	d.c.Store(c.c.Load())
+	c.moveTo(&d.whole)
+	d.now.Store(c.now.Load())
 	return d
 }
 
@@ -210,11 +192,11 @@ func (c *CountMin) replay(op operation, at LSN) error {
 		if err != nil {
 			return err
 		}
-		c.c.Store(k)
+		c.now.Store(k)
 		return nil
 	case opChange:
 		c.made(at)
-		k := c.c.Load()
+		k := c.now.Load()
 		r := reader{b: op.body}
 		for len(r.b) > 0 {
 			h, n := r.uint64(), r.uvarint()

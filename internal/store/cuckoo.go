@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"seen/bloom"
 	"seen/internal/bridge"
@@ -21,8 +20,7 @@ var (
 
 // Cuckoo is a cuckoo filter. Questions take no lock; changes wait for each other.
 type Cuckoo struct {
-	whole
-	f          atomic.Pointer[bloom.Cuckoo]
+	held[bloom.Cuckoo, *bloom.Cuckoo]
 	maxFilters int
 }
 
@@ -65,11 +63,8 @@ func (s *Store) CreateCuckooWith(name []byte, c CuckooConfig, first func(*Cuckoo
 		Capacity: c.Capacity, BucketSize: c.BucketSize, MaxIterations: c.MaxIterations,
 		Expansion: c.Expansion, MaxFilters: c.MaxFilters, Hash: s.hashOf(c.Layout), Reserve: v.ask,
 	})
-	at, err := v.enter(name, f, err, func() { first(v) })
-	if err != nil {
-		return nil, 0, err
-	}
-	return v, at, nil
+	at, err := v.enter(v, name, f, cuckooError(err), false, func() { first(v) })
+	return v, at, err
 }
 
 // hashOf returns the key hash for a layout.
@@ -86,22 +81,10 @@ func (s *Store) newCuckoo(maxFilters int) *Cuckoo {
 	return c
 }
 
-// enter makes f, a new filter unless there is an error, the contents of c, and gives
-// c its name.
-func (c *Cuckoo) enter(name []byte, f *bloom.Cuckoo, err error, first func()) (LSN, error) {
-	if err != nil {
-		c.store.memory.force(c.asked, 0)
-		return 0, cuckooError(err)
-	}
-	c.set(f)
-	c.settle(f.Bytes())
-	return c.store.create(nil, name, c, false, first)
-}
-
 func (c *Cuckoo) set(f *bloom.Cuckoo) {
 	served(f).SetReserve(c.ask)
 	served(f).SetMaxFilters(c.maxFilters)
-	c.f.Store(f)
+	c.now.Store(f)
 }
 
 func cuckooError(err error) error {
@@ -116,13 +99,10 @@ func cuckooError(err error) error {
 	return err
 }
 
-// Type returns MBbloomCF.
-func (c *Cuckoo) Type() string { return "MBbloomCF" }
-
 // Has stores in found, which is as long as keys, whether each key may be there, and
 // returns the position that the answers depend on. It takes no lock.
 func (c *Cuckoo) Has(found []bool, keys [][]byte) LSN {
-	c.f.Load().HasKeys(found, keys)
+	c.now.Load().HasKeys(found, keys)
 	c.traffic.asked(found[:len(keys)])
 	return c.LSN()
 }
@@ -130,7 +110,7 @@ func (c *Cuckoo) Has(found []bool, keys [][]byte) LSN {
 // Count returns how often a key may be there. It takes no lock, and may wait some
 // nanoseconds for a fingerprint that is being moved.
 func (c *Cuckoo) Count(key []byte) (uint64, LSN) {
-	n := c.f.Load().Count(key)
+	n := c.now.Load().Count(key)
 	c.traffic.asked([]bool{n > 0})
 	return n, c.LSN()
 }
@@ -186,12 +166,12 @@ func (c *Cuckoo) eachKey(keys [][]byte, do func(f *bloom.Cuckoo, i int, h uint64
 		c.store.log.hold() // all of the call or nothing, after a crash
 		defer c.store.log.release()
 	}
-	f := c.f.Load()
+	f := c.now.Load()
 	hash := f.Hash()
 	for i, key := range keys {
 		do(f, i, hash.Sum(key))
 	}
-	c.settle(f.Bytes())
+	c.settle()
 	return c.LSN(), nil
 }
 
@@ -224,24 +204,24 @@ func (c *Cuckoo) Compact() (LSN, error) {
 	}
 	defer c.mu.Unlock()
 	at := c.change(cuckooCompact, 0)
-	f := c.f.Load()
+	f := c.now.Load()
 	f.Compact()
-	c.settle(f.Bytes())
+	c.settle()
 	return at, nil
 }
 
 // Layers returns the number of sub-filters that a question looks at.
-func (c *Cuckoo) Layers() int { return c.f.Load().Info().Filters }
+func (c *Cuckoo) Layers() int { return c.now.Load().Info().Filters }
 
 // AddCost returns how many places an addition may look at.
 func (c *Cuckoo) AddCost() int {
-	i := c.f.Load().Info()
+	i := c.now.Load().Info()
 	return 2*i.Filters + i.BucketSize*i.MaxIterations
 }
 
 // Info describes the filter.
 func (c *Cuckoo) Info() CuckooInfo {
-	f := c.f.Load()
+	f := c.now.Load()
 	i := CuckooInfo{CuckooInfo: f.Info(), Layout: LayoutSeen, Bytes: c.Bytes()}
 	if hash := f.Hash(); hash.Algorithm == bloom.Murmur64A {
 		i.Layout = LayoutRedisBloom
@@ -267,7 +247,7 @@ const cuckooMagic = "\x89SEEN-CF\x01"
 func (c *Cuckoo) Dump(iterator int64) (next int64, data []byte, at LSN, err error) {
 	c.mu.Lock() // no fingerprint may be on its way
 	defer c.mu.Unlock()
-	f := c.f.Load()
+	f := c.now.Load()
 	next, data = served(f).ScanDump(nil, iterator)
 	if hash := f.Hash(); iterator == 0 && next != 0 && hash.Algorithm != bloom.Murmur64A {
 		data = append(binary.LittleEndian.AppendUint64([]byte(cuckooMagic), hash.KeyID()), data...)
@@ -289,7 +269,7 @@ func (s *Store) LoadCuckoo(name []byte, iterator int64, data []byte, maxFilters 
 	case nil:
 		return 0, fmt.Errorf("%w: %q", ErrNotFound, name)
 	case *Cuckoo:
-		at, err := c.loadChunk(iterator, data, served(c.f.Load()).LoadChunk)
+		at, err := c.loadChunk(iterator, data, served(c.now.Load()).LoadChunk)
 		return at, cuckooError(err)
 	}
 	return 0, fmt.Errorf("%w: %q is a %s", ErrWrongType, name, v.Type())
@@ -305,15 +285,14 @@ func (s *Store) loadCuckooHeader(name, header []byte, maxFilters int) (LSN, erro
 	}
 	c := s.newCuckoo(maxFilters)
 	f, err := cuckooFromHeader(header, bloom.CuckooConfig{Hash: s.hashOf(layout), MaxFilters: maxFilters, Reserve: c.ask})
-	return c.enter(name, f, err, nil)
+	return c.enter(c, name, f, cuckooError(err), false, nil)
 }
 
 // capture implements value.
 func (c *Cuckoo) capture() (*capture, error) {
-	f := c.f.Load()
 	meta := binary.AppendUvarint(nil, uint64(c.maxFilters))
 	meta = append(meta, byte(c.Info().Layout))
-	return c.captureWhole(served(f).AppendHeader(meta), f.Bytes(), f, func() (copied, error) { return f.Clone() })
+	return c.captureHeld(served(c.now.Load()).AppendHeader(meta))
 }
 
 // loadCuckoo makes the filter that an image describes.
@@ -334,10 +313,7 @@ func (s *Store) loadCuckoo(im *image, contents []byte) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.set(f)
-	c.loaded(im)
-	c.memory.Store(f.Bytes() + valueOverhead)
-	return c, nil
+	return c.fill(c, im, f), nil
 }
 
 // decodeCuckoo returns the filter that b holds. It does not refer to b.
@@ -359,20 +335,20 @@ func (s *Store) decodeCuckoo(b []byte) (*bloom.Cuckoo, error) {
 
 func (c *Cuckoo) renamed() value {
 	d := &Cuckoo{maxFilters: c.maxFilters}
-	c.whole.moveTo(&d.whole)
-	d.set(c.f.Load())
+	c.moveTo(&d.whole)
+	d.set(c.now.Load())
 	return d
 }
 
 // replay implements value.
 func (c *Cuckoo) replay(op operation, at LSN) error {
-	f := c.f.Load()
+	f := c.now.Load()
 	// The change was decided when it was logged: it is not refused now.
 	served(f).SetReserve(nil)
 	served(f).SetMaxFilters(0)
 	defer func() {
 		c.set(f)
-		c.settle(f.Bytes())
+		c.settle()
 	}()
 	c.made(at)
 	r := reader{b: op.body}

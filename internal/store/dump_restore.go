@@ -26,7 +26,7 @@ func (s *Store) Dump(name []byte) (payload []byte, at LSN, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r, ok := v.(*RedisBloom); ok {
-		payload = r.f.Load().AppendDump(nil)
+		payload = r.now.Load().AppendDump(nil)
 		return payload, h.LSN(), nil
 	}
 	c, err := v.capture()
@@ -56,11 +56,11 @@ func (s *Store) contents(v value, i int) ([]byte, error) {
 		l := layers[len(layers)-1-i]
 		return l.read(0, l.params.Bytes()), nil
 	case *Cuckoo:
-		return v.f.Load().AppendBinary(nil)
+		return v.now.Load().AppendBinary(nil)
 	case *CountMin:
-		return v.c.Load().AppendBinary(nil)
+		return v.now.Load().AppendBinary(nil)
 	case *TopK:
-		return v.t.AppendBinary(nil)
+		return v.now.Load().AppendBinary(nil)
 	case *Foreign:
 		return v.bytes, nil
 	}
@@ -84,8 +84,7 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 		b.expire.Store(deadline)
 		b.blank = false // what creation logs has the bits
 		f, err := redisbloom.Restore(payload, b.ask)
-		_, at, err := b.enter(name, f, err, replace, nil)
-		return at, err
+		return b.enter(b, name, f, redisError(err), replace, nil)
 	}
 	im, err := s.parsePayload(payload)
 	if err != nil {

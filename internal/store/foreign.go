@@ -52,9 +52,8 @@ func (s *Store) loadForeign(im *image, contents []byte) (value, error) {
 	f := &Foreign{format: string(im.meta), bytes: contents, filter: filter}
 	f.start(s, kindForeign)
 	f.describe()
-	f.loaded(im)
+	f.loaded(im, uint64(len(contents)))
 	f.blank = false
-	f.memory.Store(uint64(len(contents)) + valueOverhead)
 	return f, nil
 }
 
@@ -70,9 +69,6 @@ func (f *Foreign) describe() {
 	}
 	f.info.sum([]float64{st.ErrorRate})
 }
-
-// Type returns MBbloom--, as for other Bloom filters.
-func (f *Foreign) Type() string { return "MBbloom--" }
 
 // Format returns the specification of package interop that opens the contents.
 func (f *Foreign) Format() string { return f.format }

@@ -18,6 +18,20 @@ const (
 	kindForeign    kind = 6
 )
 
+// typeNames are the types of the kinds, as the protocol names them.
+var typeNames = [...]string{
+	kindBloom: "MBbloom--", kindRedisBloom: "MBbloom--", kindForeign: "MBbloom--",
+	kindCuckoo: "MBbloomCF", kindCountMin: "CMSk-TYPE", kindTopK: "TopK-TYPE",
+}
+
+// check returns an error about a kind that does not exist.
+func (k kind) check() error {
+	if k < kindBloom || k > kindForeign {
+		return fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", k)
+	}
+	return nil
+}
+
 // opcode says what an operation of the log does. Its numbers are part of the
 // format of the data directory.
 type opcode uint8

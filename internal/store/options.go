@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -145,18 +146,10 @@ const (
 
 // complete fills in the defaults.
 func (o *Options) complete() {
-	if o.FS == nil {
-		o.FS = systemFS
-	}
-	if o.CheckpointBytes == 0 {
-		o.CheckpointBytes = defaultCheckpointBytes
-	}
-	if o.Layout == DefaultLayout {
-		o.Layout = LayoutSeen
-	}
-	if o.Reserve == 0 {
-		o.Reserve = defaultReserve
-	}
+	o.FS = cmp.Or(o.FS, systemFS)
+	o.CheckpointBytes = cmp.Or(o.CheckpointBytes, defaultCheckpointBytes)
+	o.Layout = cmp.Or(o.Layout, LayoutSeen)
+	o.Reserve = cmp.Or(o.Reserve, defaultReserve)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -108,32 +108,29 @@ func (s *Store) materialise(im *image) (value, error) {
 	return v, nil
 }
 
+// wholeLoads make a value of its contents, nil if there are none. They do not keep them.
+var wholeLoads = [...]func(s *Store, im *image, contents []byte) (value, error){
+	kindRedisBloom: (*Store).loadRedisBloom,
+	kindCuckoo:     (*Store).loadCuckoo,
+	kindCountMin:   (*Store).loadCountMin,
+	kindTopK:       (*Store).loadTopK,
+	kindForeign:    (*Store).loadForeign,
+}
+
 // build makes the contents of a value.
 func (s *Store) build(im *image) (value, error) {
-	// load makes a value of its contents, nil if there are none. It does not keep them.
-	var load func(im *image, contents []byte) (value, error)
-	switch im.kind {
-	case kindBloom:
+	if err := im.kind.check(); err != nil {
+		return nil, err
+	}
+	if im.kind == kindBloom {
 		return s.loadBloom(im)
-	case kindRedisBloom:
-		load = s.loadRedisBloom
-	case kindCuckoo:
-		load = s.loadCuckoo
-	case kindCountMin:
-		load = s.loadCountMin
-	case kindTopK:
-		load = s.loadTopK
-	case kindForeign:
-		load = s.loadForeign
-	default:
-		return nil, fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
 	}
 	c, err := s.loadWhole(im)
 	if err != nil {
 		return nil, err
 	}
 	defer c.release()
-	return load(im, c.bytes)
+	return wholeLoads[im.kind](s, im, c.bytes)
 }
 
 // replay repeats the operations of the log and returns the number of the last.

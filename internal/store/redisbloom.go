@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"seen/internal/redisbloom"
 	"seen/sizing"
@@ -14,8 +13,7 @@ import (
 // RedisBloom is a Bloom filter of LayoutRedisBloom. Questions take no lock.
 // Additions of new keys are made one call after another.
 type RedisBloom struct {
-	whole
-	f    atomic.Pointer[redisbloom.Filter]
+	held[redisbloom.Filter, *redisbloom.Filter]
 	rate float64 // as asked for
 }
 
@@ -32,28 +30,13 @@ func (s *Store) createRedisBloom(name []byte, c BloomConfig, first func(Filter))
 	f, err := redisbloom.New(redisbloom.Config{
 		Capacity: c.Capacity, ErrorRate: c.ErrorRate, Expansion: c.Expansion, Reserve: b.ask,
 	})
-	return b.enter(name, f, err, false, func() { first(b) })
-}
-
-// enter makes f, a new filter unless there is an error, the contents of b, and gives
-// b its name.
-func (b *RedisBloom) enter(name []byte, f *redisbloom.Filter, err error, replace bool, first func()) (Filter, LSN, error) {
-	if err != nil {
-		b.store.memory.force(b.asked, 0)
-		return nil, 0, redisError(err)
-	}
-	b.set(f)
-	b.settle(f.Bytes())
-	at, err := b.store.create(nil, name, b, replace, first)
-	if err != nil {
-		return nil, 0, err
-	}
-	return b, at, nil
+	at, err := b.enter(b, name, f, redisError(err), false, func() { first(b) })
+	return b, at, err
 }
 
 func (b *RedisBloom) set(f *redisbloom.Filter) {
 	f.SetReserve(b.ask)
-	b.f.Store(f)
+	b.now.Store(f)
 	info := f.Info()
 	if b.rate = info.Filters[0].ErrorRate; info.Scaling {
 		b.rate *= 2 // the first sub-filter has half of what was asked for
@@ -77,13 +60,10 @@ func redisError(err error) error {
 	return err
 }
 
-// Type returns MBbloom--.
-func (b *RedisBloom) Type() string { return "MBbloom--" }
-
 // Has implements [Filter]. It takes no lock and does not allocate.
 func (b *RedisBloom) Has(found []bool, keys [][]byte) LSN {
 	found = found[:len(keys)]
-	f := b.f.Load()
+	f := b.now.Load()
 	if len(keys) == 1 {
 		found[0] = f.Has(keys[0])
 	} else {
@@ -99,7 +79,7 @@ func (b *RedisBloom) Has(found []bool, keys [][]byte) LSN {
 }
 
 // Layers implements [Filter].
-func (b *RedisBloom) Layers() int { return b.f.Load().SubFilters() }
+func (b *RedisBloom) Layers() int { return b.now.Load().SubFilters() }
 
 // Add implements [Filter]. Keys that are there are answered without a lock.
 func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err error) {
@@ -113,7 +93,7 @@ func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err err
 	defer redisScratches.Put(sc)
 	for done < len(keys) && err == nil {
 		end := min(done+batchKeys, len(keys))
-		b.f.Load().Hashes(sc.hs[:], keys[done:end])
+		b.now.Load().Hashes(sc.hs[:], keys[done:end])
 		sc.start(end - done)
 		var n int
 		n, err = b.addBatch(added[done:end], sc)
@@ -127,7 +107,7 @@ func (b *RedisBloom) Add(added []bool, keys [][]byte) (done int, at LSN, err err
 func (b *RedisBloom) addBatch(added []bool, sc *scratch[redisbloom.Hash]) (done int, err error) {
 	clear(added)
 	applied := b.applied.Load()
-	sc.ask(b.f.Load())
+	sc.ask(b.now.Load())
 	if sc.n == 0 {
 		return len(added), nil
 	}
@@ -135,8 +115,8 @@ func (b *RedisBloom) addBatch(added []bool, sc *scratch[redisbloom.Hash]) (done 
 		return int(sc.at[0]), err
 	}
 	defer b.mu.Unlock()
-	f := b.f.Load()
-	defer func() { b.settle(f.Bytes()) }()
+	f := b.now.Load()
+	defer func() { b.settle() }()
 	if b.last.Load() != applied {
 		sc.ask(f) // what others have added since
 	}
@@ -188,7 +168,7 @@ func (b *RedisBloom) record(f *redisbloom.Filter, sc *scratch[redisbloom.Hash], 
 
 // Info implements [Filter]. It takes no lock and reads no bits.
 func (b *RedisBloom) Info() FilterInfo {
-	f := b.f.Load()
+	f := b.now.Load()
 	info := f.Info()
 	i := FilterInfo{Layout: LayoutRedisBloom, ErrorRate: b.rate, Bytes: b.Bytes()}
 	i.Expansion = info.Expansion
@@ -209,7 +189,7 @@ func (b *RedisBloom) Info() FilterInfo {
 func (b *RedisBloom) Dump(iterator int64) (next int64, data []byte, at LSN, err error) {
 	b.mu.Lock() // no counts without their bits
 	defer b.mu.Unlock()
-	next, data = b.f.Load().ScanDump(nil, iterator)
+	next, data = b.now.Load().ScanDump(nil, iterator)
 	return next, data, b.LSN(), nil
 }
 
@@ -220,15 +200,14 @@ func (b *RedisBloom) Clear() (LSN, error) {
 	}
 	defer b.mu.Unlock()
 	at := b.log(opClear, nil)
-	f := b.f.Load()
+	f := b.now.Load()
 	f.Clear()
-	b.settle(f.Bytes())
+	b.settle()
 	return at, nil
 }
 
 func (b *RedisBloom) capture() (*capture, error) {
-	f := b.f.Load()
-	return b.captureWhole(f.AppendHeader(nil), f.Bytes(), f, func() (copied, error) { return f.Clone() })
+	return b.captureHeld(b.now.Load().AppendHeader(nil))
 }
 
 // loadRedisBloom makes the filter that an image describes.
@@ -242,26 +221,23 @@ func (s *Store) loadRedisBloom(im *image, contents []byte) (value, error) {
 		return nil, err
 	}
 	b := s.newRedisBloom()
-	b.set(f)
-	b.loaded(im)
-	b.memory.Store(f.Bytes() + valueOverhead)
-	return b, nil
+	return b.fill(b, im, f), nil
 }
 
 func (b *RedisBloom) renamed() value {
 	c := new(RedisBloom)
-	b.whole.moveTo(&c.whole)
-	c.set(b.f.Load())
+	b.moveTo(&c.whole)
+	c.set(b.now.Load())
 	return c
 }
 
 // replay implements value.
 func (b *RedisBloom) replay(op operation, at LSN) error {
-	f := b.f.Load()
+	f := b.now.Load()
 	f.SetReserve(nil)
 	defer func() {
 		f.SetReserve(b.ask)
-		b.settle(f.Bytes())
+		b.settle()
 	}()
 	b.made(at)
 	r := reader{b: op.body}

@@ -18,9 +18,9 @@ func SampleBits(v Value, n int) [][]float64 {
 	case *Bloom:
 		return v.sample(n)
 	case *RedisBloom:
-		return v.f.Load().Sample(n)
+		return v.now.Load().Sample(n)
 	case *Cuckoo:
-		return served(v.f.Load()).Sample(n)
+		return served(v.now.Load()).Sample(n)
 	}
 	return nil
 }
@@ -51,4 +51,4 @@ func (b *Bloom) sample(n int) (all [][]float64) {
 
 // StuckCounters returns how many counters in a sample have reached their largest value,
 // where they stop, and the size of the sample, at most n. It takes no lock.
-func (c *CountMin) StuckCounters(n uint64) (stuck, of uint64) { return c.c.Load().Stuck(n) }
+func (c *CountMin) StuckCounters(n uint64) (stuck, of uint64) { return c.now.Load().Stuck(n) }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -122,32 +121,21 @@ func (f *files) readSummed(ref fileRef) (c contents, err error) {
 	if c.mem, err = pages.New((size + 7) / 8); err != nil {
 		return c, fmt.Errorf("reading %s: %w: %w", name, ErrMemory, err)
 	}
-	b := c.mem.Bytes()[:size]
-	sum, last := uint32(0), uint32(0)
-	piece := make([]byte, holePiece)
-	for at := 0; at < len(b); at += holePiece {
-		piece := piece[:min(holePiece, len(b)-at)]
-		if _, err := io.ReadFull(file, piece); err != nil {
-			c.release()
-			return c, fmt.Errorf("reading %s: %w", name, err)
-		}
-		pages.CopyBytes(b[at:at+len(piece)], piece)
-		if end := len(b) - crc32.Size - at; end < len(piece) { // the checksum is not part of what it sums
-			piece = piece[:max(0, end)]
-		}
-		sum = crc32.Update(sum, crc32.IEEETable, piece)
-	}
-	if size >= crc32.Size {
-		last = binary.LittleEndian.Uint32(b[size-crc32.Size:])
-	}
-	if size < crc32.Size || sum != last {
-		c.release()
-		return c, fmt.Errorf("%s is damaged: its %d bytes do not match their checksum; restore it from a backup", name, size)
-	}
-	if err := ref.compare(b); err != nil {
+	w := arrayWriter(c.mem.Bytes())
+	if err := checkSummed(io.TeeReader(file, &w), size, ref); err != nil {
 		c.release()
 		return c, fmt.Errorf("%s: %w; restore it from a backup", name, err)
 	}
-	c.bytes = b[:size-crc32.Size]
+	c.bytes = c.mem.Bytes()[:size-crc32.Size]
 	return c, nil
+}
+
+// arrayWriter is the rest of an array of zeros. What is written to it goes there, and zeros
+// take no memory.
+type arrayWriter []byte
+
+func (w *arrayWriter) Write(p []byte) (int, error) {
+	pages.CopyBytes((*w)[:len(p)], p)
+	*w = (*w)[len(p):]
+	return len(p), nil
 }

@@ -145,8 +145,5 @@ func (s *Store) CreateBloomWith(name []byte, c BloomConfig, first func(Filter)) 
 		return nil, 0, err
 	}
 	at, err := s.create(nil, name, b, false, func() { first(b) })
-	if err != nil {
-		return nil, 0, err
-	}
-	return b, at, nil
+	return b, at, err
 }

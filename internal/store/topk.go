@@ -13,11 +13,10 @@ import (
 // TopK finds the keys that come most often. Changes wait for each other, and questions wait
 // for the change under way, which takes microseconds.
 type TopK struct {
-	whole
+	held[sketch.TopK, *sketch.TopK]
 	config TopKConfig
-	seed   uint64 // of the random numbers
-	t      *sketch.TopK
-	asking *sync.RWMutex // held for writing while t changes
+	seed   uint64        // of the random numbers
+	asking *sync.RWMutex // held for writing while the contents change
 }
 
 // TopKConfig says how large a top-k sketch is. Zeros for Width, Depth and Decay stand
@@ -36,17 +35,8 @@ func (s *Store) CreateTopK(name []byte, c TopKConfig) (*TopK, LSN, error) {
 	v := s.newTopK()
 	v.seed = rand.Uint64()
 	t, err := s.emptyTopK(c, v.seed, v.ask)
-	if err != nil {
-		s.memory.force(v.asked, 0)
-		return nil, 0, err
-	}
-	v.set(t)
-	v.settle(t.Bytes())
-	at, err := s.create(nil, name, v, false, nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	return v, at, nil
+	at, err := v.enter(v, name, t, err, false, nil)
+	return v, at, err
 }
 
 func (s *Store) newTopK() *TopK {
@@ -62,12 +52,9 @@ func (s *Store) emptyTopK(c TopKConfig, seed uint64, reserve func(uint64) error)
 }
 
 func (t *TopK) set(k *sketch.TopK) {
-	t.t = k
+	t.now.Store(k)
 	t.config = TopKConfig{k.K(), k.Width(), k.Depth(), k.Decay()}
 }
-
-// Type returns TopK-TYPE.
-func (t *TopK) Type() string { return "TopK-TYPE" }
 
 // Config returns how the sketch was made.
 func (t *TopK) Config() TopKConfig { return t.config }
@@ -116,10 +103,10 @@ func (t *TopK) Add(keys [][]byte, by []uint32, each func(i int, expelled []byte,
 	t.asking.Lock()
 	defer t.asking.Unlock()
 	for i, key := range keys {
-		expelled, ok := t.t.Incr(key, times(i))
+		expelled, ok := t.now.Load().Incr(key, times(i))
 		each(i, expelled, ok)
 	}
-	t.settle(t.t.Bytes())
+	t.settle()
 	return at, nil
 }
 
@@ -129,7 +116,7 @@ func (t *TopK) Has(found []bool, keys [][]byte) LSN {
 	t.asking.RLock()
 	defer t.asking.RUnlock()
 	for i, key := range keys {
-		found[i] = t.t.Has(key)
+		found[i] = t.now.Load().Has(key)
 	}
 	t.traffic.asked(found[:len(keys)])
 	return t.LSN()
@@ -141,7 +128,7 @@ func (t *TopK) Count(counts []uint32, keys [][]byte) LSN {
 	t.asking.RLock()
 	defer t.asking.RUnlock()
 	for i, key := range keys {
-		counts[i] = t.t.Count(key)
+		counts[i] = t.now.Load().Count(key)
 	}
 	t.traffic.counted(counts[:len(keys)])
 	return t.LSN()
@@ -152,7 +139,7 @@ func (t *TopK) Count(counts []uint32, keys [][]byte) LSN {
 func (t *TopK) List() ([]sketch.TopKEntry, LSN) {
 	t.asking.RLock()
 	defer t.asking.RUnlock()
-	return t.t.List(), t.LSN()
+	return t.now.Load().List(), t.LSN()
 }
 
 // capture implements value. Changes wait for the copy, questions do not.
@@ -163,7 +150,7 @@ func (t *TopK) capture() (*capture, error) {
 	meta = binary.AppendUvarint(meta, uint64(c.Depth))
 	meta = binary.LittleEndian.AppendUint64(meta, math.Float64bits(c.Decay))
 	meta = binary.LittleEndian.AppendUint64(meta, t.seed)
-	return t.captureWhole(meta, t.t.Bytes(), t.t, func() (copied, error) { return t.t.Clone() })
+	return t.captureHeld(meta)
 }
 
 // loadTopK makes the sketch that an image describes.
@@ -182,15 +169,13 @@ func (s *Store) loadTopK(im *image, contents []byte) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.set(k)
-	t.loaded(im)
-	t.memory.Store(k.Bytes() + valueOverhead)
-	return t, nil
+	return t.fill(t, im, k), nil
 }
 
 func (t *TopK) renamed() value {
-	d := &TopK{config: t.config, seed: t.seed, t: t.t, asking: t.asking}
-	t.whole.moveTo(&d.whole)
+	d := &TopK{seed: t.seed, asking: t.asking}
+	t.moveTo(&d.whole)
+	d.set(t.now.Load())
 	return d
 }
 
@@ -204,9 +189,9 @@ func (t *TopK) replay(op operation, at LSN) error {
 	for len(r.b) > 0 {
 		n, key := r.uvarint(), r.bytes()
 		if r.err == nil {
-			t.t.Incr(key, uint32(n))
+			t.now.Load().Incr(key, uint32(n))
 		}
 	}
-	t.settle(t.t.Bytes())
+	t.settle()
 	return r.err
 }

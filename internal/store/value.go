@@ -77,6 +77,9 @@ type core struct {
 	stored  stored
 }
 
+// Type implements [Value].
+func (b *base) Type() string { return typeNames[b.kind] }
+
 func (b *base) head() *base        { return b }
 func (b *base) Bytes() uint64      { return b.memory.Load() + uint64(len(b.name)) }
 func (b *base) Created() time.Time { return time.UnixMilli(b.created) }

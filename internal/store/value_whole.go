@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"sync/atomic"
 )
 
 // whole is the base of values whose changes are not idempotent, so that their image is a
@@ -160,7 +161,7 @@ func (w *whole) replaced(op operation, at LSN) (c contents, err error) {
 	}
 	im.at = at
 	if c, err = w.store.loadWhole(im); err == nil {
-		w.loaded(im)
+		w.loaded(im, w.memory.Load()-valueOverhead)
 	}
 	return c, err
 }
@@ -180,12 +181,61 @@ func (s *Store) loadWhole(im *image) (c contents, err error) {
 	return c, nil
 }
 
-// loaded notes where the contents came from.
-func (w *whole) loaded(im *image) {
+// loaded notes where the contents, of the given bytes, came from.
+func (w *whole) loaded(im *image, bytes uint64) {
+	w.memory.Store(bytes + valueOverhead)
 	w.content = im.at
 	p := im.parts[0]
 	w.blank = p.state == partEmpty
 	if p.state == partFile {
 		w.file, w.fileAt = p.file, im.at
 	}
+}
+
+// held is the base of values whose contents are a T.
+type held[T any, P interface {
+	*T
+	copied
+	Bytes() uint64
+	Clone() (*T, error)
+}] struct {
+	whole
+	now atomic.Pointer[T]
+}
+
+// enter makes k, unless err says why there is none, the contents of v, whose base h is, and
+// gives v a name, as Store.create does.
+func (h *held[T, P]) enter(v settable[T], name []byte, k *T, err error, replace bool, first func()) (LSN, error) {
+	if err != nil {
+		h.store.memory.force(h.asked, 0)
+		return 0, err
+	}
+	v.set(k)
+	h.settle()
+	return h.store.create(nil, name, v, replace, first)
+}
+
+// settable is a value whose contents are a T.
+type settable[T any] interface {
+	value
+	set(*T)
+}
+
+// fill makes k, which an image describes, the contents of v, whose base h is.
+func (h *held[T, P]) fill(v settable[T], im *image, k *T) value {
+	v.set(k)
+	h.loaded(im, P(k).Bytes())
+	return v
+}
+
+// settle brings the account of memory in line with the contents.
+func (h *held[T, P]) settle() { h.whole.settle(P(h.now.Load()).Bytes()) }
+
+// captureHeld is captureWhole of the present contents.
+func (h *held[T, P]) captureHeld(meta []byte) (*capture, error) {
+	k := P(h.now.Load())
+	return h.captureWhole(meta, k.Bytes(), k, func() (copied, error) {
+		c, err := k.Clone()
+		return P(c), err
+	})
 }

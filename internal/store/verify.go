@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,9 +62,7 @@ type VerifyOptions struct {
 // the folder cannot be verified: it is neither of the two, ctx has ended, or a server uses
 // it (ErrLocked).
 func Verify(ctx context.Context, dir string, o VerifyOptions) (*Verification, error) {
-	if o.FS == nil {
-		o.FS = systemFS
-	}
+	o.FS = cmp.Or(o.FS, systemFS)
 	if err := checkFolder(o.FS, dir); err != nil {
 		return nil, err
 	}

@@ -72,8 +72,9 @@ func (v *verifier) readDatabase(db *database) error {
 // image is spare if it is in the log and the catalogue has a newer one.
 func (v *verifier) refer(one *verified, im *image, keyID uint64, spare bool) {
 	var layers []layerConfig
-	err := error(nil)
+	err := im.kind.check()
 	switch {
+	case err != nil:
 	case im.kind == kindBloom:
 		var m *bloomMeta
 		if m, err = parseBloomMeta(im.meta); err == nil {
@@ -81,8 +82,6 @@ func (v *verifier) refer(one *verified, im *image, keyID uint64, spare bool) {
 				err = fmt.Errorf("%d arrays for %d layers", len(im.parts), len(layers))
 			}
 		}
-	case im.kind > kindForeign || im.kind < kindBloom:
-		err = fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", im.kind)
 	case len(im.parts) != 1:
 		err = fmt.Errorf("%d arrays for a value that has one", len(im.parts))
 	}
