@@ -1,7 +1,7 @@
 package server
 
 import (
-	"time"
+	"strings"
 
 	"seen/internal/resp"
 	"seen/internal/server/args"
@@ -18,17 +18,6 @@ const (
 // bloom returns the Bloom filter of the command's key, or writes an error.
 func (c *call) bloom() (store.Filter, bool) {
 	return valueOf[store.Filter](c, c.args[1], noFilter, wrongType)
-}
-
-// config returns the options for the store.
-func (o bloomOptions) config() store.BloomConfig {
-	return store.BloomConfig{
-		ErrorRate: o.errorRate,
-		Capacity:  uint64(o.capacity),
-		Expansion: uint32(o.expansion),
-		Layout:    o.layout,
-		Span:      o.span,
-	}
 }
 
 const (
@@ -64,16 +53,14 @@ func notMade(text string) []own { return []own{{errMachineMemory, noMemory}, {er
 
 // bloomOptions are the options of a new Bloom filter.
 type bloomOptions struct {
-	errorRate float64
-	capacity  int64
-	expansion int64         // 0: the filter does not grow
-	layout    store.Layout  // DefaultLayout: as set by CONFIG SET
-	noCreate  bool          // do not create a filter
-	span      time.Duration // 0: it never forgets
+	store.BloomConfig
+	noCreate bool // do not create a filter
 }
 
 func bloomDefaults(s filterDefaults) bloomOptions {
-	return bloomOptions{errorRate: s.bfErrorRate, capacity: s.bfInitialSize, expansion: s.bfExpansionFactor}
+	return bloomOptions{BloomConfig: store.BloomConfig{
+		ErrorRate: s.bfErrorRate, Capacity: uint64(s.bfInitialSize), Expansion: uint32(s.bfExpansionFactor),
+	}}
 }
 
 // rateAndCapacity reads words 2 and 3.
@@ -85,22 +72,34 @@ func (o *bloomOptions) rateAndCapacity(words [][]byte) (problem string) {
 	if !(rate > 0 && rate < 1) {
 		return errorRateOutOfRange
 	}
-	o.errorRate = cappedErrorRate(rate)
-	if o.capacity, ok = resp.ParseInt(words[3]); !ok {
+	o.ErrorRate = min(rate, maxErrorRate)
+	n, ok := resp.ParseInt(words[3])
+	if !ok {
 		return "ERR bad capacity"
 	}
-	if !args.Within(o.capacity, 1, maxCapacity) {
+	if !args.Within(n, 1, maxCapacity) {
 		return capacityOutOfRange
 	}
+	o.Capacity = uint64(n)
 	return ""
 }
 
-func parseLayout(arg []byte) (store.Layout, string) {
-	switch {
-	case args.Is(arg, "SEEN"):
-		return store.LayoutSeen, ""
-	case args.Is(arg, "REDISBLOOM"):
-		return store.LayoutRedisBloom, ""
+// parseLayoutOption reads LAYOUT, our own option, at position from or later.
+func parseLayoutOption(words [][]byte, from int) (store.Layout, string) {
+	switch at := args.Find(words, from, "LAYOUT"); at {
+	case -1:
+		return store.DefaultLayout, ""
+	case len(words) - 1:
+		return store.DefaultLayout, badLayout
+	default:
+		return parseLayout(words[at+1])
 	}
-	return store.DefaultLayout, badLayout
+}
+
+func parseLayout(arg []byte) (store.Layout, string) {
+	l, err := store.ParseLayout(strings.ToLower(string(arg)))
+	if err != nil {
+		return store.DefaultLayout, badLayout
+	}
+	return l, ""
 }

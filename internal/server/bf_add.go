@@ -113,7 +113,7 @@ func (c *call) addToBloom(name []byte, keys [][]byte, o bloomOptions) (answers [
 			var problem error
 			c.together(len(keys), func() {
 				first := min(len(keys), partKeys)
-				made, madeAt, problem = c.store().CreateBloomWith(name, o.config(), func(f store.Filter) {
+				made, madeAt, problem = c.store().CreateBloomWith(name, o.BloomConfig, func(f store.Filter) {
 					done, at, err = f.Add(answers[:first], keys[:first])
 				})
 				if problem == nil && err == nil {

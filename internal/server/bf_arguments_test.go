@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	cmdargs "seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -20,13 +21,24 @@ func words(line string) [][]byte {
 	return args
 }
 
-func TestParseBloomReserve(t *testing.T) {
-	made := func(errorRate float64, capacity, expansion int64) bloomOptions {
-		return bloomOptions{errorRate: errorRate, capacity: capacity, expansion: expansion}
+// takenWords are the words of a command, and the problem if the server refuses their number
+// before the command sees them.
+func takenWords(line string) (args [][]byte, problem string) {
+	args = words(line)
+	if cmd := newTable().find(args); !cmd.takes(len(args)) {
+		return nil, cmdargs.WrongNumber(cmd.full)
 	}
+	return args, ""
+}
+
+func made(errorRate float64, capacity uint64, expansion uint32) bloomOptions {
+	return bloomOptions{BloomConfig: store.BloomConfig{ErrorRate: errorRate, Capacity: capacity, Expansion: expansion}}
+}
+
+func TestParseBloomReserve(t *testing.T) {
 	laidOut := func(l store.Layout) bloomOptions {
 		o := made(0.01, 100, 2)
-		o.layout = l
+		o.Layout = l
 		return o
 	}
 	const arity = "ERR wrong number of arguments for 'bf.reserve' command"
@@ -87,7 +99,11 @@ func TestParseBloomReserve(t *testing.T) {
 		{"BF.RESERVE k 0.01 100 EXPANSION -1", bloomOptions{}, "ERR expansion must be in the range [0, 32768]"},
 		{"BF.RESERVE k 0.01 100 EXPANSION 32769", bloomOptions{}, "ERR expansion must be in the range [0, 32768]"},
 	} {
-		o, problem := parseBloomReserve(words(c.line), initialFilterDefaults())
+		var o bloomOptions
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			o, problem = parseBloomReserve(args, initialFilterDefaults())
+		}
 		if problem != c.problem {
 			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
 		} else if problem == "" && o != c.want {
@@ -97,7 +113,7 @@ func TestParseBloomReserve(t *testing.T) {
 }
 
 func TestParseBloomInsert(t *testing.T) {
-	defaults := bloomOptions{errorRate: 0.01, capacity: 100, expansion: 2}
+	defaults := made(0.01, 100, 2)
 	with := func(change func(o *bloomOptions)) bloomOptions {
 		o := defaults
 		change(&o)
@@ -114,22 +130,22 @@ func TestParseBloomInsert(t *testing.T) {
 		{"BF.INSERT k items a b c", defaults, 3, ""},
 		{"BF.INSERT k i a", defaults, 3, ""},
 		{"BF.INSERT k ITEMS ITEMS", defaults, 3, ""},
-		{"BF.INSERT k CAPACITY 7 ITEMS a", with(func(o *bloomOptions) { o.capacity = 7 }), 5, ""},
-		{"BF.INSERT k cap 7 ITEMS a", with(func(o *bloomOptions) { o.capacity = 7 }), 5, ""},
-		{"BF.INSERT k ERROR 0.001 ITEMS a", with(func(o *bloomOptions) { o.errorRate = 0.001 }), 5, ""},
-		{"BF.INSERT k er 0.5 ITEMS a", with(func(o *bloomOptions) { o.errorRate = 0.25 }), 5, ""},
-		{"BF.INSERT k EXPANSION 5 ITEMS a", with(func(o *bloomOptions) { o.expansion = 5 }), 5, ""},
-		{"BF.INSERT k e 5 ITEMS a", with(func(o *bloomOptions) { o.expansion = 5 }), 5, ""},
-		{"BF.INSERT k EXPANSION 0 ITEMS a", with(func(o *bloomOptions) { o.expansion = 0 }), 5, ""},
-		{"BF.INSERT k NONSCALING ITEMS a", with(func(o *bloomOptions) { o.expansion = 0 }), 4, ""},
-		{"BF.INSERT k n ITEMS a", with(func(o *bloomOptions) { o.expansion = 0 }), 4, ""},
-		{"BF.INSERT k NONSCALING EXPANSION 5 ITEMS a", with(func(o *bloomOptions) { o.expansion = 0 }), 6, ""},
-		{"BF.INSERT k EXPANSION 5 NONSCALING ITEMS a", with(func(o *bloomOptions) { o.expansion = 0 }), 6, ""},
+		{"BF.INSERT k CAPACITY 7 ITEMS a", with(func(o *bloomOptions) { o.Capacity = 7 }), 5, ""},
+		{"BF.INSERT k cap 7 ITEMS a", with(func(o *bloomOptions) { o.Capacity = 7 }), 5, ""},
+		{"BF.INSERT k ERROR 0.001 ITEMS a", with(func(o *bloomOptions) { o.ErrorRate = 0.001 }), 5, ""},
+		{"BF.INSERT k er 0.5 ITEMS a", with(func(o *bloomOptions) { o.ErrorRate = 0.25 }), 5, ""},
+		{"BF.INSERT k EXPANSION 5 ITEMS a", with(func(o *bloomOptions) { o.Expansion = 5 }), 5, ""},
+		{"BF.INSERT k e 5 ITEMS a", with(func(o *bloomOptions) { o.Expansion = 5 }), 5, ""},
+		{"BF.INSERT k EXPANSION 0 ITEMS a", with(func(o *bloomOptions) { o.Expansion = 0 }), 5, ""},
+		{"BF.INSERT k NONSCALING ITEMS a", with(func(o *bloomOptions) { o.Expansion = 0 }), 4, ""},
+		{"BF.INSERT k n ITEMS a", with(func(o *bloomOptions) { o.Expansion = 0 }), 4, ""},
+		{"BF.INSERT k NONSCALING EXPANSION 5 ITEMS a", with(func(o *bloomOptions) { o.Expansion = 0 }), 6, ""},
+		{"BF.INSERT k EXPANSION 5 NONSCALING ITEMS a", with(func(o *bloomOptions) { o.Expansion = 0 }), 6, ""},
 		{"BF.INSERT k NOCREATE ITEMS a", with(func(o *bloomOptions) { o.noCreate = true }), 4, ""},
 		{"BF.INSERT k noc ITEMS a", with(func(o *bloomOptions) { o.noCreate = true }), 4, ""},
-		{"BF.INSERT k NOCREATE CAPACITY 7 ERROR 0.1 ITEMS a", with(func(o *bloomOptions) { o.noCreate, o.capacity, o.errorRate = true, 7, 0.1 }), 8, ""},
-		{"BF.INSERT k LAYOUT redisbloom ITEMS a", with(func(o *bloomOptions) { o.layout = store.LayoutRedisBloom }), 5, ""},
-		{"BF.INSERT k CAPACITY 7 CAPACITY 8 ITEMS a", with(func(o *bloomOptions) { o.capacity = 8 }), 7, ""},
+		{"BF.INSERT k NOCREATE CAPACITY 7 ERROR 0.1 ITEMS a", with(func(o *bloomOptions) { o.noCreate, o.Capacity, o.ErrorRate = true, 7, 0.1 }), 8, ""},
+		{"BF.INSERT k LAYOUT redisbloom ITEMS a", with(func(o *bloomOptions) { o.Layout = store.LayoutRedisBloom }), 5, ""},
+		{"BF.INSERT k CAPACITY 7 CAPACITY 8 ITEMS a", with(func(o *bloomOptions) { o.Capacity = 8 }), 7, ""},
 
 		{"BF.INSERT k ITEMS", defaults, 0, arity},
 		{"BF.INSERT k a", defaults, 0, arity},
@@ -155,7 +171,12 @@ func TestParseBloomInsert(t *testing.T) {
 		{"BF.INSERT k CAPACITY 1073741825 ITEMS a", defaults, 0, "Bad capacity"},
 		{"BF.INSERT k CAPACITY ITEMS a", defaults, 0, "Bad capacity"},
 	} {
-		o, keysAt, problem := parseBloomInsert(words(c.line), initialFilterDefaults())
+		var o bloomOptions
+		keysAt := 0
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			o, keysAt, problem = parseBloomInsert(args, initialFilterDefaults())
+		}
 		if problem != c.problem || keysAt != c.keysAt {
 			t.Errorf("%s: keys at %d, %q; want %d, %q", c.line, keysAt, problem, c.keysAt, c.problem)
 		} else if problem == "" && o != c.want {
@@ -189,10 +210,16 @@ func TestParseBloomWindow(t *testing.T) {
 		{"BF.WINDOW k 0.01 100 9223372037", 0, badSpan},
 		{"BF.WINDOW k 0.01 100 soon", 0, badSpan},
 	} {
-		o, problem := parseBloomWindow(words(c.line), initialFilterDefaults())
+		var o bloomOptions
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			o, problem = parseBloomWindow(args, initialFilterDefaults())
+		}
+		want := made(0.01, 100, 2)
+		want.Span = c.span
 		if problem != c.problem {
 			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
-		} else if want := (bloomOptions{errorRate: 0.01, capacity: 100, expansion: 2, span: c.span}); problem == "" && o != want {
+		} else if problem == "" && o != want {
 			t.Errorf("%s: %+v; want %+v", c.line, o, want)
 		}
 	}

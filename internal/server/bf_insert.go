@@ -27,9 +27,6 @@ func bfInsert(c *call) {
 // own option and must be complete.
 func parseBloomInsert(words [][]byte, s filterDefaults) (o bloomOptions, keysAt int, problem string) {
 	o = bloomDefaults(s)
-	if len(words) < 4 {
-		return o, 0, args.WrongArity(words)
-	}
 	nonScaling := false
 	for at := 2; at < len(words); at++ {
 		word := words[at]
@@ -39,7 +36,7 @@ func parseBloomInsert(words [][]byte, s filterDefaults) (o bloomOptions, keysAt 
 				return o, 0, args.WrongArity(words)
 			}
 			if nonScaling { // overrides EXPANSION in any order
-				o.expansion = 0
+				o.Expansion = 0
 			}
 			return o, at + 1, ""
 		case 'N':
@@ -69,26 +66,26 @@ func parseBloomInsert(words [][]byte, s filterDefaults) (o bloomOptions, keysAt 
 func (o *bloomOptions) insertValue(word, value []byte) (problem string) {
 	switch {
 	case args.Letter(word, 0) == 'L':
-		o.layout, problem = parseLayout(value)
+		o.Layout, problem = parseLayout(value)
 		return problem
 	case args.Letter(word, 0) == 'C':
 		n, ok := args.Int(value, 1, maxCapacity)
 		if !ok {
 			return "Bad capacity"
 		}
-		o.capacity = n
+		o.Capacity = uint64(n)
 	case args.Letter(word, 1) == 'R':
 		rate, ok := args.Fraction(value)
 		if !ok {
 			return "Bad error rate"
 		}
-		o.errorRate = cappedErrorRate(rate)
+		o.ErrorRate = min(rate, maxErrorRate)
 	default:
 		n, ok := args.Int(value, 0, maxExpansion)
 		if !ok {
 			return "Bad expansion"
 		}
-		o.expansion = n
+		o.Expansion = uint32(n)
 	}
 	return ""
 }

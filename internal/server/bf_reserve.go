@@ -23,7 +23,7 @@ func (c *call) createBloom(o bloomOptions, problem string) {
 		return
 	}
 	create[store.Filter](c, itemExists, func() (store.LSN, error) {
-		_, at, err := c.store().CreateBloom(c.args[1], o.config())
+		_, at, err := c.store().CreateBloom(c.args[1], o.BloomConfig)
 		return at, err
 	}, notMade(notCreated)...)
 }
@@ -39,7 +39,7 @@ func parseBloomReserve(words [][]byte, s filterDefaults) (o bloomOptions, proble
 	if args.Find(words, 4, "LAYOUT") > 0 {
 		count -= 2
 	}
-	if len(words) < 4 || count > 7 {
+	if count > 7 {
 		return o, args.WrongArity(words)
 	}
 	o = bloomDefaults(s)
@@ -52,27 +52,20 @@ func parseBloomReserve(words [][]byte, s filterDefaults) (o bloomOptions, proble
 		return o, "ERR no expansion"
 	}
 	if at > 0 {
-		var ok bool
-		if o.expansion, ok = resp.ParseInt(words[at+1]); !ok {
+		n, ok := resp.ParseInt(words[at+1])
+		switch {
+		case !ok:
 			return o, "ERR bad expansion"
-		}
-		if nonScaling && o.expansion != 0 {
+		case nonScaling && n != 0:
 			return o, "Nonscaling filters cannot expand"
-		}
-		if !args.Within(o.expansion, 0, maxExpansion) {
+		case !args.Within(n, 0, maxExpansion):
 			return o, "ERR expansion must be in the range [0, 32768]"
 		}
+		o.Expansion = uint32(n)
 	}
 	if nonScaling {
-		o.expansion = 0
+		o.Expansion = 0
 	}
-	if at := args.Find(words, 4, "LAYOUT"); at > 0 {
-		if at == len(words)-1 {
-			return o, badLayout
-		}
-		if o.layout, problem = parseLayout(words[at+1]); problem != "" {
-			return o, problem
-		}
-	}
-	return o, ""
+	o.Layout, problem = parseLayoutOption(words, 4)
+	return o, problem
 }

@@ -26,14 +26,11 @@ func bfWindow(c *call) {
 //	BF.WINDOW key error_rate capacity span
 func parseBloomWindow(words [][]byte, s filterDefaults) (o bloomOptions, problem string) {
 	o = bloomDefaults(s)
-	if len(words) != 5 {
-		return o, args.WrongArity(words)
-	}
 	if problem = o.rateAndCapacity(words); problem != "" {
 		return o, problem
 	}
 	var ok bool
-	if o.span, ok = parseSpan(words[4]); !ok {
+	if o.Span, ok = parseSpan(words[4]); !ok {
 		return o, badSpan
 	}
 	return o, ""

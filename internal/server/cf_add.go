@@ -75,7 +75,7 @@ func (c *call) addToCuckoo(keys [][]byte, o cuckooOptions, absentOnly bool) (ans
 			c.together(len(keys), func() {
 				first := min(len(keys), partKeys)
 				var made *store.Cuckoo
-				made, madeAt, problem = c.store().CreateCuckooWith(c.args[1], c.cuckooConfig(o), func(f *store.Cuckoo) {
+				made, madeAt, problem = c.store().CreateCuckooWith(c.args[1], o.CuckooConfig, func(f *store.Cuckoo) {
 					at, err = addToFilter(f, keys[:first], answers[:first], absentOnly)
 				})
 				if problem == nil && err == nil && first < len(keys) {

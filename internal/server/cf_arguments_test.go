@@ -6,6 +6,12 @@ import (
 	"seen/internal/store"
 )
 
+func cuckooOf(capacity uint64, bucketSize, maxIterations, expansion int, layout store.Layout) cuckooOptions {
+	return cuckooOptions{CuckooConfig: store.CuckooConfig{
+		Capacity: capacity, BucketSize: bucketSize, MaxIterations: maxIterations, Expansion: expansion, MaxFilters: 32, Layout: layout,
+	}}
+}
+
 func TestParseCuckooReserve(t *testing.T) {
 	const (
 		arity      = "ERR wrong number of arguments for 'cf.reserve' command"
@@ -16,17 +22,17 @@ func TestParseCuckooReserve(t *testing.T) {
 		want    cuckooOptions
 		problem string
 	}{
-		{"CF.RESERVE k 1000", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
-		{"CF.RESERVE k 4", cuckooOptions{capacity: 4, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
-		{"CF.RESERVE k 1073741824", cuckooOptions{capacity: 1 << 30, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
-		{"CF.RESERVE k 1000 BUCKETSIZE 8 MAXITERATIONS 50 EXPANSION 4", cuckooOptions{capacity: 1000, bucketSize: 8, maxIterations: 50, expansion: 4}, ""},
-		{"cf.reserve k 1000 expansion 0 maxiterations 65535 bucketsize 255", cuckooOptions{capacity: 1000, bucketSize: 255, maxIterations: 65535, expansion: 0}, ""},
-		{"CF.RESERVE k 1000 COLOUR red", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1}, ""},
-		{"CF.RESERVE k 1000 COLOUR red BUCKETSIZE 1", cuckooOptions{capacity: 1000, bucketSize: 1, maxIterations: 20, expansion: 1}, ""},
-		{"CF.RESERVE BUCKETSIZE 100", cuckooOptions{capacity: 100, bucketSize: 100, maxIterations: 20, expansion: 1}, outOfRange},
-		{"CF.RESERVE EXPANSION 7", cuckooOptions{capacity: 7, bucketSize: 2, maxIterations: 20, expansion: 7}, ""},
-		{"CF.RESERVE k 1000 LAYOUT redisbloom", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1, layout: store.LayoutRedisBloom}, ""},
-		{"CF.RESERVE LAYOUT 1000 layout seen", cuckooOptions{capacity: 1000, bucketSize: 2, maxIterations: 20, expansion: 1, layout: store.LayoutSeen}, ""},
+		{"CF.RESERVE k 1000", cuckooOf(1000, 2, 20, 1, store.DefaultLayout), ""},
+		{"CF.RESERVE k 4", cuckooOf(4, 2, 20, 1, store.DefaultLayout), ""},
+		{"CF.RESERVE k 1073741824", cuckooOf(1<<30, 2, 20, 1, store.DefaultLayout), ""},
+		{"CF.RESERVE k 1000 BUCKETSIZE 8 MAXITERATIONS 50 EXPANSION 4", cuckooOf(1000, 8, 50, 4, store.DefaultLayout), ""},
+		{"cf.reserve k 1000 expansion 0 maxiterations 65535 bucketsize 255", cuckooOf(1000, 255, 65535, 0, store.DefaultLayout), ""},
+		{"CF.RESERVE k 1000 COLOUR red", cuckooOf(1000, 2, 20, 1, store.DefaultLayout), ""},
+		{"CF.RESERVE k 1000 COLOUR red BUCKETSIZE 1", cuckooOf(1000, 1, 20, 1, store.DefaultLayout), ""},
+		{"CF.RESERVE BUCKETSIZE 100", cuckooOf(100, 100, 20, 1, store.DefaultLayout), outOfRange},
+		{"CF.RESERVE EXPANSION 7", cuckooOf(7, 2, 20, 7, store.DefaultLayout), ""},
+		{"CF.RESERVE k 1000 LAYOUT redisbloom", cuckooOf(1000, 2, 20, 1, store.LayoutRedisBloom), ""},
+		{"CF.RESERVE LAYOUT 1000 layout seen", cuckooOf(1000, 2, 20, 1, store.LayoutSeen), ""},
 		{"CF.RESERVE k 1000 LAYOUT other", cuckooOptions{}, badLayout},
 		{"CF.RESERVE k 1000 5 LAYOUT", cuckooOptions{}, badLayout},
 
@@ -58,7 +64,11 @@ func TestParseCuckooReserve(t *testing.T) {
 		{"CF.RESERVE k 100 5 BUCKETSIZE", cuckooOptions{}, "Couldn't parse BUCKETSIZE"},
 		{"CF.RESERVE k 100 5 EXPANSION", cuckooOptions{}, "Couldn't parse EXPANSION"},
 	} {
-		o, problem := parseCuckooReserve(words(c.line), initialFilterDefaults())
+		var o cuckooOptions
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			o, problem = parseCuckooReserve(args, initialFilterDefaults())
+		}
 		if problem != c.problem {
 			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
 		} else if problem == "" && o != c.want {
@@ -74,7 +84,7 @@ func TestParseCuckooInsert(t *testing.T) {
 	)
 	for _, c := range []struct {
 		line     string
-		capacity int64
+		capacity uint64
 		noCreate bool
 		keysAt   int
 		problem  string
@@ -98,12 +108,18 @@ func TestParseCuckooInsert(t *testing.T) {
 		{"CF.INSERTNX k CAPACITY 3 ITEMS a", 0, false, 0, outOfRange},
 		{"CF.INSERTNX k CAPACITY 1073741825 ITEMS a", 0, false, 0, outOfRange},
 	} {
-		o, keysAt, problem := parseCuckooInsert(words(c.line), initialFilterDefaults())
+		var o cuckooOptions
+		keysAt := 0
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			o, keysAt, problem = parseCuckooInsert(args, initialFilterDefaults())
+		}
 		if problem != c.problem || keysAt != c.keysAt {
 			t.Errorf("%s: keys at %d, %q; want %d, %q", c.line, keysAt, problem, c.keysAt, c.problem)
 			continue
 		}
-		want := cuckooOptions{capacity: c.capacity, bucketSize: 2, maxIterations: 20, expansion: 1, noCreate: c.noCreate}
+		want := cuckooOf(c.capacity, 2, 20, 1, store.DefaultLayout)
+		want.noCreate = c.noCreate
 		if problem == "" && o != want {
 			t.Errorf("%s: %+v; want %+v", c.line, o, want)
 		}

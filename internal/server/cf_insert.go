@@ -56,9 +56,6 @@ func (c *call) insertIntoCuckoo(absentOnly bool) {
 // word is.
 func parseCuckooInsert(words [][]byte, s filterDefaults) (o cuckooOptions, keysAt int, problem string) {
 	o = cuckooDefaults(s)
-	if len(words) < 4 {
-		return o, 0, args.WrongArity(words)
-	}
 	for at := 2; at < len(words); at++ {
 		switch args.Letter(words[at], 0) {
 		case 'I':
@@ -72,11 +69,11 @@ func parseCuckooInsert(words [][]byte, s filterDefaults) (o cuckooOptions, keysA
 			if at++; at == len(words) {
 				return o, 0, args.WrongArity(words)
 			}
-			var ok bool
-			if o.capacity, ok = resp.ParseInt(words[at]); !ok {
+			n, ok := resp.ParseInt(words[at])
+			if !ok {
 				return o, 0, "Bad capacity"
 			}
-			if !args.Within(o.capacity, 2*o.bucketSize, maxCapacity) {
+			if !o.setCapacity(n) {
 				return o, 0, "Capacity must be in the range [cf-bucket-size * 2, 1073741824]"
 			}
 		default:

@@ -19,7 +19,7 @@ func cfReserve(c *call) {
 		return
 	}
 	create[*store.Cuckoo](c, itemExists, func() (store.LSN, error) {
-		_, at, err := c.store().CreateCuckoo(c.args[1], c.cuckooConfig(o))
+		_, at, err := c.store().CreateCuckoo(c.args[1], o.CuckooConfig)
 		return at, err
 	}, notMade(cuckooNotCreated)...)
 }
@@ -33,44 +33,42 @@ func cfReserve(c *call) {
 // and counts only after the capacity.
 func parseCuckooReserve(words [][]byte, s filterDefaults) (o cuckooOptions, problem string) {
 	o = cuckooDefaults(s)
-	if len(words) < 3 || len(words)%2 == 0 {
+	if len(words)%2 == 0 {
 		return o, args.WrongArity(words)
 	}
-	var ok bool
-	if o.capacity, ok = resp.ParseInt(words[2]); !ok {
+	capacity, ok := resp.ParseInt(words[2])
+	if !ok {
 		return o, "Bad capacity"
 	}
 	for _, option := range []struct {
 		word, limits    string
-		value           *int64
+		value           *int
 		lowest, highest int64
 	}{
-		{"MAXITERATIONS", "[1, 65535]", &o.maxIterations, 1, maxIterations},
-		{"BUCKETSIZE", "[1, 255]", &o.bucketSize, 1, maxBucketSize},
-		{"EXPANSION", "[0, 32768]", &o.expansion, 0, maxExpansion},
+		{"MAXITERATIONS", "[1, 65535]", &o.MaxIterations, 1, maxIterations},
+		{"BUCKETSIZE", "[1, 255]", &o.BucketSize, 1, maxBucketSize},
+		{"EXPANSION", "[0, 32768]", &o.Expansion, 0, maxExpansion},
 	} {
 		at := args.Find(words, 1, option.word)
 		if at < 0 {
 			continue
 		}
-		if at+1 == len(words) {
+		var n int64
+		ok := at+1 < len(words)
+		if ok {
+			n, ok = resp.ParseInt(words[at+1])
+		}
+		if !ok {
 			return o, "Couldn't parse " + option.word
 		}
-		if *option.value, ok = resp.ParseInt(words[at+1]); !ok {
-			return o, "Couldn't parse " + option.word
-		}
-		if !args.Within(*option.value, option.lowest, option.highest) {
+		if !args.Within(n, option.lowest, option.highest) {
 			return o, option.word + ": value must be in the range " + option.limits
 		}
+		*option.value = int(n)
 	}
-	if !args.Within(o.capacity, 2*o.bucketSize, maxCapacity) {
+	if !o.setCapacity(capacity) {
 		return o, "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
 	}
-	if at := args.Find(words, 3, "LAYOUT"); at > 0 {
-		if at+1 == len(words) {
-			return o, badLayout
-		}
-		o.layout, problem = parseLayout(words[at+1])
-	}
+	o.Layout, problem = parseLayoutOption(words, 3)
 	return o, problem
 }

@@ -28,7 +28,11 @@ func TestParseCountMinByDim(t *testing.T) {
 		{"CMS.INITBYDIM k 10 1025", 0, 0, "CMS: invalid depth"},
 		{"CMS.INITBYDIM k 9223372036854775807 9223372036854775807", 0, 0, "CMS: invalid depth"},
 	} {
-		width, depth, problem := parseCountMinByDim(words(c.line))
+		var width, depth int64
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			width, depth, problem = parseCountMinByDim(args)
+		}
 		if width != c.width || depth != c.depth || problem != c.problem {
 			t.Errorf("%s: %d, %d, %q; want %d, %d, %q", c.line, width, depth, problem, c.width, c.depth, c.problem)
 		}
@@ -63,7 +67,11 @@ func TestParseCountMinByProb(t *testing.T) {
 		{"CMS.INITBYPROB k 0.01 1", 0, 0, "CMS: invalid prob value"},
 		{"CMS.INITBYPROB k 0.01 x", 0, 0, "CMS: invalid prob value"},
 	} {
-		width, depth, problem := parseCountMinByProb(words(c.line))
+		var width, depth int64
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			width, depth, problem = parseCountMinByProb(args)
+		}
 		if width != c.width || depth != c.depth || problem != c.problem {
 			t.Errorf("%s: %d, %d, %q; want %d, %d, %q", c.line, width, depth, problem, c.width, c.depth, c.problem)
 		}
@@ -118,7 +126,11 @@ func TestParseCountMinMerge(t *testing.T) {
 		{"CMS.MERGE d 4611686018427387904 a WEIGHTS 1", "", nil, "CMS: wrong number of keys/weights"},
 		{"CMS.MERGE d 1 a WEIGHTS x", "", nil, "CMS: invalid weight value"},
 	} {
-		m, problem := parseCountMinMerge(words(c.line))
+		var m countMinMerge
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			m, problem = parseCountMinMerge(args)
+		}
 		var weights []int64
 		for i := 0; problem == "" && i < len(m.sources); i++ {
 			var weight int64

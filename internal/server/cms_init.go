@@ -55,9 +55,6 @@ const maxDepth = 1024
 //
 //	CMS.INITBYDIM key width depth
 func parseCountMinByDim(words [][]byte) (width, depth int64, problem string) {
-	if len(words) != 4 {
-		return 0, 0, args.WrongArity(words)
-	}
 	var ok bool
 	if width, ok = resp.ParseInt(words[2]); !ok || width < 1 {
 		return 0, 0, badWidth
@@ -78,9 +75,6 @@ func parseCountMinByDim(words [][]byte) (width, depth int64, problem string) {
 // where error is the largest overestimate as a part of all counts, and probability is
 // that of exceeding it. The depth is computed in single precision, as in RedisBloom.
 func parseCountMinByProb(words [][]byte) (width, depth int64, problem string) {
-	if len(words) != 4 {
-		return 0, 0, args.WrongArity(words)
-	}
 	over, ok := args.Fraction(words[2])
 	if !ok {
 		return 0, 0, "CMS: invalid overestimation value"

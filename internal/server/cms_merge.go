@@ -80,9 +80,6 @@ type countMinMerge struct {
 //
 // The method weight parses the weights later, because errors of the keys come first.
 func parseCountMinMerge(words [][]byte) (m countMinMerge, problem string) {
-	if len(words) < 4 {
-		return m, args.WrongArity(words)
-	}
 	n, ok := resp.ParseInt(words[2])
 	if !ok {
 		return m, "CMS: invalid numkeys"

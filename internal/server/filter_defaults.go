@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"seen/internal/redisbloom"
@@ -13,7 +12,7 @@ import (
 const (
 	maxCapacity   = 1 << 30
 	maxExpansion  = 1 << 15
-	maxErrorRate  = redisbloom.MaxErrorRate // larger rates are replaced by this one, silently
+	maxErrorRate  = redisbloom.MaxErrorRate // larger rates, which need too few bits per key for the formulas, are replaced by this one, silently
 	maxBucketSize = 255
 	maxIterations = 65535
 	maxExpansions = 65536
@@ -96,7 +95,7 @@ func (s filterDefaults) set(name, value string) (changed filterDefaults, problem
 		if !(rate > 0 && rate < 1) {
 			return s, fmt.Sprintf("Value for `%s` must be in the range (%f, %f)", name, 0.0, 1.0)
 		}
-		s.bfErrorRate = cappedErrorRate(rate)
+		s.bfErrorRate = min(rate, maxErrorRate)
 		return s, ""
 	}
 	place, lowest, highest := s.whole(name)
@@ -113,9 +112,4 @@ func (s filterDefaults) set(name, value string) (changed filterDefaults, problem
 
 func invalidSetting(name string) string {
 	return fmt.Sprintf("Invalid value for `%s`", name)
-}
-
-// A rate above maxErrorRate needs less than two bits per key, too few for the formulas.
-func cappedErrorRate(rate float64) float64 {
-	return math.Min(rate, maxErrorRate)
 }

@@ -1,6 +1,10 @@
 package server
 
-import "testing"
+import (
+	"testing"
+
+	"seen/internal/store"
+)
 
 func TestParseTopKReserve(t *testing.T) {
 	const (
@@ -9,31 +13,32 @@ func TestParseTopKReserve(t *testing.T) {
 	)
 	for _, c := range []struct {
 		line    string
-		want    topKOptions
+		want    store.TopKConfig
 		problem string
 	}{
-		{"TOPK.RESERVE k 50", topKOptions{50, 8, 7, 0.9}, ""},
-		{"TOPK.RESERVE k 1 2000 7 0.925", topKOptions{1, 2000, 7, 0.925}, ""},
-		{"TOPK.RESERVE k 1 1 1 1", topKOptions{1, 1, 1, 1}, ""},
-		{"TOPK.RESERVE k", topKOptions{}, arity},
-		{"TOPK.RESERVE k 50 8", topKOptions{}, arity},
-		{"TOPK.RESERVE k 50 8 7", topKOptions{}, arity},
-		{"TOPK.RESERVE k 50 8 7 0.9 1", topKOptions{}, arity},
-		{"TOPK.RESERVE k 0", topKOptions{}, "TopK: invalid k"},
-		{"TOPK.RESERVE k -1", topKOptions{}, "TopK: invalid k"},
-		{"TOPK.RESERVE k x x x x", topKOptions{}, "TopK: invalid k"},
-		{"TOPK.RESERVE k 4294967296", topKOptions{}, "TopK: invalid k"},
-		{"TOPK.RESERVE k 50 0 7 0.9", topKOptions{}, "TopK: invalid width"},
-		{"TOPK.RESERVE k 50 x x x", topKOptions{}, "TopK: invalid width"},
-		{"TOPK.RESERVE k 50 8 0 0.9", topKOptions{}, "TopK: invalid depth"},
-		{"TOPK.RESERVE k 50 8 x x", topKOptions{}, "TopK: invalid depth"},
-		{"TOPK.RESERVE k 50 8 7 0", topKOptions{}, decay},
-		{"TOPK.RESERVE k 50 8 7 1.1", topKOptions{}, decay},
-		{"TOPK.RESERVE k 50 8 7 -1", topKOptions{}, decay},
-		{"TOPK.RESERVE k 50 8 7 nan", topKOptions{}, decay},
-		{"TOPK.RESERVE k 50 8 7 x", topKOptions{}, decay},
+		{"TOPK.RESERVE k 50", store.TopKConfig{K: 50, Width: 8, Depth: 7, Decay: 0.9}, ""},
+		{"TOPK.RESERVE k 1 2000 7 0.925", store.TopKConfig{K: 1, Width: 2000, Depth: 7, Decay: 0.925}, ""},
+		{"TOPK.RESERVE k 1 1 1 1", store.TopKConfig{K: 1, Width: 1, Depth: 1, Decay: 1}, ""},
+		{"TOPK.RESERVE k", store.TopKConfig{}, arity},
+		{"TOPK.RESERVE k 0", store.TopKConfig{}, "TopK: invalid k"},
+		{"TOPK.RESERVE k -1", store.TopKConfig{}, "TopK: invalid k"},
+		{"TOPK.RESERVE k x x x x", store.TopKConfig{}, "TopK: invalid k"},
+		{"TOPK.RESERVE k 4294967296", store.TopKConfig{}, "TopK: invalid k"},
+		{"TOPK.RESERVE k 50 0 7 0.9", store.TopKConfig{}, "TopK: invalid width"},
+		{"TOPK.RESERVE k 50 x x x", store.TopKConfig{}, "TopK: invalid width"},
+		{"TOPK.RESERVE k 50 8 0 0.9", store.TopKConfig{}, "TopK: invalid depth"},
+		{"TOPK.RESERVE k 50 8 x x", store.TopKConfig{}, "TopK: invalid depth"},
+		{"TOPK.RESERVE k 50 8 7 0", store.TopKConfig{}, decay},
+		{"TOPK.RESERVE k 50 8 7 1.1", store.TopKConfig{}, decay},
+		{"TOPK.RESERVE k 50 8 7 -1", store.TopKConfig{}, decay},
+		{"TOPK.RESERVE k 50 8 7 nan", store.TopKConfig{}, decay},
+		{"TOPK.RESERVE k 50 8 7 x", store.TopKConfig{}, decay},
 	} {
-		o, problem := parseTopKReserve(words(c.line))
+		var o store.TopKConfig
+		args, problem := takenWords(c.line)
+		if problem == "" {
+			o, problem = parseTopKReserve(args)
+		}
 		if problem != c.problem {
 			t.Errorf("%s: %q; want %q", c.line, problem, c.problem)
 		} else if problem == "" && o != c.want {

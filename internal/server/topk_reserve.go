@@ -34,39 +34,31 @@ func topkReserve(c *call) {
 		return
 	}
 	create[store.Value](c, topKExists, func() (store.LSN, error) {
-		_, at, err := c.store().CreateTopK(c.args[1], store.TopKConfig{K: int(o.k), Width: int(o.width), Depth: int(o.depth), Decay: o.decay})
+		_, at, err := c.store().CreateTopK(c.args[1], o)
 		return at, err
 	}, own{errMachineMemory, topKNoMemory}, own{errAnyOther, topKNotCreated})
-}
-
-// topKOptions are the options of a new top-k.
-type topKOptions struct {
-	k, width, depth int64
-	decay           float64
 }
 
 // parseTopKReserve reads
 //
 //	TOPK.RESERVE key k [width depth decay]
-func parseTopKReserve(words [][]byte) (o topKOptions, problem string) {
-	if len(words) != 3 && len(words) != 6 {
-		return o, args.WrongArity(words)
+func parseTopKReserve(words [][]byte) (o store.TopKConfig, problem string) {
+	o = store.TopKConfig{Width: 8, Depth: 7, Decay: 0.9}
+	for i, value := range []struct {
+		name string
+		to   *int
+	}{{"k", &o.K}, {"width", &o.Width}, {"depth", &o.Depth}} {
+		if i+2 == len(words) {
+			return o, ""
+		}
+		n, ok := args.Int(words[i+2], 1, min(math.MaxUint32, math.MaxInt))
+		if !ok {
+			return o, "TopK: invalid " + value.name
+		}
+		*value.to = int(n)
 	}
-	o = topKOptions{width: 8, depth: 7, decay: 0.9}
 	var ok bool
-	if o.k, ok = args.Int(words[2], 1, math.MaxUint32); !ok {
-		return o, "TopK: invalid k"
-	}
-	if len(words) == 3 {
-		return o, ""
-	}
-	if o.width, ok = args.Int(words[3], 1, math.MaxUint32); !ok {
-		return o, "TopK: invalid width"
-	}
-	if o.depth, ok = args.Int(words[4], 1, math.MaxUint32); !ok {
-		return o, "TopK: invalid depth"
-	}
-	if o.decay, ok = resp.ParseFloat(words[5]); !ok || !(o.decay > 0 && o.decay <= 1) {
+	if o.Decay, ok = resp.ParseFloat(words[5]); !ok || !(o.Decay > 0 && o.Decay <= 1) {
 		return o, "TopK: invalid decay value. must be '<= 1' & '> 0'"
 	}
 	return o, ""
