@@ -31,10 +31,15 @@ func bfScanDump(c *call) {
 		c.out.Error(notANumber)
 		return
 	}
-	f, ok := c.bloom()
-	if !ok {
-		return
+	if f, ok := c.bloom(); ok {
+		c.sendChunk(f, iterator, c.out.Bulk)
 	}
+}
+
+// sendChunk replies with the chunk at iterator, which write writes.
+func (c *call) sendChunk(f interface {
+	Dump(iterator int64) (next int64, data []byte, at store.LSN, err error)
+}, iterator int64, write func(data []byte)) {
 	next, data, at, err := f.Dump(iterator)
 	c.after(at)
 	if err != nil {
@@ -43,7 +48,7 @@ func bfScanDump(c *call) {
 	}
 	c.out.Array(2)
 	c.out.Int(next)
-	c.out.Bulk(data)
+	write(data)
 }
 
 func bfLoadChunk(c *call) {

@@ -190,9 +190,9 @@ type integer struct {
 	n    uint64
 }
 
-// integers writes a map of numbers by name.
-func (c *call) integers(fields []integer) {
-	c.out.Map(len(fields))
+// integers writes a map of n members, which begins with numbers by name.
+func (c *call) integers(n int, fields []integer) {
+	c.out.Map(n)
 	for _, field := range fields {
 		c.out.Simple(field.name)
 		c.out.Int(int64(field.n))

@@ -34,22 +34,14 @@ func cfScanDump(c *call) {
 		c.out.Error(badPosition)
 		return
 	}
-	f, ok := c.cuckoo()
-	if !ok {
-		return
-	}
-	next, data, at, err := f.Dump(iterator)
-	c.after(at)
-	if err != nil {
-		c.out.Error(c.storeError(err))
-		return
-	}
-	c.out.Array(2)
-	c.out.Int(next)
-	if len(data) == 0 {
-		c.out.Null()
-	} else {
-		c.out.Bulk(data)
+	if f, ok := c.cuckoo(); ok {
+		c.sendChunk(f, iterator, func(data []byte) {
+			if len(data) == 0 {
+				c.out.Null()
+			} else {
+				c.out.Bulk(data)
+			}
+		})
 	}
 }
 

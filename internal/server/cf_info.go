@@ -25,7 +25,7 @@ func cfInfo(c *call) {
 	}
 	c.after(f.LSN())
 	info := f.Info()
-	c.integers([]integer{
+	c.integers(8, []integer{
 		{"Size", info.Size},
 		{"Number of buckets", info.Buckets},
 		{"Number of filters", uint64(info.Filters)},

@@ -16,12 +16,15 @@ var cmsQueryCommand = command{
 }
 
 func cmsQuery(c *call) {
-	s, ok := c.countMin(c.args[1])
-	if !ok {
-		return
+	if s, ok := c.countMin(c.args[1]); ok {
+		c.askCounts(s.Depth, s.Count)
 	}
+}
+
+// askCounts replies with the estimates of count for the items of the command.
+func (c *call) askCounts(units func() int, count func(counts []uint32, keys [][]byte) store.LSN) {
 	counts := make([]uint32, len(c.args)-2)
-	if c.ask(len(counts), s.Depth, func(from, to int) store.LSN { return s.Count(counts[from:to], c.args[2+from:2+to]) }) {
+	if c.ask(len(counts), units, func(from, to int) store.LSN { return count(counts[from:to], c.args[2+from:2+to]) }) {
 		c.counts(counts, "")
 	}
 }
@@ -51,5 +54,5 @@ func cmsInfo(c *call) {
 		return
 	}
 	c.after(s.LSN())
-	c.integers([]integer{{"width", s.Width()}, {"depth", uint64(s.Depth())}, {"count", s.Total()}})
+	c.integers(3, []integer{{"width", s.Width()}, {"depth", uint64(s.Depth())}, {"count", s.Total()}})
 }

@@ -16,29 +16,15 @@ var commandGetKeysAndFlagsCommand = command{
 }
 
 func commandGetKeys(c *call) {
-	args := c.args[2:]
-	keys := c.keysOf(args)
-	if len(keys) == 0 {
-		return
-	}
-	c.out.Array(len(keys))
-	for _, key := range keys {
-		c.out.Bulk(args[key.at])
-	}
+	c.listKeys(c.args[2:], func(key []byte, _ acl.Access) { c.out.Bulk(key) })
 }
 
 func commandGetKeysAndFlags(c *call) {
-	args := c.args[2:]
-	keys := c.keysOf(args)
-	if len(keys) == 0 {
-		return
-	}
-	c.out.Array(len(keys))
-	for _, key := range keys {
+	c.listKeys(c.args[2:], func(key []byte, a acl.Access) {
 		c.out.Array(2)
-		c.out.Bulk(args[key.at])
-		c.statuses(accessFlags(key.access))
-	}
+		c.out.Bulk(key)
+		c.statuses(accessFlags(a))
+	})
 }
 
 // foundKey is the position of a key and what the command does with it.
@@ -47,21 +33,25 @@ type foundKey struct {
 	access acl.Access
 }
 
-// keysOf finds the keys of a command with these words. If there are none, it writes the
-// error.
-func (c *call) keysOf(args [][]byte) (keys []foundKey) {
+// listKeys writes an array of the keys of a command with these words, each with write.
+func (c *call) listKeys(args [][]byte, write func(key []byte, a acl.Access)) {
 	cmd := c.server.table.find(args)
 	switch {
 	case cmd == nil:
 		c.out.Error("ERR Invalid command specified")
-		return nil
+		return
 	case !cmd.takes(len(args)):
 		c.out.Error("ERR Invalid number of arguments specified for command")
-		return nil
+		return
 	}
+	var keys []foundKey
 	cmd.eachKey(args, func(at int, a acl.Access) { keys = append(keys, foundKey{at, a}) })
 	if len(keys) == 0 {
 		c.out.Error("ERR The command has no key arguments")
+		return
 	}
-	return keys
+	c.out.Array(len(keys))
+	for _, key := range keys {
+		write(args[key.at], key.access)
+	}
 }

@@ -18,19 +18,14 @@ const (
 	flagDenyOOM
 	flagModule // from a module in Redis
 	flagAdmin
-	flagPubSub
 	flagNoScript
-	flagBlocking
 	flagLoading
 	flagStale
-	flagSkipMonitor
 	flagSkipSlowlog
 	flagFast
 	flagNoAuth
-	flagMayReplicate
 	flagNoAsyncLoading
 	flagNoMulti
-	flagMovableKeys
 	flagAllowBusy
 
 	flagAlone // does not use the store between Begin and End; not listed
@@ -38,8 +33,8 @@ const (
 )
 
 var flagNames = []string{
-	"write", "readonly", "denyoom", "module", "admin", "pubsub", "noscript", "blocking", "loading", "stale", "skip_monitor",
-	"skip_slowlog", "fast", "no_auth", "may_replicate", "no_async_loading", "no_multi", "movablekeys", "allow_busy",
+	"write", "readonly", "denyoom", "module", "admin", "noscript", "loading", "stale",
+	"skip_slowlog", "fast", "no_auth", "no_async_loading", "no_multi", "allow_busy",
 }
 
 // A command is a row of the table. Fields that are not set have no effect.
@@ -156,9 +151,7 @@ func (cmd *command) allCategories() []string {
 		{"read", cmd.flags&flagReadonly != 0},
 		{"admin", cmd.flags&flagAdmin != 0},
 		{"dangerous", cmd.flags&flagAdmin != 0},
-		{"pubsub", cmd.flags&flagPubSub != 0},
 		{"fast", cmd.flags&flagFast != 0},
-		{"blocking", cmd.flags&flagBlocking != 0},
 		{"slow", cmd.flags&flagFast == 0},
 	} {
 		if c.in && !slices.Contains(list, c.name) {

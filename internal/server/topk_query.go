@@ -23,21 +23,14 @@ func topkQuery(c *call) {
 		return
 	}
 	found := c.answers(len(c.args) - 2)
-	depth := func() int { return t.Config().Depth }
-	if c.ask(len(found), depth, func(from, to int) store.LSN { return t.Has(found[from:to], c.args[2+from:2+to]) }) {
+	if c.ask(len(found), t.Depth, func(from, to int) store.LSN { return t.Has(found[from:to], c.args[2+from:2+to]) }) {
 		c.bools(found)
 	}
 }
 
 func topkCount(c *call) {
-	t, ok := c.topK()
-	if !ok {
-		return
-	}
-	counts := make([]uint32, len(c.args)-2)
-	depth := func() int { return t.Config().Depth }
-	if c.ask(len(counts), depth, func(from, to int) store.LSN { return t.Count(counts[from:to], c.args[2+from:2+to]) }) {
-		c.counts(counts, "")
+	if t, ok := c.topK(); ok {
+		c.askCounts(t.Depth, t.Count)
 	}
 }
 
@@ -92,11 +85,7 @@ func topkInfo(c *call) {
 	}
 	c.after(t.LSN())
 	o := t.Config()
-	c.out.Map(4)
-	for _, field := range []integer{{"k", uint64(o.K)}, {"width", uint64(o.Width)}, {"depth", uint64(o.Depth)}} {
-		c.out.Simple(field.name)
-		c.out.Int(int64(field.n))
-	}
+	c.integers(4, []integer{{"k", uint64(o.K)}, {"width", uint64(o.Width)}, {"depth", uint64(o.Depth)}})
 	c.out.Simple("decay")
 	c.out.Double(o.Decay)
 }

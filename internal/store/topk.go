@@ -59,6 +59,9 @@ func (t *TopK) set(k *sketch.TopK) {
 // Config returns how the sketch was made.
 func (t *TopK) Config() TopKConfig { return t.config }
 
+// Depth returns the number of rows.
+func (t *TopK) Depth() int { return t.config.Depth }
+
 // AddCost returns a function that returns how many buckets the next key of a call of Add
 // may read, and decay.
 func (t *TopK) AddCost(by []uint32) func() int {
