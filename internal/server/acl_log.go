@@ -8,7 +8,7 @@ import (
 
 var aclLogCommand = command{
 	name: "log", arity: -2, flags: forAdmin, handle: aclLogs, since: "6.0.0", complexity: "O(n), n entries",
-	summary: "Lists what users were denied.", arguments: args.Of("[count|RESET]"),
+	summary: "Lists what users were denied.", syntax: "[count | RESET]",
 }
 
 func aclLogs(c *call) {

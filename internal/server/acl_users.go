@@ -19,25 +19,25 @@ var aclCommands = section("server", nil, []command{{
 		{name: "users", arity: 2, flags: forAdmin, handle: aclUsers, since: "6.0.0", complexity: "O(n), n users", summary: "Lists the users."},
 		{
 			name: "getuser", arity: 3, flags: forAdmin, handle: aclGetUser, since: "6.0.0", complexity: "O(n), n rules",
-			summary: "Describes a user.", arguments: args.Of("username"),
+			summary: "Describes a user.", syntax: "username",
 		},
 		{
 			name: "setuser", arity: -3, flags: forAdmin, handle: aclSetUser, secret: 3, since: "6.0.0", complexity: "O(n), n rules",
-			summary: "Creates or changes a user.", arguments: args.Of("username [rule [rule ...]]"),
+			summary: "Creates or changes a user.", syntax: "username [rule [rule ...]]",
 		},
 		{
 			name: "deluser", arity: -3, flags: forAdmin, handle: aclDelUser, since: "6.0.0", complexity: "O(n), n connections",
-			summary: "Deletes users and closes their connections.", arguments: args.Of("username [username ...]"),
+			summary: "Deletes users and closes their connections.", syntax: "username [username ...]",
 		},
 		{
 			name: "cat", arity: -2, flags: forAll, handle: aclCat, since: "6.0.0", complexity: "O(n), n commands",
-			summary: "Lists the categories or the commands of a category.", arguments: args.Of("[category]"),
+			summary: "Lists the categories or the commands of a category.", syntax: "[category]",
 		},
 		aclLogCommand,
 		aclDryRunCommand,
 		{
 			name: "genpass", arity: -2, flags: forAll, handle: aclGenPass, since: "6.0.0", complexity: "O(1)",
-			summary: "Generates a password.", arguments: args.Of("[bits]"),
+			summary: "Generates a password.", syntax: "[bits]",
 		},
 		aclLoadCommand,
 		aclSaveCommand,
@@ -167,7 +167,7 @@ func aclGenPass(c *call) {
 
 var aclDryRunCommand = command{
 	name: "dryrun", arity: -4, flags: forAdmin, handle: aclDryRun, since: "7.0.0", complexity: "O(n), n keys",
-	summary: "Checks whether a user may run a command.", arguments: args.Of("username command [arg [arg ...]]"),
+	summary: "Checks whether a user may run a command.", syntax: "username command [arg [arg ...]]",
 }
 
 func aclDryRun(c *call) {

@@ -11,13 +11,13 @@ import (
 
 var helloCommand = command{
 	name: "hello", arity: -1, flags: anyTime, handle: hello, secret: 2, since: "6.0.0", complexity: "O(1)",
-	summary:   "Chooses the version of the protocol. Can also log in and name the client.",
-	arguments: args.Of("[protover [AUTH username password] [SETNAME clientname]]"),
+	summary: "Chooses the version of the protocol. Can also log in and name the client.",
+	syntax:  "[protover [AUTH username password] [SETNAME clientname]]",
 }
 
 var authCommand = command{
 	name: "auth", arity: -2, flags: anyTime, handle: auth, secret: 1, since: "1.0.0", complexity: "O(n), n passwords of the user",
-	summary: "Logs the client in.", arguments: args.Of("[username] password"),
+	summary: "Logs the client in.", syntax: "[username] password",
 }
 
 const wrongPassword = "WRONGPASS invalid username-password pair or user is disabled."

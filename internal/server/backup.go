@@ -4,14 +4,13 @@ import (
 	"path/filepath"
 
 	"seen/internal/fair"
-	"seen/internal/server/args"
 )
 
 var backupCommands = []command{{
 	name: "seen.backup", arity: 2, flags: flagAdmin | flagNoScript | flagNoMulti | flagAlone, categories: []string{"dangerous"}, handle: backup,
 	summary: "Writes a consistent backup of all values into a new folder on the server's machine.", since: "1.0.0",
 	complexity: "O(N) with the memory of all values", group: "server",
-	arguments: args.Of("directory"),
+	syntax: "directory",
 }}
 
 // backup writes a backup while other commands run. Only clients on the server's machine

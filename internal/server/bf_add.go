@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -16,14 +15,14 @@ var bfAddCommand = command{
 	name: "bf.add", arity: 3, flags: writer, handle: bfAdd, runs: bloomAdditions, since: "1.0.0",
 	complexity: "O(k * l), k probes in each of l layers",
 	summary:    "Adds an item to a Bloom filter. Creates the filter if it does not exist.",
-	arguments:  args.Of("key item"),
+	syntax:     "key item",
 }
 
 var bfMAddCommand = command{
 	name: "bf.madd", arity: -3, flags: writer, handle: bfAdd, runs: bloomAdditions, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
 	summary:    "Adds items to a Bloom filter. Creates the filter if it does not exist.",
-	arguments:  args.Of("key item [item ...]"),
+	syntax:     "key item [item ...]",
 }
 
 func bfAdd(c *call) { c.addAll(c.args[2:], bloomDefaults(c.filterDefaults())) }

@@ -3,29 +3,28 @@ package server
 import (
 	"math"
 
-	"seen/internal/server/args"
 	"seen/internal/store"
 	"seen/sizing"
 )
 
 var bfCardCommand = command{
 	name: "bf.card", arity: 2, flags: reader, handle: bfCard, since: "2.4.4", complexity: "O(l), l layers",
-	summary:   "Counts the items that were new to a Bloom filter.",
-	arguments: args.Of("key"),
+	summary: "Counts the items that were new to a Bloom filter.",
+	syntax:  "key",
 }
 
 var bfUnionCardCommand = command{
 	name: "bf.unioncard", arity: -2, flags: slowReader | flagHeavy, first: 1, last: -1, step: 1, handle: bfUnionCard, since: "1.0.0",
 	complexity: "O(n * m), n filters of m bits",
 	summary:    "Estimates how many items are in any of several Bloom filters.",
-	arguments:  args.Of("key [key ...]"),
+	syntax:     "key [key ...]",
 }
 
 var bfInterCardCommand = command{
 	name: "bf.intercard", arity: -2, flags: slowReader | flagHeavy, first: 1, last: -1, step: 1, handle: bfInterCard, since: "1.0.0",
 	complexity: "O(2^n * m), n filters of m bits",
 	summary:    "Estimates how many items are in all of several Bloom filters.",
-	arguments:  args.Of("key [key ...]"),
+	syntax:     "key [key ...]",
 }
 
 func bfCard(c *call) {

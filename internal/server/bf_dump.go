@@ -2,7 +2,6 @@ package server
 
 import (
 	"seen/internal/resp"
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -15,14 +14,14 @@ const (
 
 var bfScanDumpCommand = command{
 	name: "bf.scandump", arity: 3, flags: reader | flagHeavy, handle: bfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Returns the next chunk of a Bloom filter.",
-	arguments: args.Of("key iterator"),
+	summary: "Returns the next chunk of a Bloom filter.",
+	syntax:  "key iterator",
 }
 
 var bfLoadChunkCommand = command{
 	name: "bf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: bfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Loads a chunk of a Bloom filter that BF.SCANDUMP returned.",
-	arguments: args.Of("key iterator data"),
+	summary: "Loads a chunk of a Bloom filter that BF.SCANDUMP returned.",
+	syntax:  "key iterator data",
 }
 
 func bfScanDump(c *call) {

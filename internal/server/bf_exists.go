@@ -1,22 +1,19 @@
 package server
 
-import (
-	"seen/internal/server/args"
-	"seen/internal/store"
-)
+import "seen/internal/store"
 
 var bfExistsCommand = command{
 	name: "bf.exists", arity: 3, flags: reader, handle: bfExists, runs: bloomQuestions, since: "1.0.0",
 	complexity: "O(k * l), k probes in each of l layers",
 	summary:    "Checks whether an item was added to a Bloom filter.",
-	arguments:  args.Of("key item"),
+	syntax:     "key item",
 }
 
 var bfMExistsCommand = command{
 	name: "bf.mexists", arity: -3, flags: reader, handle: bfExists, runs: bloomQuestions, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
 	summary:    "Checks which items were added to a Bloom filter.",
-	arguments:  args.Of("key item [item ...]"),
+	syntax:     "key item [item ...]",
 }
 
 func bfExists(c *call) {

@@ -12,8 +12,8 @@ const badInfoField = "Invalid information value"
 
 var bfInfoCommand = command{
 	name: "bf.info", arity: -2, flags: reader, handle: bfInfo, since: "1.0.0", complexity: "O(l), l layers",
-	summary:   "Describes a Bloom filter.",
-	arguments: args.Of("key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]"),
+	summary: "Describes a Bloom filter.",
+	syntax:  "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]",
 }
 
 // bloomInfoFields are the fields of BF.INFO and the words that select them.
@@ -81,8 +81,8 @@ func bfInfo(c *call) {
 
 var bfDebugCommand = command{
 	name: "bf.debug", arity: 2, flags: reader, handle: bfDebug, since: "1.0.0", complexity: "O(l), l layers",
-	summary:   "Describes the layers of a Bloom filter.",
-	arguments: args.Of("key"),
+	summary: "Describes the layers of a Bloom filter.",
+	syntax:  "key",
 }
 
 func bfDebug(c *call) {

@@ -1,15 +1,12 @@
 package server
 
-import (
-	"seen/internal/server/args"
-	"seen/internal/store"
-)
+import "seen/internal/store"
 
 var bfMergeCommand = command{
 	name: "bf.merge", arity: -3, flags: writer | flagHeavy, first: 1, last: -1, step: 1, keys: firstIsChanged, handle: bfMerge, since: "1.0.0",
 	complexity: "O(n * m), n filters of m bits",
 	summary:    "Merges other Bloom filters into a Bloom filter.",
-	arguments:  args.Of("destination source [source ...]"),
+	syntax:     "destination source [source ...]",
 }
 
 func bfMerge(c *call) {

@@ -8,8 +8,8 @@ import (
 
 var bfReserveCommand = command{
 	name: "bf.reserve", arity: -4, flags: writer | flagHeavy, handle: bfReserve, since: "1.0.0", complexity: "O(1)",
-	summary:   "Creates an empty Bloom filter.",
-	arguments: args.Of("key error_rate capacity [EXPANSION expansion] [NONSCALING] [LAYOUT seen|redisbloom]"),
+	summary: "Creates an empty Bloom filter.",
+	syntax:  "key error_rate capacity [EXPANSION expansion] [NONSCALING] [LAYOUT seen|redisbloom]",
 }
 
 func bfReserve(c *call) {

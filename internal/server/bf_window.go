@@ -12,8 +12,8 @@ const badSpan = "ERR bad span: want seconds, or a duration such as 90m or 24h, o
 
 var bfWindowCommand = command{
 	name: "bf.window", arity: 5, flags: writer | flagHeavy, handle: bfWindow, since: "1.0.0", complexity: "O(1)",
-	summary:   "Creates an empty Bloom filter that forgets items some time after they were added.",
-	arguments: args.Of("key error_rate capacity span"),
+	summary: "Creates an empty Bloom filter that forgets items some time after they were added.",
+	syntax:  "key error_rate capacity span",
 }
 
 func bfWindow(c *call) {

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -15,14 +14,14 @@ const (
 
 var cfAddCommand = command{
 	name: "cf.add", arity: 3, flags: writer, handle: cfAdd, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
-	summary:   "Adds a copy of an item to a cuckoo filter. Creates the filter if it does not exist.",
-	arguments: args.Of("key item"),
+	summary: "Adds a copy of an item to a cuckoo filter. Creates the filter if it does not exist.",
+	syntax:  "key item",
 }
 
 var cfAddNXCommand = command{
 	name: "cf.addnx", arity: 3, flags: writer, handle: cfAddNX, since: "1.0.0", complexity: "O(f + i), f sub-filters and i iterations",
-	summary:   "Adds an item to a cuckoo filter if the item is not in it.",
-	arguments: args.Of("key item"),
+	summary: "Adds an item to a cuckoo filter if the item is not in it.",
+	syntax:  "key item",
 }
 
 func cfAdd(c *call) { c.addOneToCuckoo(false) }

@@ -1,16 +1,13 @@
 package server
 
-import (
-	"seen/internal/server/args"
-	"seen/internal/store"
-)
+import "seen/internal/store"
 
 const noCuckoo = "Cuckoo filter was not found"
 
 var cfCompactCommand = command{
 	name: "cf.compact", arity: -1, flags: freeWriter | flagHeavy, handle: cfCompact, since: "1.0.0", complexity: "O(n), n items",
-	summary:   "Moves the items of a cuckoo filter into as few sub-filters as possible.",
-	arguments: args.Of("key"),
+	summary: "Moves the items of a cuckoo filter into as few sub-filters as possible.",
+	syntax:  "key",
 }
 
 func cfCompact(c *call) {

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -11,8 +10,8 @@ const notFound = "Not found"
 
 var cfDelCommand = command{
 	name: "cf.del", arity: 3, flags: freeWriter | flagFast, handle: cfDel, since: "1.0.0", complexity: "O(f), f sub-filters",
-	summary:   "Deletes one copy of an item from a cuckoo filter.",
-	arguments: args.Of("key item"),
+	summary: "Deletes one copy of an item from a cuckoo filter.",
+	syntax:  "key item",
 }
 
 func cfDel(c *call) {

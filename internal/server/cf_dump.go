@@ -2,7 +2,6 @@ package server
 
 import (
 	"seen/internal/resp"
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -18,14 +17,14 @@ const cuckooHeader = 38
 
 var cfScanDumpCommand = command{
 	name: "cf.scandump", arity: 3, flags: reader | flagHeavy, handle: cfScanDump, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Returns the next chunk of a cuckoo filter.",
-	arguments: args.Of("key iterator"),
+	summary: "Returns the next chunk of a cuckoo filter.",
+	syntax:  "key iterator",
 }
 
 var cfLoadChunkCommand = command{
 	name: "cf.loadchunk", arity: 4, flags: writer | flagHeavy, handle: cfLoadChunk, since: "1.0.0", complexity: "O(n), n bytes of the chunk",
-	summary:   "Loads a chunk of a cuckoo filter that CF.SCANDUMP returned.",
-	arguments: args.Of("key iterator data"),
+	summary: "Loads a chunk of a cuckoo filter that CF.SCANDUMP returned.",
+	syntax:  "key iterator data",
 }
 
 func cfScanDump(c *call) {

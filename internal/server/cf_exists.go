@@ -1,26 +1,23 @@
 package server
 
-import (
-	"seen/internal/server/args"
-	"seen/internal/store"
-)
+import "seen/internal/store"
 
 var cfExistsCommand = command{
 	name: "cf.exists", arity: 3, flags: reader, handle: cfExists, since: "1.0.0", complexity: "O(f), f sub-filters",
-	summary:   "Checks whether an item is in a cuckoo filter.",
-	arguments: args.Of("key item"),
+	summary: "Checks whether an item is in a cuckoo filter.",
+	syntax:  "key item",
 }
 
 var cfMExistsCommand = command{
 	name: "cf.mexists", arity: -3, flags: reader, handle: cfExists, since: "1.0.0", complexity: "O(n * f), n items and f sub-filters",
-	summary:   "Checks which items are in a cuckoo filter.",
-	arguments: args.Of("key item [item ...]"),
+	summary: "Checks which items are in a cuckoo filter.",
+	syntax:  "key item [item ...]",
 }
 
 var cfCountCommand = command{
 	name: "cf.count", arity: 3, flags: reader, handle: cfCount, since: "1.0.0", complexity: "O(f), f sub-filters",
-	summary:   "Counts the copies of an item in a cuckoo filter.",
-	arguments: args.Of("key item"),
+	summary: "Counts the copies of an item in a cuckoo filter.",
+	syntax:  "key item",
 }
 
 func cfExists(c *call) {

@@ -1,21 +1,17 @@
 package server
 
-import (
-	"fmt"
-
-	"seen/internal/server/args"
-)
+import "fmt"
 
 var cfInfoCommand = command{
 	name: "cf.info", arity: 2, flags: reader, handle: cfInfo, since: "1.0.0", complexity: "O(1)",
-	summary:   "Describes a cuckoo filter.",
-	arguments: args.Of("key"),
+	summary: "Describes a cuckoo filter.",
+	syntax:  "key",
 }
 
 var cfDebugCommand = command{
 	name: "cf.debug", arity: 2, flags: reader, handle: cfDebug, since: "1.0.0", complexity: "O(1)",
-	summary:   "Describes a cuckoo filter on one line.",
-	arguments: args.Of("key"),
+	summary: "Describes a cuckoo filter on one line.",
+	syntax:  "key",
 }
 
 func cfInfo(c *call) {

@@ -7,14 +7,14 @@ import (
 
 var cfInsertCommand = command{
 	name: "cf.insert", arity: -4, flags: writer, handle: cfInsert, since: "1.0.0", complexity: "O(n * (f + i)), n items, f sub-filters and i iterations",
-	summary:   "Adds items to a cuckoo filter. Creates the filter with the given options if it does not exist.",
-	arguments: args.Of("key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]"),
+	summary: "Adds items to a cuckoo filter. Creates the filter with the given options if it does not exist.",
+	syntax:  "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
 }
 
 var cfInsertNXCommand = command{
 	name: "cf.insertnx", arity: -4, flags: writer, handle: cfInsertNX, since: "1.0.0", complexity: "O(n * (f + i)), n items, f sub-filters and i iterations",
-	summary:   "Adds items to a cuckoo filter if they are not in it.",
-	arguments: args.Of("key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]"),
+	summary: "Adds items to a cuckoo filter if they are not in it.",
+	syntax:  "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
 }
 
 func cfInsert(c *call) { c.insertIntoCuckoo(false) }

@@ -8,8 +8,8 @@ import (
 
 var cfReserveCommand = command{
 	name: "cf.reserve", arity: -3, flags: writer | flagHeavy, handle: cfReserve, since: "1.0.0", complexity: "O(1)",
-	summary:   "Creates an empty cuckoo filter.",
-	arguments: args.Of("key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] [LAYOUT seen|redisbloom]"),
+	summary: "Creates an empty cuckoo filter.",
+	syntax:  "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] [LAYOUT seen|redisbloom]",
 }
 
 func cfReserve(c *call) {

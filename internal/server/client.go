@@ -18,21 +18,21 @@ var clientCommands = []command{
 	{name: "getname", arity: 2, flags: forAll, handle: clientGetName, since: "2.6.9", complexity: "O(1)", summary: "Returns the name of the connection."},
 	{
 		name: "setname", arity: 3, flags: forAll, handle: clientSetName, since: "2.6.9", complexity: "O(1)", summary: "Names the connection.",
-		arguments: args.Of("connection-name"),
+		syntax: "connection-name",
 	},
 	{
 		name: "setinfo", arity: 4, flags: forAll, handle: clientSetInfo, since: "7.2.0", complexity: "O(1)", summary: "Sets the name or the version of the client library.",
-		arguments: args.Of("LIB-NAME|LIB-VER value"),
+		syntax: "LIB-NAME|LIB-VER value",
 	},
 	clientKillCommand,
 	clientReplyCommand,
 	{
 		name: "no-evict", arity: 3, flags: forAdmin, handle: clientNoEvict, since: "7.0.0", complexity: "O(1)", summary: "Accepted without effect: no client is closed to save memory.",
-		arguments: args.Of("ON|OFF"),
+		syntax: "ON|OFF",
 	},
 	{
 		name: "no-touch", arity: 3, flags: forAll, handle: clientNoTouch, since: "7.2.0", complexity: "O(1)", summary: "Accepted without effect: the time of last use is not recorded.",
-		arguments: args.Of("ON|OFF"),
+		syntax: "ON|OFF",
 	},
 	clientTrackingCommand,
 	clientTrackingInfoCommand,
@@ -124,14 +124,14 @@ func (c *call) note(wish *bool) {
 
 var clientTrackingCommand = command{
 	name: "tracking", arity: -3, flags: forAll, handle: clientTracking, since: "6.0.0", complexity: "O(1)", summary: "Accepts OFF. The server does not notify clients of changes.",
-	arguments: args.Of("ON|OFF"),
+	syntax: "ON|OFF",
 }
 
 var clientTrackingInfoCommand = command{name: "trackinginfo", arity: 2, flags: forAll, handle: clientTrackingInfo, since: "6.2.0", complexity: "O(1)", summary: "Returns that tracking is off."}
 
 var clientCachingCommand = command{
 	name: "caching", arity: 3, flags: forAll, handle: clientCaching, since: "6.0.0", complexity: "O(1)", summary: "Always returns an error: tracking is not supported.",
-	arguments: args.Of("YES|NO"),
+	syntax: "YES|NO",
 }
 
 var clientGetRedirCommand = command{name: "getredir", arity: 2, flags: forAll, handle: clientGetRedir, since: "6.0.0", complexity: "O(1)", summary: "Returns that tracking is off."}

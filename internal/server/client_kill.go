@@ -7,7 +7,7 @@ import (
 
 var clientKillCommand = command{
 	name: "kill", arity: -3, flags: forAdmin, handle: clientKill, since: "2.4.0", complexity: "O(n), n connections", summary: "Closes connections.",
-	arguments: args.Of("[ip:port] [ID client-id] [TYPE normal|master|replica|pubsub] [USER username] [ADDR address] [LADDR address] [SKIPME yes|no]"),
+	syntax: "[ip:port] [ID client-id] [TYPE normal|master|replica|pubsub] [USER username] [ADDR address] [LADDR address] [SKIPME yes|no]",
 }
 
 func clientKill(c *call) {

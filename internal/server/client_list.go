@@ -9,7 +9,7 @@ import (
 
 var clientListCommand = command{
 	name: "list", arity: -2, flags: forAdmin, handle: clientList, since: "2.4.0", complexity: "O(n), n connections", summary: "Describes connections.",
-	arguments: args.Of("[TYPE normal|master|replica|pubsub] [ID client-id [client-id ...]]"),
+	syntax: "[TYPE normal|master|replica|pubsub] [ID client-id [client-id ...]]",
 }
 
 func clientList(c *call) {

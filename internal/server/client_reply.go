@@ -29,7 +29,7 @@ func (c *conn) afterReply(mark int) {
 var clientReplyCommand = command{
 	// Not in a transaction: EXEC announces the number of replies.
 	name: "reply", arity: 3, flags: forAll | flagNoMulti, handle: clientReply, since: "3.2.0", complexity: "O(1)", summary: "Chooses whether the server replies to commands.",
-	arguments: args.Of("ON|OFF|SKIP"),
+	syntax: "ON|OFF|SKIP",
 }
 
 func clientReply(c *call) {

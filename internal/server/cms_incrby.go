@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"seen/internal/resp"
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -12,8 +11,8 @@ const countMinOverflow = "CMS: INCRBY overflow"
 
 var cmsIncrByCommand = command{
 	name: "cms.incrby", arity: -4, flags: writer, handle: cmsIncrBy, since: "2.0.0", complexity: "O(n * d), n items and d rows",
-	summary:   "Counts items in a count-min sketch.",
-	arguments: args.Of("key item increment [item increment ...]"),
+	summary: "Counts items in a count-min sketch.",
+	syntax:  "key item increment [item increment ...]",
 }
 
 func cmsIncrBy(c *call) {

@@ -18,14 +18,14 @@ const (
 
 var cmsInitByDimCommand = command{
 	name: "cms.initbydim", arity: 4, flags: writer | flagHeavy, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
-	summary:   "Creates an empty count-min sketch of a given size.",
-	arguments: args.Of("key width depth"),
+	summary: "Creates an empty count-min sketch of a given size.",
+	syntax:  "key width depth",
 }
 
 var cmsInitByProbCommand = command{
 	name: "cms.initbyprob", arity: 4, flags: writer | flagHeavy, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
-	summary:   "Creates an empty count-min sketch of a given accuracy.",
-	arguments: args.Of("key error probability"),
+	summary: "Creates an empty count-min sketch of a given accuracy.",
+	syntax:  "key error probability",
 }
 
 func cmsInitByDim(c *call) { c.initCountMin(parseCountMinByDim) }

@@ -14,8 +14,8 @@ const (
 
 var cmsMergeCommand = command{
 	name: "cms.merge", arity: -4, flags: writer | flagHeavy, handle: cmsMerge, keys: mergedKeys, since: "2.0.0", complexity: "O(n * w * d), n sketches of d rows of w counters",
-	summary:   "Sets a count-min sketch to the weighted sum of others.",
-	arguments: args.Of("destination numkeys source [source ...] [WEIGHTS weight [weight ...]]"),
+	summary: "Sets a count-min sketch to the weighted sum of others.",
+	syntax:  "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
 }
 
 // mergedKeys finds the keys of CMS.MERGE if its words are correct.

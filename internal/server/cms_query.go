@@ -3,7 +3,6 @@ package server
 import (
 	"math"
 
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -11,8 +10,8 @@ const countMinSaturated = math.MaxUint32
 
 var cmsQueryCommand = command{
 	name: "cms.query", arity: -3, flags: slowReader, handle: cmsQuery, since: "2.0.0", complexity: "O(n * d), n items and d rows",
-	summary:   "Estimates how often items were counted in a count-min sketch.",
-	arguments: args.Of("key item [item ...]"),
+	summary: "Estimates how often items were counted in a count-min sketch.",
+	syntax:  "key item [item ...]",
 }
 
 func cmsQuery(c *call) {
@@ -44,8 +43,8 @@ func (c *call) counts(counts []uint32, overflow string) {
 
 var cmsInfoCommand = command{
 	name: "cms.info", arity: 2, flags: slowReader, handle: cmsInfo, since: "2.0.0", complexity: "O(1)",
-	summary:   "Describes a count-min sketch.",
-	arguments: args.Of("key"),
+	summary: "Describes a count-min sketch.",
+	syntax:  "key",
 }
 
 func cmsInfo(c *call) {

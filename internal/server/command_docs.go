@@ -4,7 +4,7 @@ import "seen/internal/server/args"
 
 var commandDocsCommand = command{
 	name: "docs", arity: -2, flags: describing, handle: commandDocs, since: "7.0.0", complexity: "O(n), n commands",
-	summary: "Describes commands for people.", arguments: args.Of("[command-name [command-name ...]]"),
+	summary: "Describes commands for people.", syntax: "[command-name [command-name ...]]",
 }
 
 func commandDocs(c *call) {
@@ -26,7 +26,7 @@ func commandDocs(c *call) {
 // documentCommand writes the name of a command and its entry of COMMAND DOCS.
 func (c *call) documentCommand(cmd *command) {
 	n := 4
-	if len(cmd.arguments) > 0 {
+	if cmd.syntax != "" {
 		n++
 	}
 	if len(cmd.subs) > 0 {
@@ -35,9 +35,9 @@ func (c *call) documentCommand(cmd *command) {
 	c.out.BulkString(cmd.full)
 	c.out.Map(n)
 	c.fields("summary", cmd.summary, "since", cmd.since, "group", cmd.group, "complexity", cmd.complexity)
-	if len(cmd.arguments) > 0 {
+	if cmd.syntax != "" {
 		c.out.BulkString("arguments")
-		c.documentArguments(cmd.arguments)
+		c.documentArguments(args.Of(cmd.syntax))
 	}
 	if len(cmd.subs) > 0 {
 		c.out.BulkString("subcommands")

@@ -1,18 +1,15 @@
 package server
 
-import (
-	"seen/internal/server/acl"
-	"seen/internal/server/args"
-)
+import "seen/internal/server/acl"
 
 var commandGetKeysCommand = command{
 	name: "getkeys", arity: -4, flags: describing, handle: commandGetKeys, since: "2.8.13", complexity: "O(n), n words",
-	summary: "Finds the keys of a command.", arguments: args.Of("command [arg [arg ...]]"),
+	summary: "Finds the keys of a command.", syntax: "command [arg [arg ...]]",
 }
 
 var commandGetKeysAndFlagsCommand = command{
 	name: "getkeysandflags", arity: -4, flags: describing, handle: commandGetKeysAndFlags, since: "7.0.0", complexity: "O(n), n words",
-	summary: "Finds the keys of a command and what the command does with each.", arguments: args.Of("command [arg [arg ...]]"),
+	summary: "Finds the keys of a command and what the command does with each.", syntax: "command [arg [arg ...]]",
 }
 
 func commandGetKeys(c *call) {

@@ -43,7 +43,7 @@ func (c *call) named(names [][]byte) (list []*command) {
 
 var commandInfoCommand = command{
 	name: "info", arity: -2, flags: describing, handle: commandInfo, since: "2.8.13", complexity: "O(n), n commands",
-	summary: "Describes commands for clients.", arguments: args.Of("[command-name [command-name ...]]"),
+	summary: "Describes commands for clients.", syntax: "[command-name [command-name ...]]",
 }
 
 func allCommands(c *call) { c.describeAll(c.server.table.top) }
@@ -62,7 +62,7 @@ func commandCount(c *call) { c.out.Int(int64(len(c.server.table.top))) }
 
 var commandListCommand = command{
 	name: "list", arity: -2, flags: describing, handle: commandList, since: "7.0.0", complexity: "O(n), n commands",
-	summary: "Lists the names of commands.", arguments: args.Of("[FILTERBY MODULE|ACLCAT|PATTERN filter]"),
+	summary: "Lists the names of commands.", syntax: "[FILTERBY MODULE|ACLCAT|PATTERN filter]",
 }
 
 func commandList(c *call) {

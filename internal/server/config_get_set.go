@@ -9,11 +9,11 @@ import (
 var configCommands = []command{
 	{
 		name: "get", arity: -3, flags: forAdmin, handle: configGet, since: "2.0.0", complexity: "O(n), n settings and patterns",
-		summary: "Returns settings.", arguments: args.Of("parameter [parameter ...]"),
+		summary: "Returns settings.", syntax: "parameter [parameter ...]",
 	},
 	{
 		name: "set", arity: -4, flags: forAdmin, handle: configSet, secret: 2, since: "2.0.0", complexity: "O(n), n settings",
-		summary: "Changes settings until the server stops: all of them, or none.", arguments: args.Of("parameter value [parameter value ...]"),
+		summary: "Changes settings until the server stops: all of them, or none.", syntax: "parameter value [parameter value ...]",
 	},
 	{
 		name: "resetstat", arity: 2, flags: forAdmin, handle: configResetStat, since: "2.0.0", complexity: "O(n), n commands",

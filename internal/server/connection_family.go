@@ -11,17 +11,17 @@ const anyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth |
 var connectionCommands = section("connection", []string{"connection"}, []command{
 	{
 		name: "ping", arity: -1, flags: flagFast | flagAlone, handle: ping, since: "1.0.0", complexity: "O(1)",
-		summary: "Returns PONG or the message.", arguments: args.Of("[message]"),
+		summary: "Returns PONG or the message.", syntax: "[message]",
 	},
 	{
 		name: "echo", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: echo, since: "1.0.0", complexity: "O(1)",
-		summary: "Returns the message.", arguments: args.Of("message"),
+		summary: "Returns the message.", syntax: "message",
 	},
 	helloCommand,
 	authCommand,
 	{
 		name: "select", arity: 2, flags: flagLoading | flagStale | flagFast | flagAlone, handle: selectDatabase, since: "1.0.0", complexity: "O(1)",
-		summary: "Accepts database 0, the only one.", arguments: args.Of("index"),
+		summary: "Accepts database 0, the only one.", syntax: "index",
 	},
 	{
 		name: "quit", arity: -1, flags: anyTime, handle: quit, since: "1.0.0", complexity: "O(1)",
@@ -41,7 +41,7 @@ var connectionCommands = section("connection", []string{"connection"}, []command
 	},
 	{
 		name: "wait", arity: 3, flags: flagNoScript | flagAlone, handle: wait, since: "3.0.0", complexity: "O(1)",
-		summary: "Returns 0: there are no replicas.", arguments: args.Of("numreplicas timeout"),
+		summary: "Returns 0: there are no replicas.", syntax: "numreplicas timeout",
 	},
 })
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"seen/internal/resp"
-	"seen/internal/server/args"
 )
 
 var debugCommand = command{
@@ -13,7 +12,7 @@ var debugCommand = command{
 	subs: []command{
 		{
 			name: "sleep", arity: 3, flags: forAdmin | flagNoMulti, handle: debugSleep, since: "1.0.0", complexity: "O(1)",
-			summary: "Waits some seconds and replies. Other clients are not affected.", arguments: args.Of("seconds"),
+			summary: "Waits some seconds and replies. Other clients are not affected.", syntax: "seconds",
 		},
 		help("6.2.0"),
 	},

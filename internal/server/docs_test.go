@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"seen/internal/server/args"
 )
 
 // Every command is in docs/COMMANDS.md, in a section or a row, with the arguments of the
@@ -31,7 +29,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 	}
 	for _, cmd := range newTable().commands {
 		name := strings.ToUpper(strings.ReplaceAll(cmd.full, "|", " "))
-		grammar := strings.TrimSpace(name + " " + args.Syntax(cmd.arguments))
+		grammar := strings.TrimSpace(name + " " + cmd.syntax)
 		if rows[grammar] {
 			delete(rows, grammar)
 			continue

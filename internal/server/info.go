@@ -10,7 +10,6 @@ import (
 	"time"
 
 	memory "seen/internal/pages"
-	"seen/internal/server/args"
 )
 
 // infoSection is a section of INFO.
@@ -38,7 +37,7 @@ var infoSections = []infoSection{
 
 var infoCommand = command{
 	name: "info", arity: -1, flags: flagLoading | flagStale | flagAlone, categories: []string{"dangerous"}, handle: info,
-	since: "1.0.0", complexity: "O(1)", summary: "Describes the server.", arguments: args.Of("[section [section ...]]"),
+	since: "1.0.0", complexity: "O(1)", summary: "Describes the server.", syntax: "[section [section ...]]",
 }
 
 func info(c *call) {

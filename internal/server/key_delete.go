@@ -7,22 +7,22 @@ import (
 
 var delCommand = command{
 	name: "del", arity: -2, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: acl.Writes | acl.Deletes, handle: del,
-	since: "1.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: args.Of("key [key ...]"),
+	since: "1.0.0", complexity: "O(n), n keys", summary: "Deletes values.", syntax: "key [key ...]",
 }
 
 var unlinkCommand = command{
 	name: "unlink", arity: -2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: acl.Writes | acl.Deletes, handle: del,
-	since: "4.0.0", complexity: "O(n), n keys", summary: "Deletes values.", arguments: args.Of("key [key ...]"),
+	since: "4.0.0", complexity: "O(n), n keys", summary: "Deletes values.", syntax: "key [key ...]",
 }
 
 var flushAllCommand = command{
 	name: "flushall", arity: -1, flags: flagWrite | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: flush,
-	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: args.Of("[ASYNC|SYNC]"),
+	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", syntax: "[ASYNC | SYNC]",
 }
 
 var flushDBCommand = command{
 	name: "flushdb", arity: -1, flags: flagWrite | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: flush,
-	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", arguments: args.Of("[ASYNC|SYNC]"),
+	since: "1.0.0", complexity: "O(n), n values", summary: "Deletes all values.", syntax: "[ASYNC | SYNC]",
 }
 
 func del(c *call) {

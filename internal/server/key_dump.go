@@ -13,13 +13,13 @@ import (
 var dumpCommands = section("generic", nil, []command{
 	{
 		name: "dump", arity: 2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, handle: dump,
-		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Returns a value as one string.", arguments: args.Of("key"),
+		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Returns a value as one string.", syntax: "key",
 	},
 	{
 		name: "restore", arity: -4, flags: flagWrite | flagDenyOOM | flagHeavy, categories: []string{"keyspace", "dangerous"}, first: 1, last: 1, step: 1,
 		access: acl.Writes | acl.Overwrites, handle: restore,
 		since: "2.6.0", complexity: "O(n), n bytes of the value", summary: "Creates a value from a string that DUMP returned.",
-		arguments: args.Of("key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"),
+		syntax: "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 	},
 })
 

@@ -10,17 +10,17 @@ import (
 )
 
 var expiryCommands = section("generic", nil, []command{
-	expiring("expire", "1.0.0", "key seconds [NX|XX|GT|LT]", "Sets the expiry of a value in seconds from now.", time.Second, true),
-	expiring("pexpire", "2.6.0", "key milliseconds [NX|XX|GT|LT]", "Sets the expiry of a value in milliseconds from now.", time.Millisecond, true),
-	expiring("expireat", "1.2.0", "key unix-time-seconds [NX|XX|GT|LT]", "Sets the expiry of a value in seconds since 1970.", time.Second, false),
-	expiring("pexpireat", "2.6.0", "key unix-time-milliseconds [NX|XX|GT|LT]", "Sets the expiry of a value in milliseconds since 1970.", time.Millisecond, false),
+	expiring("expire", "1.0.0", "key seconds [NX | XX | GT | LT]", "Sets the expiry of a value in seconds from now.", time.Second, true),
+	expiring("pexpire", "2.6.0", "key milliseconds [NX | XX | GT | LT]", "Sets the expiry of a value in milliseconds from now.", time.Millisecond, true),
+	expiring("expireat", "1.2.0", "key unix-time-seconds [NX | XX | GT | LT]", "Sets the expiry of a value in seconds since 1970.", time.Second, false),
+	expiring("pexpireat", "2.6.0", "key unix-time-milliseconds [NX | XX | GT | LT]", "Sets the expiry of a value in milliseconds since 1970.", time.Millisecond, false),
 	asking("ttl", "1.0.0", "Returns the seconds until a value expires.", time.Second, true),
 	asking("pttl", "2.6.0", "Returns the milliseconds until a value expires.", time.Millisecond, true),
 	asking("expiretime", "7.0.0", "Returns when a value expires, in seconds since 1970.", time.Second, false),
 	asking("pexpiretime", "7.0.0", "Returns when a value expires, in milliseconds since 1970.", time.Millisecond, false),
 	{
 		name: "persist", arity: 2, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: acl.Writes, handle: persist,
-		since: "2.2.0", complexity: "O(1)", summary: "Removes the expiry of a value.", arguments: args.Of("key"),
+		since: "2.2.0", complexity: "O(1)", summary: "Removes the expiry of a value.", syntax: "key",
 	},
 })
 
@@ -28,7 +28,7 @@ var expiryCommands = section("generic", nil, []command{
 func expiring(name, since, syntax, summary string, unit time.Duration, fromNow bool) command {
 	return command{
 		name: name, arity: -3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: acl.Writes,
-		since: since, complexity: "O(1)", summary: summary, arguments: args.Of(syntax),
+		since: since, complexity: "O(1)", summary: summary, syntax: syntax,
 		handle: func(c *call) { expire(c, unit, fromNow) },
 	}
 }
@@ -37,7 +37,7 @@ func expiring(name, since, syntax, summary string, unit time.Duration, fromNow b
 func asking(name, since, summary string, unit time.Duration, fromNow bool) command {
 	return command{
 		name: name, arity: 2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1,
-		since: since, complexity: "O(1)", summary: summary, arguments: args.Of("key"),
+		since: since, complexity: "O(1)", summary: summary, syntax: "key",
 		handle: func(c *call) { timeToLive(c, unit, fromNow) },
 	}
 }

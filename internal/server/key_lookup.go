@@ -4,23 +4,22 @@ import (
 	"math/rand/v2"
 
 	"seen/internal/server/acl"
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
 var typeCommand = command{
 	name: "type", arity: 2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: 1, step: 1, access: acl.Looks, handle: typeOf,
-	since: "1.0.0", complexity: "O(1)", summary: "Returns the type of a value.", arguments: args.Of("key"),
+	since: "1.0.0", complexity: "O(1)", summary: "Returns the type of a value.", syntax: "key",
 }
 
 var existsCommand = command{
 	name: "exists", arity: -2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: acl.Looks, handle: exists,
-	since: "1.0.0", complexity: "O(n), n keys", summary: "Counts the keys that have a value.", arguments: args.Of("key [key ...]"),
+	since: "1.0.0", complexity: "O(n), n keys", summary: "Counts the keys that have a value.", syntax: "key [key ...]",
 }
 
 var touchCommand = command{
 	name: "touch", arity: -2, flags: flagReadonly | flagFast, categories: []string{"keyspace"}, first: 1, last: -1, step: 1, access: acl.Looks, handle: exists,
-	since: "3.2.1", complexity: "O(n), n keys", summary: "Counts the keys that have a value. The time of last use is not recorded.", arguments: args.Of("key [key ...]"),
+	since: "3.2.1", complexity: "O(n), n keys", summary: "Counts the keys that have a value. The time of last use is not recorded.", syntax: "key [key ...]",
 }
 
 var dbSizeCommand = command{

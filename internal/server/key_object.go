@@ -2,7 +2,6 @@ package server
 
 import (
 	"seen/internal/server/acl"
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
@@ -11,15 +10,15 @@ var objectCommand = command{
 	subs: []command{
 		{
 			name: "encoding", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectEncoding,
-			since: "2.2.3", complexity: "O(1)", summary: "Returns raw, as Redis does for the values of modules.", arguments: args.Of("key"),
+			since: "2.2.3", complexity: "O(1)", summary: "Returns raw, as Redis does for the values of modules.", syntax: "key",
 		},
 		{
 			name: "freq", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectFreq,
-			since: "4.0.0", complexity: "O(1)", summary: "Always returns an error: the use of keys is not counted.", arguments: args.Of("key"),
+			since: "4.0.0", complexity: "O(1)", summary: "Always returns an error: the use of keys is not counted.", syntax: "key",
 		},
 		{
 			name: "refcount", arity: 3, flags: flagReadonly, categories: []string{"keyspace"}, first: 2, last: 2, step: 1, access: acl.Looks, handle: objectRefCount,
-			since: "2.2.3", complexity: "O(1)", summary: "Returns 1: values are not shared.", arguments: args.Of("key"),
+			since: "2.2.3", complexity: "O(1)", summary: "Returns 1: values are not shared.", syntax: "key",
 		},
 		help("6.2.0"),
 	},

@@ -4,18 +4,17 @@ import (
 	"errors"
 
 	"seen/internal/server/acl"
-	"seen/internal/server/args"
 	"seen/internal/store"
 )
 
 var renameCommand = command{
 	name: "rename", arity: 3, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRename, handle: rename,
-	since: "1.0.0", complexity: "O(1)", summary: "Renames a key. A value under the new name is deleted.", arguments: args.Of("key newkey"),
+	since: "1.0.0", complexity: "O(1)", summary: "Renames a key. A value under the new name is deleted.", syntax: "key newkey",
 }
 
 var renameNXCommand = command{
 	name: "renamenx", arity: 3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRenameNX, handle: renameNX,
-	since: "1.0.0", complexity: "O(1)", summary: "Renames a key if the new name does not exist.", arguments: args.Of("key newkey"),
+	since: "1.0.0", complexity: "O(1)", summary: "Renames a key if the new name does not exist.", syntax: "key newkey",
 }
 
 const noSuchKey = "ERR no such key"

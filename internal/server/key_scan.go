@@ -17,13 +17,13 @@ const (
 
 var keysCommand = command{
 	name: "keys", arity: 2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace", "dangerous"}, handle: keys,
-	since: "1.0.0", complexity: "O(n), n values", summary: "Lists the keys that match a pattern.", arguments: args.Of("pattern"),
+	since: "1.0.0", complexity: "O(n), n values", summary: "Lists the keys that match a pattern.", syntax: "pattern",
 }
 
 var scanCommand = command{
 	name: "scan", arity: -2, flags: flagReadonly | flagHeavy, categories: []string{"keyspace"}, handle: scan,
 	since: "2.8.0", complexity: "O(1) for a call, O(n) for all of n values", summary: "Lists the keys, some at a time.",
-	arguments: args.Of("cursor [MATCH pattern] [COUNT count] [TYPE type]"),
+	syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
 }
 
 func keys(c *call) {

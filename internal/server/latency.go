@@ -1,13 +1,11 @@
 package server
 
-import "seen/internal/server/args"
-
 var latencyCommand = command{
 	name: "latency", arity: -2, flags: flagAlone, since: "2.8.13", complexity: "Depends on the subcommand", summary: "Commands about how long commands take.",
 	subs: []command{
 		{
 			name: "histogram", arity: -2, flags: forAdmin, handle: latencyHistogram, since: "7.0.0", complexity: "O(n), n commands",
-			summary: "Returns the distribution of the durations of each command.", arguments: args.Of("[command [command ...]]"),
+			summary: "Returns the distribution of the durations of each command.", syntax: "[command [command ...]]",
 		},
 		{
 			name: "latest", arity: 2, flags: forAdmin, handle: func(c *call) { c.out.Array(0) }, since: "2.8.13", complexity: "O(1)",
@@ -15,7 +13,7 @@ var latencyCommand = command{
 		},
 		{
 			name: "reset", arity: -2, flags: forAdmin, handle: func(c *call) { c.out.Int(0) }, since: "2.8.13", complexity: "O(1)",
-			summary: "Returns 0: no events are monitored.", arguments: args.Of("[event [event ...]]"),
+			summary: "Returns 0: no events are monitored.", syntax: "[event [event ...]]",
 		},
 		help("2.8.13"),
 	},

@@ -11,7 +11,7 @@ var memoryCommand = command{
 	subs: []command{
 		{
 			name: "usage", arity: -3, flags: flagReadonly, first: 2, last: 2, step: 1, access: acl.Looks, handle: memoryUsage,
-			since: "4.0.0", complexity: "O(1)", summary: "Returns the memory of a value in bytes.", arguments: args.Of("key [SAMPLES count]"),
+			since: "4.0.0", complexity: "O(1)", summary: "Returns the memory of a value in bytes.", syntax: "key [SAMPLES count]",
 		},
 		help("4.0.0"),
 	},

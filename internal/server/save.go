@@ -14,7 +14,7 @@ var saveCommand = command{
 
 var bgSaveCommand = command{
 	name: "bgsave", arity: -1, flags: flagAdmin | flagNoScript | flagNoAsyncLoading | flagAlone, handle: bgSave,
-	since: "1.0.0", complexity: "O(1)", summary: "Starts a checkpoint.", arguments: args.Of("[SCHEDULE]"),
+	since: "1.0.0", complexity: "O(1)", summary: "Starts a checkpoint.", syntax: "[SCHEDULE]",
 }
 
 func lastSave(c *call) { c.out.Int(c.store().LastCheckpoint().Unix()) }

@@ -8,7 +8,7 @@ import (
 
 var shutdownCommand = command{
 	name: "shutdown", arity: -1, flags: flagAdmin | flagNoScript | flagLoading | flagStale | flagNoMulti | flagAllowBusy | flagAlone, handle: shutdown,
-	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Stops the server.", arguments: args.Of("[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]"),
+	since: "1.0.0", complexity: "O(n), n bytes that have changed", summary: "Stops the server.", syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
 }
 
 func shutdown(c *call) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"seen/internal/resp"
-	"seen/internal/server/args"
 )
 
 // What is kept of the words of a slow command.
@@ -95,7 +94,7 @@ var slowLogCommand = command{
 	subs: []command{
 		{
 			name: "get", arity: -2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogGet,
-			since: "2.2.12", complexity: "O(n), n entries", summary: "Lists slow commands.", arguments: args.Of("[count]"),
+			since: "2.2.12", complexity: "O(n), n entries", summary: "Lists slow commands.", syntax: "[count]",
 		},
 		{
 			name: "len", arity: 2, flags: flagAdmin | flagLoading | flagStale | flagAlone, handle: slowLogLen,

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"seen/internal/server/acl"
-	"seen/internal/server/args"
 )
 
 // flags say what a command is and where it may run, as COMMAND INFO lists it.
@@ -63,7 +62,7 @@ type command struct {
 
 	// For COMMAND DOCS.
 	summary, since, complexity, group string
-	arguments                         []args.Argument
+	syntax                            string // of the words after the name; see args.Of
 
 	full   string // the name with the parent's: client|id
 	parent *command
@@ -257,7 +256,7 @@ func listSubcommands(c *call) {
 	c.out.Simple(strings.ToUpper(parent.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")
 	for i := range parent.subs {
 		sub := &parent.subs[i]
-		c.out.Simple(strings.TrimSpace(strings.ToUpper(sub.name) + " " + args.Syntax(sub.arguments)))
+		c.out.Simple(strings.TrimSpace(strings.ToUpper(sub.name) + " " + sub.syntax))
 		c.out.Simple("    " + sub.summary)
 	}
 }

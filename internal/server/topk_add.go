@@ -9,14 +9,14 @@ import (
 
 var topkAddCommand = command{
 	name: "topk.add", arity: -3, flags: writer, handle: topkAdd, since: "2.0.0", complexity: "O(n * (k + d)), n items and d rows",
-	summary:   "Counts items in a top-k.",
-	arguments: args.Of("key item [item ...]"),
+	summary: "Counts items in a top-k.",
+	syntax:  "key item [item ...]",
 }
 
 var topkIncrByCommand = command{
 	name: "topk.incrby", arity: -4, flags: writer, handle: topkIncrBy, since: "2.0.0", complexity: "O(n * (k + d * i)), n items, d rows and the increment i",
-	summary:   "Counts each item in a top-k several times.",
-	arguments: args.Of("key item increment [item increment ...]"),
+	summary: "Counts each item in a top-k several times.",
+	syntax:  "key item increment [item increment ...]",
 }
 
 func topkAdd(c *call) {

@@ -7,14 +7,14 @@ import (
 
 var topkQueryCommand = command{
 	name: "topk.query", arity: -3, flags: slowReader, handle: topkQuery, since: "2.0.0", complexity: "O(n), n items",
-	summary:   "Checks which items are among the most frequent.",
-	arguments: args.Of("key item [item ...]"),
+	summary: "Checks which items are among the most frequent.",
+	syntax:  "key item [item ...]",
 }
 
 var topkCountCommand = command{
 	name: "topk.count", arity: -3, flags: slowReader, handle: topkCount, since: "2.0.0", complexity: "O(n * d), n items and d rows",
-	summary:   "Estimates how often items were counted in a top-k.",
-	arguments: args.Of("key item [item ...]"),
+	summary: "Estimates how often items were counted in a top-k.",
+	syntax:  "key item [item ...]",
 }
 
 func topkQuery(c *call) {
@@ -38,8 +38,8 @@ const noWithCount = "WITHCOUNT keyword expected"
 
 var topkListCommand = command{
 	name: "topk.list", arity: -2, flags: slowReader | flagHeavy, handle: topkList, since: "2.0.0", complexity: "O(k log k)",
-	summary:   "Lists the most frequent items.",
-	arguments: args.Of("key [WITHCOUNT]"),
+	summary: "Lists the most frequent items.",
+	syntax:  "key [WITHCOUNT]",
 }
 
 func topkList(c *call) {
@@ -74,8 +74,8 @@ func topkList(c *call) {
 
 var topkInfoCommand = command{
 	name: "topk.info", arity: 2, flags: slowReader, handle: topkInfo, since: "2.0.0", complexity: "O(1)",
-	summary:   "Describes a top-k.",
-	arguments: args.Of("key"),
+	summary: "Describes a top-k.",
+	syntax:  "key",
 }
 
 func topkInfo(c *call) {

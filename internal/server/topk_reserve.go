@@ -16,8 +16,8 @@ const (
 
 var topkReserveCommand = command{
 	name: "topk.reserve", arity: -3, flags: writer | flagHeavy, handle: topkReserve, since: "2.0.0", complexity: "O(k + w * d), d rows of w counters",
-	summary:   "Creates an empty top-k.",
-	arguments: args.Of("key k [width depth decay]"),
+	summary: "Creates an empty top-k.",
+	syntax:  "key k [width depth decay]",
 }
 
 func topkReserve(c *call) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"seen/internal/server/acl"
-	"seen/internal/server/args"
 )
 
 // transaction is what a client has queued since MULTI, and what it watches.
@@ -77,7 +76,7 @@ var transactionCommands = section("transaction", []string{"transaction"}, []comm
 	{
 		name: "watch", arity: -2, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy, first: 1, last: -1, step: 1, access: acl.Looks, handle: watch,
 		since: "2.2.0", complexity: "O(n), n keys", summary: "Lets the next EXEC run only if the keys do not change before it.",
-		arguments: args.Of("key [key ...]"),
+		syntax: "key [key ...]",
 	},
 	{
 		name: "unwatch", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast | flagAllowBusy | flagAlone, handle: unwatch,

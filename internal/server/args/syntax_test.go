@@ -1,6 +1,12 @@
 package args
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
 
 func TestArguments(t *testing.T) {
 	for _, text := range []string{
@@ -14,7 +20,7 @@ func TestArguments(t *testing.T) {
 		"[protover [AUTH username password] [SETNAME clientname]]",
 		"[rule [rule ...]]",
 	} {
-		if got := Syntax(Of(text)); got != text {
+		if got := syntax(Of(text)); got != text {
 			t.Errorf("%s\nis read as\n%s", text, got)
 		}
 	}
@@ -25,4 +31,62 @@ func TestArguments(t *testing.T) {
 		list[4].Token != "ITEMS" || !list[4].Multiple || list[4].Optional || list[4].Kind != "string" {
 		t.Errorf("%+v", list)
 	}
+}
+
+// What Of makes of the words of each command in the documents has all of them.
+func TestArgumentsOfAllCommands(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "COMMANDS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile("(?m)^(?:\\| `|    )([A-Z][A-Z.]*(?: [A-Z]+)?)((?: [^`\n]*)?)(?:`|$)").FindAllStringSubmatch(string(text), -1)
+	if len(lines) < 100 {
+		t.Fatalf("%d commands", len(lines))
+	}
+	for _, line := range lines {
+		words := strings.TrimSpace(strings.ReplaceAll(line[2], `\|`, "|"))
+		if got := syntax(Of(words)); got != words {
+			t.Errorf("%s: %s\nis read as\n%s", line[1], words, got)
+		}
+	}
+}
+
+// syntax writes arguments in the form that Of reads.
+func syntax(list []Argument) string {
+	var words []string
+	for _, a := range list {
+		var text string
+		switch {
+		case a.Kind == "block":
+			text = syntax(a.Parts)
+		case a.Kind == "oneof" && a.Token == "" && a.Optional:
+			text = choices(a, " | ")
+		case a.Kind == "oneof":
+			text = choices(a, "|")
+		case a.Kind == "pure-token":
+			text = a.Token
+		default:
+			text = a.Name
+		}
+		again := text
+		if a.Token != "" && a.Kind != "pure-token" {
+			text = a.Token + " " + text
+		}
+		if a.Multiple {
+			text += " [" + again + " ...]"
+		}
+		if a.Optional {
+			text = "[" + text + "]"
+		}
+		words = append(words, text)
+	}
+	return strings.Join(words, " ")
+}
+
+func choices(a Argument, between string) string {
+	var words []string
+	for _, part := range a.Parts {
+		words = append(words, syntax([]Argument{part}))
+	}
+	return strings.Join(words, between)
 }
