@@ -103,10 +103,11 @@ func (a *app) keysCommand() *cobra.Command {
 		Short: "how records and their keys are chosen (help topic)",
 		Long: `The options about records and their keys are the same in uniq, filter, build, add, remove,
 check and count. They change only the key; a line is printed as it was.`,
-		Example: `  -k 2b,2              the second field, without the blanks before it
+		Example: `  -k 2,2               the second field between blanks, without them (sort: -k 2b,2b)
   -t , -k 2,2 -k 5     the second field, and the fifth to the last, of fields between commas
   -k csv:email         the column of that name, with quoting as in RFC 4180
-  -k json:/user/id     that value of a JSON document on each line
+  -k tsv:email         the same between tabs, where quotes are bytes like others
+  -k json:user.id      that value of a JSON document on each line; also as json:/user/id
   -k 're:id=([0-9]+)'  what the first group of a regular expression matches
   --url                HTTP://Example.com:80/a/../b%7e#top and http://example.com/b~ are one URL
   --url-sort-query --url-drop-tracking     so are http://a/?y=1&x=2&utm_source=z and http://a/?x=2&y=1

@@ -42,8 +42,9 @@ func (r *recordFlags) register(cmd *cobra.Command) {
 	r.missing = flagvalue.OneOf("fail", "fail", "keep", "drop", "empty")
 	r.encoding = flagvalue.OneOf("", encodingText, encodingHex, encodingDecimal)
 	share(cmd, func(f *pflag.FlagSet) {
-		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "the key is a part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, json:/pointer, re:REGEX; may be repeated")
+		f.StringArrayVarP(&r.key.Keys, "key", "k", nil, "the key is a part of the line, `SPEC`: F[.C][,F[.C]] much as in sort, csv:NAME, tsv:NAME, json:a.b, re:REGEX; may be repeated")
 		f.StringVarP(&r.key.Separator, "field-separator", "t", "", "fields have `SEP` between them (default: blanks, or a comma for csv)")
+		f.BoolVar(&r.key.KeepBlanks, "keep-blanks", false, "without -t, the blanks before a field are a part of it, as in sort")
 		f.IntVarP(&r.key.SkipFields, "skip-fields", "f", 0, "skip the first `N` fields, as in uniq")
 		f.IntVar(&r.key.SkipChars, "skip-chars", 0, "skip the first `N` bytes, after -f")
 		f.IntVarP(&r.key.Width, "check-chars", "w", 0, "use at most `N` bytes as the key")
@@ -177,12 +178,26 @@ func (r *recordFlags) missingMode() keyspec.Missing {
 
 // tag identifies the options that define a key, so that a state can tell whether it was
 // made with the same ones. It is never 0. Files contain it, so an option that is added
-// later must not change it if it is not given.
+// later must not change it if it is not given. Two spellings of one key have one tag, and
+// what a spelling meant in an earlier version has the tag of today's spelling of that.
 func (r *recordFlags) tag() uint64 {
 	k := &r.key
 	h := bloom.Hash{}
-	return h.SumString(fmt.Sprintf("%q %q %d %d %d %t %t %t %t %t %q %t", k.Keys, k.Separator, k.SkipFields, k.SkipChars,
+	return h.SumString(fmt.Sprintf("%q %q %d %d %d %t %t %t %t %t %q %t", k.Spellings(), k.Separator, k.SkipFields, k.SkipChars,
 		k.Width, k.FoldCase, k.Lower, k.Trim, k.Email, r.zero, r.delimiter, r.crlf)+r.url.tag()+r.encodingTag()) | 1
+}
+
+// otherTag explains that a state has another tag than these options.
+func (r *recordFlags) otherTag(state string, tag uint64) error {
+	other := *r
+	other.key.KeepBlanks = !r.key.KeepBlanks
+	switch {
+	case tag != other.tag():
+		return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like); give the same, or use another state", state)
+	case r.key.KeepBlanks:
+		return fmt.Errorf("%s was made without --keep-blanks; leave the option out, or use another state", state)
+	}
+	return fmt.Errorf("%s was made with --keep-blanks, or by a version that always kept the blanks before a field; add --keep-blanks, or use another state", state)
 }
 
 // Values of --key-encoding. Without it, keys are numbers for filters of numbers, and

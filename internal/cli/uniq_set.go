@@ -145,7 +145,7 @@ func (u *uniqRun) checkState() error {
 		return differ("type", "--time-key", describeSet(u.set))
 	}
 	if tag := u.set.Tag(); tag != 0 && tag != u.records.tag() {
-		return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like); give the same, or use another state", u.uniqFlags.state)
+		return u.records.otherTag(u.uniqFlags.state, tag)
 	}
 	if u.records.quiet || design.ErrorRate == 0 || u.hasRoom() {
 		return nil

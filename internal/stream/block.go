@@ -34,7 +34,7 @@ type Block struct {
 	File string
 	// First is the number of the first record within its file, from 1.
 	First uint64
-	// Header says that the block is the header line of a CSV file, alone: it
+	// Header says that the block is the header line of a CSV or TSV file, alone: it
 	// comes when the key or the time names a column, once per file.
 	Header bool
 

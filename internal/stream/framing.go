@@ -79,6 +79,17 @@ func (c *cutter) scan(f *framing, data []byte, ends []uint32) []uint32 {
 	}
 }
 
+// first cuts behind the first record, of which data has at least one. ends is what scan
+// returned; it begins with a 0.
+func (c *cutter) first(f *framing, data []byte, ends []uint32) []uint32 {
+	if f.simple() {
+		c.cut = bytes.IndexByte(data, f.delimiter[0]) + 1
+		return ends
+	}
+	c.cut = int(ends[1])
+	return ends[:2]
+}
+
 // scanCSV follows the quotes of RFC 4180. A quote inside a column that does not
 // begin with one is an ordinary byte; what follows a closing quote up to the
 // next separator belongs to the column. (Extracting such a column is an error;

@@ -37,6 +37,10 @@ func TestByteOrderMark(t *testing.T) {
 		"time":       {content: numbers, time: "re:^[0-9]+$", want: []record{{"\ufeff1\n", "1"}, {"2\n", "2"}}},
 		"JSON":       {content: "\ufeff{\"a\":\"x\"}\n", key: []string{"json:/a"}, want: []record{{"\ufeff{\"a\":\"x\"}\n", "x"}}},
 		"CSV":        {content: "\ufeff\"x\ny\",z\n", key: []string{"csv:1"}, want: []record{{"\ufeff\"x\ny\",z\n", "x\ny"}}},
+		"TSV":        {content: "\ufeff\"x\t\"y\n", key: []string{"tsv:1"}, want: []record{{"\ufeff\"x\t\"y\n", "\"x"}}},
+		"TSV header": {content: "\ufeffid\tz\r\nq\tr\r\ns\t\"\n", key: []string{"tsv:z"}, want: []record{{"\ufeffid\tz\r\n", ""}, {"q\tr\r\n", "r"}, {"s\t\"\n", "\""}}},
+		"TSV parts":  {content: "\ufeffid\tzabq\trab", key: []string{"tsv:z"}, config: Config{Delimiter: []byte("ab")}, want: []record{{"\ufeffid\tzab", ""}, {"q\trab", "r"}}},
+		"TSV alone":  {content: "id\tz", key: []string{"tsv:z"}, want: []record{{"id\tz\n", ""}}},
 		"CSV header": {content: "\ufeff\"id\ny\",z\nq,r\n", key: []string{"csv:z"}, want: []record{{"\ufeff\"id\ny\",z\n", ""}, {"q,r\n", "r"}}},
 	} {
 		for _, jobs := range []int{1, 3} {

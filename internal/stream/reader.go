@@ -112,8 +112,7 @@ func (r *reader) gather(ctx context.Context, b *Block) error {
 		data = data[:len(data)+n]
 	}
 	if r.header {
-		c.cut = int(ends[1])
-		ends = ends[:2]
+		ends = c.first(&r.framing, data, ends)
 	}
 	r.carry = append(r.carry, data[c.cut:]...)
 	if !r.begin(b, &c, data) {

@@ -69,7 +69,7 @@ type Config struct {
 	// Delimiter ends each record; nil is a newline.
 	Delimiter []byte
 	// CRLF takes a CR before the newline for a part of the line end: it is
-	// printed, but no key contains it. CSV records are always read so.
+	// printed, but no key contains it. CSV and TSV records are always read so.
 	CRLF bool
 	// Key extracts the keys; nil takes whole records.
 	Key *keyspec.Key
@@ -96,7 +96,7 @@ type Config struct {
 }
 
 // Counters tells how far a run has come. Run adds to Records, Bytes and Missing
-// when a block was consumed, Writer to Kept and Dropped. Headers of CSV files
+// when a block was consumed, Writer to Kept and Dropped. Headers of CSV and TSV files
 // count as bytes only. All fields may be read at any time.
 type Counters struct {
 	Records atomic.Uint64 // consumed
@@ -147,10 +147,14 @@ func (c *Config) framing() (framing, error) {
 	} else if ok {
 		f.separator, f.csv = sep, true
 	}
+	tsv := c.Key.TSV() || c.Time.TSV()
+	if f.csv && tsv {
+		return framing{}, errors.New("the key and the time have columns of csv and of tsv; a file has columns of one kind")
+	}
 	if f.csv && (len(f.delimiter) > 1 || f.delimiter[0] == f.separator || f.delimiter[0] == '"') {
 		return framing{}, fmt.Errorf("csv records with columns separated by %q cannot be delimited by %q", f.separator, f.delimiter)
 	}
-	f.crlf = c.CRLF || f.csv && f.delimiter[0] == '\n'
+	f.crlf = c.CRLF || (f.csv || tsv) && string(f.delimiter) == "\n"
 	return f, nil
 }
 

@@ -310,6 +310,7 @@ func TestConfigErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, c := range map[string]Config{
+		"of one kind":       {Key: compile("tsv:1", ""), Time: when},
 		"-1 jobs":           {Jobs: -1},
 		"blocks of -1":      {BlockSize: -1},
 		"too large":         {BlockSize: MaxRecord},

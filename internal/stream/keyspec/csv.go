@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // CSV records follow RFC 4180: columns are separated by one byte; a column that
@@ -19,26 +17,20 @@ var (
 	errAfterQuote = errors.New("a csv column goes on after its closing quote")
 )
 
-// compileCSV parses the text behind "csv:": a number from 1, or a name. A name that is a
-// number is written in quotes.
-func compileCSV(column string, sep []byte) (finder, error) {
+// compileCSV parses the text behind "csv:".
+func compileCSV(text string, sep []byte) (finder, error) {
 	separator, err := oneByte(sep)
 	if err != nil {
 		return nil, err
 	}
-	if column == "" {
-		return nil, errors.New("the csv column has no name or number")
+	column, name, err := parseColumn("csv", text)
+	if err != nil {
+		return nil, err
 	}
-	if n, err := strconv.ParseUint(column, 10, 31); err == nil {
-		if n == 0 {
-			return nil, errors.New("csv columns are counted from 1")
-		}
-		return newCSVColumn(int(n)-1, separator), nil
+	if name != "" {
+		return csvName{name, separator}, nil
 	}
-	if name, ok := strings.CutPrefix(column, `"`); ok && len(name) > 1 && strings.HasSuffix(name, `"`) {
-		column = strings.ReplaceAll(name[:len(name)-1], `""`, `"`)
-	}
-	return csvName{column, separator}, nil
+	return newCSVColumn(column, separator), nil
 }
 
 // csvName is a column whose place is known once the header was read.
@@ -47,40 +39,26 @@ type csvName struct {
 	separator byte
 }
 
-func (c csvName) find([]byte, *Scratch) ([]byte, error) {
-	return nil, fmt.Errorf("csv column %q was not looked up in a header", c.name)
-}
+func (c csvName) find([]byte, *Scratch) ([]byte, error) { return nil, notLookedUp("csv", c.name) }
 
 // resolve finds the column in the header line of a file.
-func (c csvName) resolve(header []byte) (csvColumn, error) {
-	header = bytes.TrimPrefix(header, []byte("\ufeff")) // as spreadsheets write it
-	header = bytes.TrimSuffix(header, []byte{'\r'})
+func (c csvName) resolve(header []byte) (finder, error) {
+	header = trimHeader(header)
 	var names []string
 	var scratch []byte
-	found := -1
 	for at := 0; at <= len(header); {
 		name, next, err := csvField(header, at, c.separator, &scratch)
 		if err != nil {
-			return csvColumn{}, fmt.Errorf("%w in the header", err)
-		}
-		if string(name) == c.name {
-			if found >= 0 {
-				return csvColumn{}, fmt.Errorf("the header has the csv column %q twice, as %d and %d; use its number", c.name, found+1, len(names)+1)
-			}
-			found = len(names)
+			return nil, fmt.Errorf("%w in the header", err)
 		}
 		names = append(names, string(name))
 		at = next
 	}
-	if found < 0 {
-		const enough = 20
-		more := ""
-		if len(names) > enough {
-			names, more = names[:enough], ", …"
-		}
-		return csvColumn{}, fmt.Errorf("no csv column %q in the header, which has %q%s", c.name, names, more)
+	column, err := columnNamed("csv", c.name, names)
+	if err != nil {
+		return nil, err
 	}
-	return newCSVColumn(found, c.separator), nil
+	return newCSVColumn(column, c.separator), nil
 }
 
 // csvColumn is the column with a number, from 0.
@@ -91,7 +69,7 @@ type csvColumn struct {
 }
 
 func newCSVColumn(column int, separator byte) csvColumn {
-	return csvColumn{column, separator, fmt.Errorf("the record has no csv column %d", column+1)}
+	return csvColumn{column, separator, noColumn("csv", column)}
 }
 
 func (c csvColumn) find(record []byte, s *Scratch) ([]byte, error) {

@@ -15,10 +15,12 @@ import (
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 // sortField is a range of fields and characters with the meaning that POSIX and
-// GNU sort give to -k POS1[,POS2]: without a separator a field begins with the
-// blanks before it; without POS2 the key goes to the end of the record; with a
-// POS2 that names no character it goes to the end of that field. A key whose
-// first character is behind its end is empty.
+// GNU sort give to -k POS1[,POS2]: without POS2 the key goes to the end of the
+// record; with a POS2 that names no character it goes to the end of that field. A
+// key whose first character is behind its end is empty.
+//
+// Without a separator, a field in sort begins with the blanks before it. Here it does
+// so only with keepBlanks: keys are compared with lists that have no such blanks.
 //
 // Unlike in sort, a record without the field in which the key starts has no key: with an
 // empty key all such records would be equal. Every record has a first field, which may be
@@ -37,8 +39,9 @@ type sortField struct {
 }
 
 // compileFields parses F[.C][OPTS][,F[.C][OPTS]].
-func compileFields(spec string, sep []byte) (_ finder, fold bool, err error) {
-	f := &sortField{separator: sep, endField: -1}
+func compileFields(spec string, sep []byte, keepBlanks bool) (_ *sortField, fold bool, err error) {
+	skip := len(sep) == 0 && !keepBlanks
+	f := &sortField{separator: sep, endField: -1, startBlanks: skip, endBlanks: skip}
 	from, to, ranged := strings.Cut(spec, ",")
 	field, char, given, opts, err := parsePosition(from)
 	if err == nil && given && char == 0 {
@@ -119,6 +122,28 @@ func applyOptions(opts string, blanks, fold *bool) error {
 		}
 	}
 	return nil
+}
+
+// sortSpelling returns spec, a range between blanks, as sort writes it: with a b where
+// the blanks before a field are not a part of it. A range that means the same in sort
+// stays as it is.
+func sortSpelling(spec string) string {
+	here, _, err := compileFields(spec, nil, false)
+	if err != nil {
+		return spec // Compile reports it
+	}
+	there, _, _ := compileFields(spec, nil, true) // it parses as it did
+	from, to, ranged := strings.Cut(spec, ",")
+	if !there.startBlanks {
+		from += "b"
+	}
+	if here.endChar > 0 && !there.endBlanks {
+		to += "b"
+	}
+	if ranged {
+		return from + "," + to
+	}
+	return from
 }
 
 func (f *sortField) find(record []byte, _ *Scratch) ([]byte, error) {

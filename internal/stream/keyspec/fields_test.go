@@ -44,8 +44,59 @@ func TestFields(t *testing.T) {
 		{"\\0", "2,2", "a\x00b\x00c", "b"},
 		{"│", "2,2", "ä│ö│ü", "ö"},
 	} {
-		if got, err := keyOf(t, Options{Keys: []string{c.spec}, Separator: c.sep}, c.in); err != nil || got != c.want {
+		o := Options{Keys: []string{c.spec}, Separator: c.sep, KeepBlanks: c.sep == ""}
+		if got, err := keyOf(t, o, c.in); err != nil || got != c.want {
 			t.Errorf("-t %q -k %s of %q: %q, %v; want %q", c.sep, c.spec, c.in, got, err, c.want)
+		}
+	}
+}
+
+// Without KeepBlanks, the blanks before a field do not count. What means the same as with
+// it, in another spelling, has that spelling.
+func TestFieldsWithoutBlanks(t *testing.T) {
+	for _, c := range []struct{ spec, in, want, spelling string }{
+		{"1,1", " \tone two", "one", "1b,1"},
+		{"2,2", "one \t two three", "two", "2b,2"},
+		{"2,2", "one two ", "two", "2b,2"},
+		{"2", "one  two  three ", "two  three ", "2b"},
+		{"1,2", "  one  two three", "one  two", "1b,2"},
+		{"2b,2", "one  two", "two", "2b,2"},
+		{"2b,2b", "one  two", "two", "2b,2b"},
+		{"2f,2", "one  TWO", "two", "2fb,2"},
+		{"2.2,2.3", "one   two", "wo", "2.2b,2.3b"},
+		{"2.2,3.1", "one   two  three", "wo  t", "2.2b,3.1b"},
+		{"2,2.1", "one   two", "t", "2b,2.1b"},
+		{"2.2,2.1b", "", "", "2.2,2.1b"}, // refused
+		{"1,1", " ", "", "1b,1"},
+		{"1", "", "", "1b"},
+	} {
+		o := Options{Keys: []string{c.spec}}
+		if got := o.Spellings()[0]; got != c.spelling {
+			t.Errorf("-k %s is spelt %s, want %s", c.spec, got, c.spelling)
+		}
+		if c.spec == "2.2,2.1b" {
+			if k, err := Compile(o); err == nil {
+				t.Errorf("-k %s: %v", c.spec, k)
+			}
+			continue
+		}
+		if got, err := keyOf(t, o, c.in); err != nil || got != c.want {
+			t.Errorf("-k %s of %q: %q, %v; want %q", c.spec, c.in, got, err, c.want)
+		}
+		sorted := Options{Keys: []string{c.spelling}, KeepBlanks: true}
+		if got, err := keyOf(t, sorted, c.in); err != nil || got != c.want {
+			t.Errorf("-k %s --keep-blanks of %q: %q, %v; want %q", c.spelling, c.in, got, err, c.want)
+		}
+	}
+	for spec, o := range map[string]Options{"2,2": {Separator: ","}, "2.1": {KeepBlanks: true}, "re:1": {}, "csv:a.b": {}, "3,2": {}, "0": {}} {
+		o.Keys = []string{spec}
+		if got := o.Spellings()[0]; got != spec || o.Keys[0] != spec {
+			t.Errorf("%+v is spelt %s", o, got)
+		}
+	}
+	for _, o := range []Options{{KeepBlanks: true}, {KeepBlanks: true, Keys: []string{"1"}, Separator: ","}, {KeepBlanks: true, SkipFields: 1}, {KeepBlanks: true, Keys: []string{"csv:1"}}} {
+		if k, err := Compile(o); err == nil || !strings.Contains(err.Error(), "has no use") {
+			t.Errorf("%+v: %v, %v", o, k, err)
 		}
 	}
 }
@@ -103,7 +154,7 @@ func TestReversedFieldsAreRefused(t *testing.T) {
 		}
 	}
 	for _, spec := range []string{"2,2", "2,3.1", "1.3,1.3", "1.3,1", "1.3,1.0", "2.3,2.2b", "2.3", "3.9,4.1"} {
-		mustCompile(t, Options{Keys: []string{spec}})
+		mustCompile(t, Options{Keys: []string{spec}, KeepBlanks: true})
 	}
 }
 
@@ -147,7 +198,7 @@ func hasField(spec, line, sep string) bool {
 }
 
 // The classes of lines with equal keys are those of sort -u with the same -k, of
-// the lines that have the fields.
+// the lines that have the fields; without KeepBlanks those of the spelling of sort.
 func TestFieldsAreThoseOfSort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	position := func(from int) string {
@@ -158,10 +209,10 @@ func TestFieldsAreThoseOfSort(t *testing.T) {
 		return s + []string{"", "", "b", "f"}[rng.IntN(4)]
 	}
 	for range 60 {
-		o := Options{}
+		o := Options{KeepBlanks: rng.IntN(2) == 0}
 		args := []string{"-s", "-u"}
 		if rng.IntN(2) == 0 {
-			o.Separator = ":"
+			o.Separator, o.KeepBlanks = ":", false
 			args = append(args, "-t", ":")
 		}
 		for range 1 + rng.IntN(2) {
@@ -169,10 +220,15 @@ func TestFieldsAreThoseOfSort(t *testing.T) {
 			if rng.IntN(3) > 0 {
 				spec += "," + position(0)
 			}
-			if _, err := Compile(Options{Keys: []string{spec}}); err != nil {
+			if _, err := Compile(Options{Keys: []string{spec}, Separator: o.Separator}); err != nil {
 				spec = "2.2,3.1" // the range was a reversed one
 			}
+			if _, err := Compile(Options{Keys: []string{spec}, Separator: o.Separator, KeepBlanks: o.KeepBlanks}); err != nil {
+				spec = "2.2,3.1"
+			}
 			o.Keys = append(o.Keys, spec)
+		}
+		for _, spec := range o.Spellings() {
 			args = append(args, "-k", spec)
 		}
 		k := mustCompile(t, o)

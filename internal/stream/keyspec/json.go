@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
-// jsonPart is the value at a JSON pointer (RFC 6901) in a record that is one
+// jsonPart is the value at a path in a record that is one
 // JSON document (RFC 8259). The key is
 //
 //   - of a string, its decoded text, without quotes and escapes,
@@ -29,21 +30,63 @@ type jsonPart struct {
 
 var errNotJSON = errors.New("the record is not a JSON document")
 
-func compileJSON(pointer string) (finder, error) {
-	p := &jsonPart{missing: fmt.Errorf("the record has no value at %q", pointer)}
-	if pointer == "" {
-		return p, nil
+// jsonPrefix begins the keys that are JSON values.
+const jsonPrefix = "json:"
+
+// compileJSON parses the text behind "json:", a pointer or the names on the way to the
+// value with dots between them.
+func compileJSON(path string) (finder, error) {
+	tokens, err := jsonTokens(path)
+	if err != nil {
+		return nil, err
 	}
-	if pointer[0] != '/' {
-		return nil, fmt.Errorf("a JSON pointer begins with a slash: json:/%s", pointer)
+	return &jsonPart{tokens, fmt.Errorf("the record has no value at %q", path)}, nil
+}
+
+func jsonTokens(path string) (tokens []string, err error) {
+	if path == "" {
+		return nil, nil
 	}
-	for token := range strings.SplitSeq(pointer[1:], "/") {
+	pointer, ok := strings.CutPrefix(path, "/")
+	if !ok {
+		return dottedTokens(path)
+	}
+	for token := range strings.SplitSeq(pointer, "/") {
 		if strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(token), "~") {
 			return nil, errors.New("in a JSON pointer ~ is followed by 0 (for ~) or 1 (for a slash)")
 		}
-		p.tokens = append(p.tokens, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+		tokens = append(tokens, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
 	}
-	return p, nil
+	return tokens, nil
+}
+
+// dottedTokens splits a path such as user.id or items.0.id. What a name in it may mean
+// in other notations is refused; a pointer has all names.
+func dottedTokens(path string) ([]string, error) {
+	tokens := strings.Split(path, ".")
+	switch {
+	case strings.Contains(path, "/"):
+		return nil, fmt.Errorf("a JSON pointer begins with a slash: json:/%s", path)
+	case strings.ContainsAny(path, `[]"`) || tokens[0] == "$":
+		return nil, errors.New("write a path as json:items.0.id; names with other signs are written as a JSON pointer, such as json:/items/0/id")
+	case slices.Contains(tokens, ""):
+		return nil, errors.New("a name between the dots is empty; write a path as json:user.id, or a name with dots as json:/user.id")
+	}
+	return tokens, nil
+}
+
+// pointerSpelling returns path as a JSON pointer; one that is a pointer stays as it is.
+func pointerSpelling(path string) string {
+	tokens, err := jsonTokens(path)
+	if err != nil || path == "" || path[0] == '/' {
+		return path // Compile reports an error
+	}
+	var b strings.Builder
+	for _, token := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
+	}
+	return b.String()
 }
 
 func (p *jsonPart) find(record []byte, s *Scratch) ([]byte, error) {

@@ -61,6 +61,29 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// Names between dots are another spelling of a pointer.
+func TestDottedPaths(t *testing.T) {
+	for path, pointer := range map[string]string{
+		"a": "/a", "user.id": "/user/id", "items.0.id": "/items/0/id", "a~b.c": "/a~0b/c", "a b.é": "/a b/é", "/a.b": "/a.b", "": "",
+	} {
+		dotted, slashed := Options{Keys: []string{"json:" + path}}, Options{Keys: []string{"json:" + pointer}}
+		if got := dotted.Spellings()[0]; got != slashed.Keys[0] || slashed.Spellings()[0] != got {
+			t.Errorf("json:%s is spelt %s, want json:%s", path, got, pointer)
+		}
+		const doc = `{"a":1,"user":{"id":2},"items":[{"id":3}],"a~b":{"c":4},"a b":{"é":5},"a.b":6}`
+		want, err := keyOf(t, slashed, doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := keyOf(t, dotted, doc); err != nil || got != want {
+			t.Errorf("json:%s: %q, %v; want %q", path, got, err, want)
+		}
+	}
+	if _, err := keyOf(t, Options{Keys: []string{"json:a.b"}}, `{"a":1}`); err == nil || err.Error() != `the record has no value at "a.b"` {
+		t.Error(err)
+	}
+}
+
 func TestNotJSON(t *testing.T) {
 	for _, doc := range []string{
 		"", " ", "{", "}", "[", "]", "[1", "[1,", "[1,]", "[,1]", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{a:1}`, `{1:1}`, `{"a" 1}`,

@@ -17,6 +17,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"seen/keys"
@@ -44,7 +45,8 @@ type Options struct {
 	//
 	//	F[.C][OPTS][,F[.C][OPTS]]  fields and characters as in sort -k; OPTS: b, f
 	//	csv:NAME  csv:NUMBER       column of a CSV record (RFC 4180)
-	//	json:/pointer              value in a JSON document (RFC 6901)
+	//	tsv:NAME  tsv:NUMBER       column between tabs, in which quotes mean nothing
+	//	json:/pointer  json:a.b    value in a JSON document (RFC 6901, or names between dots)
 	//	re:REGEX                   first group, or the whole match without one
 	//
 	// A record must have the field in which a range of fields starts; what the
@@ -55,9 +57,11 @@ type Options struct {
 	// ("a", "bc") are different keys. A single part is the key unchanged.
 	Keys []string
 	// Separator separates fields, and CSV columns; see ParseBytes.
-	// Empty means the border between blanks and others for fields, as in sort,
-	// and a comma for CSV.
+	// Empty means blanks for fields, any number of them, and a comma for CSV.
 	Separator string
+	// KeepBlanks makes the blanks before a field a part of it, as sort does. It is for
+	// fields without a Separator.
+	KeepBlanks bool
 	// SkipFields, SkipChars and Width are -f, -s and -w of uniq in the C locale:
 	// fields begin with blanks, characters are bytes, a Width of 0 means all, and the key
 	// of a record that is too short is empty, not missing. They cannot be combined with
@@ -121,6 +125,8 @@ func Compile(o Options) (*Key, error) {
 		return nil, fmt.Errorf("skipping fields and characters as in uniq cannot be combined with the key %q; write it as F.C,F.C", o.Keys[0])
 	case o.Separator != "" && len(o.Keys) == 0:
 		return nil, fmt.Errorf("the separator %q has no use without a key", o.Separator)
+	case o.KeepBlanks && !o.hasBlankFields():
+		return nil, errors.New("keeping the blanks before fields has no use: the key has no fields between blanks")
 	case o.Encoding > Decimal:
 		return nil, fmt.Errorf("unknown encoding %d of keys", o.Encoding)
 	case o.Missing > MissingEmpty:
@@ -138,13 +144,16 @@ func Compile(o Options) (*Key, error) {
 		}
 	}
 	for _, spec := range o.Keys {
-		p, fold, err := compilePart(spec, o.Separator)
+		p, fold, err := o.compilePart(spec)
 		if err != nil {
 			return nil, err
 		}
 		n := norm
 		n.fold = n.fold || fold
 		k.parts = append(k.parts, part{p, n})
+	}
+	if _, csv := k.CSV(); csv && k.TSV() {
+		return nil, errors.New("a key has columns of csv or of tsv, not of both")
 	}
 	if len(k.parts) == 0 {
 		if !uniq && norm == (normaliser{}) && k.url == nil && k.coded == Text {
@@ -155,9 +164,33 @@ func Compile(o Options) (*Key, error) {
 	return k, nil
 }
 
-// compilePart compiles one -k option. fold reports that it asks to ignore case.
-func compilePart(spec, separator string) (find finder, fold bool, err error) {
-	sep, err := ParseBytes(separator)
+// isFields reports whether spec, an element of Keys, is a range of fields.
+func isFields(spec string) bool { return spec != "" && '0' <= spec[0] && spec[0] <= '9' }
+
+// hasBlankFields reports whether a part of the key is a range of fields between blanks.
+func (o *Options) hasBlankFields() bool {
+	return o.Separator == "" && slices.ContainsFunc(o.Keys, isFields)
+}
+
+// Spellings returns Keys in one spelling of those that select the same parts: without
+// KeepBlanks, fields between blanks as sort writes them, and JSON values as pointers. It
+// is for programs that store which key they used; it does not change between versions.
+func (o *Options) Spellings() []string {
+	spellings := slices.Clone(o.Keys)
+	for i, spec := range spellings {
+		switch {
+		case isFields(spec) && o.Separator == "" && !o.KeepBlanks:
+			spellings[i] = sortSpelling(spec)
+		case strings.HasPrefix(spec, jsonPrefix):
+			spellings[i] = jsonPrefix + pointerSpelling(spec[len(jsonPrefix):])
+		}
+	}
+	return spellings
+}
+
+// compilePart compiles one element of Keys. fold reports that it asks to ignore case.
+func (o *Options) compilePart(spec string) (find finder, fold bool, err error) {
+	sep, err := ParseBytes(o.Separator)
 	if err != nil {
 		return nil, false, err
 	}
@@ -165,14 +198,16 @@ func compilePart(spec, separator string) (find finder, fold bool, err error) {
 	switch {
 	case kind == "csv" && len(spec) > len(kind):
 		find, err = compileCSV(rest, sep)
+	case kind == "tsv" && len(spec) > len(kind):
+		find, err = compileTSV(rest, sep)
 	case kind == "json" && len(spec) > len(kind):
 		find, err = compileJSON(rest)
 	case kind == "re" && len(spec) > len(kind):
 		find, err = compileRegex(rest)
-	case spec != "" && '0' <= spec[0] && spec[0] <= '9':
-		find, fold, err = compileFields(spec, sep)
+	case isFields(spec):
+		find, fold, err = compileFields(spec, sep, o.KeepBlanks)
 	default:
-		err = errors.New("want F[.C][,F[.C]] as in sort, csv:COLUMN, json:/POINTER or re:REGEX")
+		err = errors.New("want F[.C][,F[.C]] as in sort, csv:COLUMN, tsv:COLUMN, json:/POINTER or re:REGEX")
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("bad key %q: %w", spec, err)
@@ -199,17 +234,25 @@ func (k *Key) CSV() (separator byte, ok bool) {
 	return 0, false
 }
 
-// NeedsHeader reports whether k names CSV columns. Extract then needs the key
+// TSV reports whether records are those of a file of columns between tabs, in which a CR
+// before the newline belongs to the line end.
+func (k *Key) TSV() bool {
+	return k != nil && slices.ContainsFunc(k.parts, func(p part) bool {
+		switch p.find.(type) {
+		case *tsvColumn, tsvName:
+			return true
+		}
+		return false
+	})
+}
+
+// NeedsHeader reports whether k names columns. Extract then needs the key
 // that WithHeader returns for the first record of each file.
 func (k *Key) NeedsHeader() bool {
-	if k != nil {
-		for _, p := range k.parts {
-			if _, ok := p.find.(csvName); ok {
-				return true
-			}
-		}
-	}
-	return false
+	return k != nil && slices.ContainsFunc(k.parts, func(p part) bool {
+		_, ok := p.find.(named)
+		return ok
+	})
 }
 
 // WithHeader returns k for a file whose first record is header. It is k itself
@@ -219,16 +262,15 @@ func (k *Key) WithHeader(header []byte) (*Key, error) {
 		return k, nil
 	}
 	resolved := *k
-	resolved.parts = make([]part, len(k.parts))
+	resolved.parts = slices.Clone(k.parts)
 	for i, p := range k.parts {
-		if c, ok := p.find.(csvName); ok {
+		if c, ok := p.find.(named); ok {
 			column, err := c.resolve(header)
 			if err != nil {
 				return nil, err
 			}
-			p.find = column
+			resolved.parts[i].find = column
 		}
-		resolved.parts[i] = p
 	}
 	return &resolved, nil
 }

@@ -60,7 +60,17 @@ func TestCompileErrors(t *testing.T) {
 		{Options{Keys: []string{"csv:0"}}, "counted from 1"},
 		{Options{Keys: []string{"csv:a"}, Separator: "::"}, "one byte"},
 		{Options{Keys: []string{"csv:a"}, Separator: `"`}, "quote"},
-		{Options{Keys: []string{"json:a"}}, "slash"},
+		{Options{Keys: []string{"tsv:"}}, "no name or number"},
+		{Options{Keys: []string{"tsv:0"}}, "counted from 1"},
+		{Options{Keys: []string{"tsv"}}, "want F[.C]"},
+		{Options{Keys: []string{"tsv:a"}, Separator: ","}, "separated by tabs"},
+		{Options{Keys: []string{"tsv:a", "csv:a"}, Separator: `\t`}, "not of both"},
+		{Options{Keys: []string{"json:a/b"}}, "slash"},
+		{Options{Keys: []string{"json:.a"}}, "is empty"},
+		{Options{Keys: []string{"json:a..b"}}, "is empty"},
+		{Options{Keys: []string{"json:a."}}, "is empty"},
+		{Options{Keys: []string{"json:$.a"}}, "json:items.0.id"},
+		{Options{Keys: []string{"json:a[0]"}}, "json:items.0.id"},
 		{Options{Keys: []string{"json:/a~2"}}, "~ is followed by"},
 		{Options{Keys: []string{"json:/a~"}}, "~ is followed by"},
 		{Options{Keys: []string{"re:"}}, "empty"},
@@ -159,7 +169,7 @@ func TestJoinedPartsAreUnambiguous(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	specs := map[string]string{"3,3": "a,b", "3": "a,b", "csv:3": "a,b", "json:/x": `{"y":1}`, "re:x": "abc", "re:a(x)?": "abc"}
+	specs := map[string]string{"3,3": "a,b", "3": "a,b", "csv:3": "a,b", "json:x": `{"y":1}`, "json:/x": `{"y":1}`, "re:x": "abc", "re:a(x)?": "abc"}
 	for spec, record := range specs {
 		for _, m := range []Missing{MissingFail, MissingMark} {
 			if key, err := keyOf(t, Options{Keys: []string{spec}, Separator: ",", Missing: m}, record); err == nil || key != "" {
@@ -205,6 +215,8 @@ func TestNoAllocationPerRecord(t *testing.T) {
 	}{
 		{Options{Keys: []string{"2,2"}, Separator: "\\t"}, "a\tb\tc"},
 		{Options{Keys: []string{"2b,3"}}, "a b  c d"},
+		{Options{Keys: []string{"2,3"}, KeepBlanks: true}, "a b  c d"},
+		{Options{Keys: []string{"tsv:2"}}, "a\tb\tc"},
 		{Options{Keys: []string{"2,2", "1,1"}, Separator: ","}, "a,b,c"},
 		{Options{SkipFields: 1, Width: 3}, "a bcdef"},
 		{Options{FoldCase: true}, "ABC def"},

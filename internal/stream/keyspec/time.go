@@ -50,6 +50,9 @@ func (t *Time) CSV() (separator byte, ok bool) {
 	return t.key.CSV()
 }
 
+// TSV is Key.TSV.
+func (t *Time) TSV() bool { return t != nil && t.key.TSV() }
+
 // NeedsHeader is Key.NeedsHeader.
 func (t *Time) NeedsHeader() bool { return t != nil && t.key.NeedsHeader() }
 
