@@ -33,7 +33,7 @@ var arrows = []arrow{
 		"sync": "mathematics has no state",
 	}},
 	{level: 0, pkg: "docs/man"},
-	{level: 0, pkg: "keys", modules: []string{"github.com/nlnwa/whatwg-url"}, not: map[string]string{
+	{level: 0, pkg: "keys", modules: []string{"github.com/nlnwa/whatwg-url", "golang.org/x/net"}, not: map[string]string{
 		"net/url": "it does not read URLs as browsers do; two readers would make two keys of one URL",
 	}},
 	// What bloom keeps from its users; only packages that hold files or serve filters use it.

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -29,6 +30,16 @@ func TestEmail(t *testing.T) {
 		"<>":                                    "",
 		"x>":                                    "x>",
 		"Team <a@b.c> <Other+Tag@FastMail.com>": "other@fastmail.com",
+		"j@BÜCHER.Example.":                     "j@xn--bcher-kva.example",
+		"j@xn--BCHER-kva.example":               "j@xn--bcher-kva.example",
+		"j@b\u0075\u0308cher.example":           "j@xn--bcher-kva.example",
+		"Jürgen@stra\u00dfe.example":            "jürgen@xn--strae-oqa.example",
+		"j@bücher。example。":                     "j@xn--bcher-kva.example",
+		"J.D+x@ｇｍａｉｌ.com":                       "jd@gmail.com",
+		"j@xn--a.example":                       "j@xn--a.example", // not punycode
+		"j@_x.bücher.example":                   "j@_x.bücher.example",
+		"j@a\u00adb.example":                    "j@ab.example",
+		"j@" + strings.Repeat("Ü", 513):         "j@" + strings.Repeat("ü", 513),
 		"a@x" + strings.Repeat(" .", 1<<19):     "a@x", // in one go
 	} {
 		if got := AppendEmail([]byte("kept "), []byte(in)); string(got) != "kept "+want {
@@ -51,27 +62,80 @@ func TestEmailInPlace(t *testing.T) {
 	}
 }
 
+func TestEmailConfig(t *testing.T) {
+	for _, c := range []struct {
+		config   EmailConfig
+		in, want string
+	}{
+		{EmailConfig{KeepHost: true}, "J@BÜCHER.example.", "j@bücher.example"},
+		{EmailConfig{KeepHost: true}, "J.D+x@gmail.com", "jd@gmail.com"},
+		{EmailConfig{DropTags: true}, "J.D+x+y@Example.com", "j.d@example.com"},
+		{EmailConfig{DropTags: true}, "J.D+x@gmail.com", "jd@gmail.com"},
+		{EmailConfig{DropTags: true}, "+x@example.com", "+x@example.com"},
+		{EmailConfig{DropTags: true}, "j+@example.com", "j@example.com"},
+		{EmailConfig{DropTags: true}, `"a+b"@example.com`, `"a+b"@example.com`},
+		{EmailConfig{DropTags: true}, "no+address", "no+address"},
+		{EmailConfig{DropTags: true}, "j+ü@Bücher.example", "j@xn--bcher-kva.example"},
+		{EmailConfig{DropTags: true, KeepHost: true}, "j+x@BÜCHER.example", "j@bücher.example"},
+	} {
+		if got := c.config.Append(nil, []byte(c.in)); string(got) != c.want {
+			t.Errorf("%+v of %q: %q, want %q", c.config, c.in, got, c.want)
+		}
+	}
+}
+
+// The host of an address is that of a URL, where a URL can have it.
+func TestHostsOfEmailsAreThoseOfURLs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	letters := []rune("aZ0-.üßẞÜſİıΣςåΩ☃中。｡．ｇØ\u0308\u00ad\u200d\u0915\u094d٠א")
+	same := 0
+	for range 50_000 {
+		host := make([]rune, 1+r.IntN(6))
+		for i := range host {
+			host[i] = letters[r.IntN(len(letters))]
+		}
+		url, err := URL("http://" + string(host) + "/")
+		if err != nil {
+			continue
+		}
+		want := strings.TrimRight(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"), ".")
+		got := string(AppendEmail(nil, []byte("a@"+string(host))))
+		if strings.Trim(want, "0123456789.") == "" {
+			continue // a URL has an IP address there
+		}
+		if got != "a@"+want {
+			t.Fatalf("%q is %q in a URL, and %q in an address", string(host), want, got)
+		}
+		same++
+	}
+	if same < 5_000 {
+		t.Errorf("%d hosts of 50000 can be in a URL; the test says nothing", same)
+	}
+}
+
 // The canonical form of a canonical form is itself, and what is added around an address
 // or to its case changes nothing.
 func FuzzEmail(f *testing.F) {
 	for _, seed := range []string{
 		"Jane Doe <Jane+x@Example.com>", "J.a.n.e+news@GoogleMail.com.", "a@b..", "a@b .", "a <x@b>.", ". a@gmail.com", "a+b@gmail.com..",
-		"<<a@b>>", "< <>", `."a+b"@gmail.com`, "\u0130@\u212a", "a@b\xff.", "@", ".@gmail.com", "<a>.<b>.",
+		"J+x@BÜCHER.Example。", "a@ｇｍａｉｌ.com", "a@xn--a.é", "a@ẞ.<b@İ>.", "<<a@b>>", "< <>", `."a+b"@gmail.com`, "\u0130@\u212a", "a@b\xff.", "@", ".@gmail.com", "<a>.<b>.",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, address []byte) {
-		once := AppendEmail(nil, address)
-		if twice := AppendEmail(nil, once); !bytes.Equal(once, twice) {
-			t.Errorf("%q becomes %q, and that %q", address, once, twice)
-		}
-		around := append(append([]byte(" \t"), address...), '\n')
-		if got := AppendEmail(nil, around); !bytes.Equal(got, once) {
-			t.Errorf("%q becomes %q, and with white space %q", address, once, got)
-		}
-		before := []byte("kept")
-		if got := AppendEmail(before[:4:4], address); !bytes.Equal(got[:4], before) || !bytes.Equal(got[4:], once) {
-			t.Errorf("%q behind %q becomes %q", address, before, got)
+		for _, c := range []EmailConfig{{}, {KeepHost: true}, {DropTags: true}, {KeepHost: true, DropTags: true}} {
+			once := c.Append(nil, address)
+			if twice := c.Append(nil, once); !bytes.Equal(once, twice) {
+				t.Errorf("%+v: %q becomes %q, and that %q", c, address, once, twice)
+			}
+			around := append(append([]byte(" \t"), address...), '\n')
+			if got := c.Append(nil, around); !bytes.Equal(got, once) {
+				t.Errorf("%+v: %q becomes %q, and with white space %q", c, address, once, got)
+			}
+			before := []byte("kept")
+			if got := c.Append(before[:4:4], address); !bytes.Equal(got[:4], before) || !bytes.Equal(got[4:], once) {
+				t.Errorf("%+v: %q behind %q becomes %q", c, address, before, got)
+			}
 		}
 	})
 }

@@ -36,6 +36,12 @@ func ExampleURLForm_Append() {
 	// https://shop.example/?a=1&b=2
 }
 
+func ExampleEmailConfig_Append() {
+	c := keys.EmailConfig{DropTags: true}
+	fmt.Printf("%s\n", c.Append(nil, []byte("jane+news@Bücher.example")))
+	// Output: jane@xn--bcher-kva.example
+}
+
 func ExampleAppendEmail() {
 	fmt.Printf("%s\n", keys.AppendEmail(nil, []byte("Jane Doe <Jane.Doe+news@GMail.com>")))
 	// Output: janedoe@gmail.com

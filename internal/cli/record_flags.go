@@ -30,6 +30,7 @@ type recordFlags struct {
 	crlf      bool
 	missing   flagvalue.Choice
 	key       keyspec.Options
+	email     emailFlags
 	url       urlFlags
 	encoding  flagvalue.Choice
 	jobs      int
@@ -51,7 +52,7 @@ func (r *recordFlags) register(cmd *cobra.Command) {
 		f.BoolVarP(&r.key.FoldCase, "ignore-case", "i", false, "treat letters A to Z alike in either case")
 		f.BoolVar(&r.key.Lower, "lower", false, "convert the key to lower case (Unicode); the output stays as it was")
 		f.BoolVar(&r.key.Trim, "trim", false, "remove white space from both ends of the key")
-		f.BoolVar(&r.key.Email, "email", false, "the key is a mail address; use its canonical form")
+		r.email.register(f)
 		r.url.register(f)
 		f.Var(&r.encoding, "key-encoding", "how keys are written: utf8 (as they are), hex (two digits a byte), decimal (whole numbers); the output stays as it was")
 		f.Var(&r.missing, "missing", "what to do with a line without a key: fail, keep, drop, or empty (use the empty key)")
@@ -93,6 +94,9 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	o.Missing = r.missingMode()
 	o.Encoding = encodings[r.encoding.Value]
 	var err error
+	if o.Email, err = r.email.config(); err != nil {
+		return nil, c, err
+	}
 	if o.URL, err = r.url.config(); err != nil {
 		return nil, c, err
 	}
@@ -184,20 +188,47 @@ func (r *recordFlags) tag() uint64 {
 	k := &r.key
 	h := bloom.Hash{}
 	return h.SumString(fmt.Sprintf("%q %q %d %d %d %t %t %t %t %t %q %t", k.Spellings(), k.Separator, k.SkipFields, k.SkipChars,
-		k.Width, k.FoldCase, k.Lower, k.Trim, k.Email, r.zero, r.delimiter, r.crlf)+r.url.tag()+r.encodingTag()) | 1
+		k.Width, k.FoldCase, k.Lower, k.Trim, r.email.isSet(), r.zero, r.delimiter, r.crlf)+r.email.tag()+r.url.tag()+r.encodingTag()) | 1
 }
 
-// otherTag explains that a state has another tag than these options.
+// otherTag explains that a state has another tag than these options. Options that restore
+// rules of earlier versions are named if they are all that is missing, or too much.
 func (r *recordFlags) otherTag(state string, tag uint64) error {
-	other := *r
-	other.key.KeepBlanks = !r.key.KeepBlanks
-	switch {
-	case tag != other.tag():
-		return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like); give the same, or use another state", state)
-	case r.key.KeepBlanks:
-		return fmt.Errorf("%s was made without --keep-blanks; leave the option out, or use another state", state)
+	for _, blanks := range []bool{false, true} {
+		for _, host := range []bool{false, true} {
+			other := *r
+			other.key.KeepBlanks, other.email = blanks, r.email.keepsHost(host)
+			if other.tag() == tag {
+				return r.explainOld(state, &other)
+			}
+		}
 	}
-	return fmt.Errorf("%s was made with --keep-blanks, or by a version that always kept the blanks before a field; add --keep-blanks, or use another state", state)
+	return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like); give the same, or use another state", state)
+}
+
+// explainOld says which options make r the same as other, with which a state was made.
+func (r *recordFlags) explainOld(state string, other *recordFlags) error {
+	var with, without []string
+	differ := func(option string, given, wanted bool) {
+		switch {
+		case wanted && !given:
+			with = append(with, option)
+		case given && !wanted:
+			without = append(without, option)
+		}
+	}
+	differ("--keep-blanks", r.key.KeepBlanks, other.key.KeepBlanks)
+	differ("--email-keep host", len(r.email.keep) > 0, len(other.email.keep) > 0)
+	var text []string
+	if len(with) > 0 {
+		options := strings.Join(with, " ")
+		text = append(text, fmt.Sprintf("with %s, or by a version that knew no other rule: add %s", options, options))
+	}
+	if len(without) > 0 {
+		options := strings.Join(without, " ")
+		text = append(text, fmt.Sprintf("without %s: leave it out", options))
+	}
+	return fmt.Errorf("%s was made %s; or use another state", state, strings.Join(text, ", and "))
 }
 
 // Values of --key-encoding. Without it, keys are numbers for filters of numbers, and

@@ -23,6 +23,9 @@ func TestTagsAreThoseOfEarlierVersions(t *testing.T) {
 		"-f 1 --skip-chars 2 -w3":   `[] "" 1 2 3 false false false false false "" false`,
 		"--lower --trim -z":         `[] "" 0 0 0 false true true false true "" false`,
 		"--delimiter ; --url":       `[] "" 0 0 0 false false false false false ";" false url false false false false false false `,
+		"--email --email-keep host": `[] "" 0 0 0 false false false true false "" false`, // --email kept them
+		"--email":                   `[] "" 0 0 0 false false false true false "" false email false false`,
+		"--email-plus":              `[] "" 0 0 0 false false false true false "" false email false true`,
 		"--crlf --key-encoding hex": `[] "" 0 0 0 false false false false false "" true hex`,
 	} {
 		var r recordFlags

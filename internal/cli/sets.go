@@ -137,7 +137,7 @@ func (r *recordFlags) textConfig(a *app, name string, text io.Reader) (*input.Fi
 func (r *recordFlags) whole() recordFlags {
 	whole := *r
 	whole.key = keyspec.Options{
-		FoldCase: r.key.FoldCase, Lower: r.key.Lower, Trim: r.key.Trim, Email: r.key.Email,
+		FoldCase: r.key.FoldCase, Lower: r.key.Lower, Trim: r.key.Trim,
 	}
 	return whole
 }

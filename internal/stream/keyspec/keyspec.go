@@ -73,8 +73,8 @@ type Options struct {
 	Lower bool
 	// Trim removes white space (by Unicode) at both ends.
 	Trim bool
-	// Email takes the canonical form of a mail address, keys.AppendEmail.
-	Email bool
+	// Email, unless nil, takes the canonical form of a mail address by these rules.
+	Email *keys.EmailConfig
 	// URL, unless nil, takes the canonical form of a URL by these rules. Case is
 	// folded after that. A part that is no URL is missing.
 	URL *keys.URLConfig
@@ -135,7 +135,7 @@ func Compile(o Options) (*Key, error) {
 	k := &Key{coded: o.Encoding, missing: o.Missing}
 	norm := normaliser{trim: o.Trim, fold: o.FoldCase, lower: o.Lower, email: o.Email}
 	if o.URL != nil {
-		if o.Email {
+		if o.Email != nil {
 			return nil, errors.New("a key is a URL or a mail address, not both")
 		}
 		var err error

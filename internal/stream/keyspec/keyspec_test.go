@@ -80,7 +80,7 @@ func TestCompileErrors(t *testing.T) {
 		{Options{Separator: ","}, "no use"},
 		{Options{Width: -1}, "negative"},
 		{Options{Missing: 3}, "unknown treatment"},
-		{Options{URL: new(keys.URLConfig), Email: true}, "not both"},
+		{Options{URL: new(keys.URLConfig), Email: new(keys.EmailConfig)}, "not both"},
 	} {
 		k, err := Compile(c.o)
 		if err == nil || k != nil || !strings.Contains(err.Error(), c.want) {
@@ -117,7 +117,8 @@ func TestNormalisation(t *testing.T) {
 		{Options{Trim: true}, " \t a b \u00a0\n", "a b"},
 		{Options{Trim: true, Lower: true}, " A ", "a"},
 		{Options{Trim: true}, " ", ""},
-		{Options{Email: true}, " Jane <Jane.D+x@GoogleMail.com>", "janed@gmail.com"},
+		{Options{Email: new(keys.EmailConfig)}, " Jane <Jane.D+x@GoogleMail.com>", "janed@gmail.com"},
+		{Options{Email: &keys.EmailConfig{DropTags: true}}, "J+x@BÜCHER.example", "j@xn--bcher-kva.example"},
 		{Options{Keys: []string{"2f"}, Separator: ":"}, "A:B", "b"},
 		{Options{Keys: []string{"2f", "1"}, Separator: ":"}, "A:B", "\x01b\x03A:B"},
 		{Options{Keys: []string{"1,1", "2,2"}, Separator: ":", Trim: true}, " A : B ", "\x01A\x01B"},
@@ -221,7 +222,7 @@ func TestNoAllocationPerRecord(t *testing.T) {
 		{Options{SkipFields: 1, Width: 3}, "a bcdef"},
 		{Options{FoldCase: true}, "ABC def"},
 		{Options{Lower: true, Trim: true}, " ÄBC def "},
-		{Options{Email: true}, "Jane <J.D+x@Gmail.com>"},
+		{Options{Email: new(keys.EmailConfig)}, "Jane <J.D+x@Gmail.com>"},
 		{Options{URL: new(keys.URLConfig)}, "https://Example.com?a=%20#b"},
 		{Options{Keys: []string{"csv:2"}}, `a,"b ""quoted"", c",d`},
 		{Options{Keys: []string{"json:/a/b~1c/1"}}, `{"x":[1,2],"a":{"b\/c":[0,"t\u00e9\n"]}}`},

@@ -9,13 +9,16 @@ import (
 // normaliser is what is done to a part of a key after it was taken from the record.
 // Lower case by Unicode includes that of ASCII, and the form of mail addresses everything
 // else. The zero value leaves a part as it is.
-type normaliser struct{ trim, fold, lower, email bool }
+type normaliser struct {
+	trim, fold, lower bool
+	email             *keys.EmailConfig
+}
 
 // apply returns the normalised form of b, which stays as it is: the result
 // aliases b where nothing had to change, and s otherwise.
 func (n normaliser) apply(b []byte, s *Scratch) []byte {
-	if n.email {
-		s.norm = keys.AppendEmail(s.norm[:0], b)
+	if n.email != nil {
+		s.norm = n.email.Append(s.norm[:0], b)
 		return s.norm
 	}
 	if n.trim {
