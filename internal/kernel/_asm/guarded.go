@@ -23,67 +23,20 @@ const (
 	outcomeBusy
 )
 
-// guardedHash emits the addition of one hash under locks.
-func guardedHash() {
-	const name = "addGuardedHash"
-	TEXT(name, NOSPLIT, "func(guarded *uint64, h uint64) uint8")
-	Doc(name + " adds one hash under locks. guarded is the first field of a Guarded.")
-	Pragma("noescape")
-	p := prepared{GP64()}
-	Load(Param("guarded"), p.at)
-	Load(Param("h"), reg.RDX)
-	code := GP64()
-	MOVQ(p.field(preparedHashCode), code)
-	TESTQ(code, code)
-	JZ(operand.LabelRef("elsewhere"))
-	p.addGuarded(code)
-	leaveBusy("elsewhere")
-}
-
-// guardedKey emits the addition of one key under locks.
-func guardedKey() {
-	const name = "addGuardedKey"
-	TEXT(name, NOSPLIT, "func(guarded *uint64, key *byte, n int) uint8")
-	Doc(name + " adds a key of n bytes under locks. guarded is the first field of a Guarded.")
-	Pragma("noescape")
-	p := prepared{GP64()}
-	Load(Param("guarded"), p.at)
-	x := xxh3{key: GP64(), n: GP64()}
-	Load(Param("key"), x.key)
-	Load(Param("n"), x.n)
-	code := GP64()
-	MOVQ(p.field(preparedKeyCode), code)
-	TESTQ(code, code)
-	JZ(operand.LabelRef("elsewhere"))
-	x.usual()
-	Label(hashed)
-	p.addGuarded(code)
-	x.rest("elsewhere")
-	leaveBusy("elsewhere")
+// guarded is the addition of one key under locks.
+func guarded() single {
+	return single{
+		name: "addGuarded", doc: "adds %s under locks. guarded is the first field of a Guarded.",
+		first: "guarded", result: "uint8",
+		do:        prepared.addGuarded,
+		elsewhere: func(string) { leaveBusy() },
+	}
 }
 
 // leaveBusy returns without having done anything.
-func leaveBusy(label string) {
-	Label(label)
+func leaveBusy() {
 	MOVB(operand.U8(outcomeBusy), result())
 	RET()
-}
-
-// addGuarded emits the addition of the hash in RDX for all variants, of which code
-// chooses one, and returns.
-func (p prepared) addGuarded(code reg.GPVirtual) {
-	all := variants()
-	for i, v := range all {
-		other := fmt.Sprintf("variant%d", i+1)
-		if i+1 < len(all) {
-			CMPQ(code, operand.Imm(v.code()))
-			JNE(operand.LabelRef(other))
-		}
-		p.addGuardedVariant(v, fmt.Sprintf("variant%d", i))
-		if i+1 < len(all) {
-			Label(other)
-		}
-	}
 }
 
 // guardedLine is a line of a hash, with its lane bits and its lock.
@@ -93,11 +46,9 @@ type guardedLine struct {
 	stripe operand.Mem
 }
 
-func (p prepared) addGuardedVariant(v variant, label string) {
-	a := array{variant: v, regionLines: p.field(preparedRegionLines), table: p.field(preparedTable)}
-	a.base[0] = GP64()
-	MOVQ(p.field(preparedWords), a.base[0])
-	a.regions()
+// addGuarded emits the addition of the hash in RDX, and returns.
+func (p prepared) addGuarded(v variant, label string) {
+	a := p.array(v)
 	v.constants(add, v.full)
 
 	Comment("Keys that are there need no lock.")
@@ -107,7 +58,7 @@ func (p prepared) addGuardedVariant(v variant, label string) {
 		if j > 0 {
 			next()
 		}
-		lines[j] = p.guardedLine(&a, j)
+		lines[j] = p.guardedLine(a, j)
 		missing = a.probe(has, lines[j].at, lines[j].bits, missing)
 	}
 	v.answer(missing, v.full)

@@ -21,11 +21,9 @@ func main() {
 				batchHashes(set, op)
 				batchKeys(set, op)
 			}
-			singleHash(op)
-			singleKey(op)
+			singleOf(op).emit()
 		}
-		guardedHash()
-		guardedKey()
+		guarded().emit()
 		release()
 		prefetchAt("prefetchSlots", 0, "prefetchSlots asks for n lines, which must be at least one.")
 		prefetchAt("prefetchNext", 1<<lineShift, "prefetchNext asks for the lines behind n lines, which must be at least one.")
