@@ -45,14 +45,14 @@ func (l Layout) Words() uint64 { return uint64(l.Lines) * l.RegionLines * LineWo
 // whether any of them was zero before, and returns the number of trues. added must
 // be nil or at least as long as hs.
 func (l Layout) AddBatch(words []uint64, added []bool, hs []uint64) int {
-	return l.addBatchBy(chosen, words, added, hs)
+	return l.batchBy(chosen, true, words, added, hs)
 }
 
 // HasBatch stores in found, unless it is nil, for each of hs whether all its bits
 // are set, and returns the number of trues. found must be nil or at least as long
 // as hs.
 func (l Layout) HasBatch(words []uint64, found []bool, hs []uint64) int {
-	return l.hasBatchBy(chosen, words, found, hs)
+	return l.batchBy(chosen, false, words, found, hs)
 }
 
 // AddKeys is AddBatch for the keys' hashes by the zero keyhash.Hash.
@@ -97,11 +97,7 @@ func keysBy[T []byte | string](by implementation, adding bool, l Layout, words [
 		if answers != nil {
 			some = answers[:n]
 		}
-		if adding {
-			total += l.addBatchBy(by, words, some, hs[:n])
-		} else {
-			total += l.hasBatchBy(by, words, some, hs[:n])
-		}
+		total += l.batchBy(by, adding, words, some, hs[:n])
 		next(n)
 	}
 	return total

@@ -59,38 +59,25 @@ func (l Layout) codeBy(by implementation) code {
 	return c
 }
 
-func (l Layout) addBatchBy(by implementation, words []uint64, added []bool, hs []uint64) int {
+// batchBy is AddBatch or HasBatch by one of the implementations.
+func (l Layout) batchBy(by implementation, adding bool, words []uint64, answers []bool, hs []uint64) int {
 	if by == reference {
-		return l.addBatchRef(words, added, hs)
+		return l.batchRef(adding, words, answers, hs)
 	}
 	total := 0
 	for len(hs) > 0 {
 		_ = &words[l.length()-1]
 		var ignored ignoredAnswers
-		answers, n := ignored.or(added, len(hs))
-		if by == avx512 {
-			total += addHashesAVX512(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
-		} else {
-			total += addHashesAVX2(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
-		}
-		hs = hs[n:]
-	}
-	return total
-}
-
-func (l Layout) hasBatchBy(by implementation, words []uint64, found []bool, hs []uint64) int {
-	if by == reference {
-		return l.hasBatchRef(words, found, hs)
-	}
-	total := 0
-	for len(hs) > 0 {
-		_ = &words[l.length()-1]
-		var ignored ignoredAnswers
-		answers, n := ignored.or(found, len(hs))
-		if by == avx512 {
-			total += hasHashesAVX512(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
-		} else {
-			total += hasHashesAVX2(&words[0], l.RegionLines, l.Lines, l.table(), answers, &hs[0], n)
+		to, n := ignored.or(answers, len(hs))
+		switch {
+		case adding && by == avx512:
+			total += addHashesAVX512(&words[0], l.RegionLines, l.Lines, l.table(), to, &hs[0], n)
+		case adding:
+			total += addHashesAVX2(&words[0], l.RegionLines, l.Lines, l.table(), to, &hs[0], n)
+		case by == avx512:
+			total += hasHashesAVX512(&words[0], l.RegionLines, l.Lines, l.table(), to, &hs[0], n)
+		default:
+			total += hasHashesAVX2(&words[0], l.RegionLines, l.Lines, l.table(), to, &hs[0], n)
 		}
 		hs = hs[n:]
 	}

@@ -30,10 +30,10 @@ func init() {
 			add:  func(l Layout, words []uint64, h uint64) bool { return preparedBy(v.by, l, words).AddHash(h) },
 			has:  func(l Layout, words []uint64, h uint64) bool { return preparedBy(v.by, l, words).HasHash(h) },
 			addBatch: func(l Layout, words []uint64, added []bool, hs []uint64) int {
-				return l.addBatchBy(v.by, words, added, hs)
+				return l.batchBy(v.by, true, words, added, hs)
 			},
 			hasBatch: func(l Layout, words []uint64, found []bool, hs []uint64) int {
-				return l.hasBatchBy(v.by, words, found, hs)
+				return l.batchBy(v.by, false, words, found, hs)
 			},
 		})
 		keyBatches[v.name] = batchesBy(v.by)

@@ -7,12 +7,8 @@ type implementation uint8
 
 const chosen implementation = 0
 
-func (l Layout) addBatchBy(_ implementation, words []uint64, added []bool, hs []uint64) int {
-	return l.addBatchRef(words, added, hs)
-}
-
-func (l Layout) hasBatchBy(_ implementation, words []uint64, found []bool, hs []uint64) int {
-	return l.hasBatchRef(words, found, hs)
+func (l Layout) batchBy(_ implementation, adding bool, words []uint64, answers []bool, hs []uint64) int {
+	return l.batchRef(adding, words, answers, hs)
 }
 
 // someKeys is for the assembly.

@@ -137,45 +137,27 @@ func testSome(line *[LineWords]uint64, g uint64, set uint8) bool {
 	return all != 0
 }
 
-func (l Layout) addBatchRef(words []uint64, added []bool, hs []uint64) int {
+// batchRef is AddBatch or HasBatch.
+func (l Layout) batchRef(adding bool, words []uint64, answers []bool, hs []uint64) int {
 	n := 0
 	for len(hs) > 0 {
 		chunk := hs[:min(len(hs), batchLines)]
 		l.touch(words, chunk)
 		for i, h := range chunk {
-			isNew := l.addRef(words, h)
-			if added != nil {
-				added[i] = isNew
+			var yes bool
+			if adding {
+				yes = l.addRef(words, h)
+			} else {
+				yes = l.hasRef(words, h)
 			}
-			if isNew {
-				n++
+			if answers != nil {
+				answers[i] = yes
 			}
+			n += one(yes)
 		}
 		hs = hs[len(chunk):]
-		if added != nil {
-			added = added[len(chunk):]
-		}
-	}
-	return n
-}
-
-func (l Layout) hasBatchRef(words []uint64, found []bool, hs []uint64) int {
-	n := 0
-	for len(hs) > 0 {
-		chunk := hs[:min(len(hs), batchLines)]
-		l.touch(words, chunk)
-		for i, h := range chunk {
-			has := l.hasRef(words, h)
-			if found != nil {
-				found[i] = has
-			}
-			if has {
-				n++
-			}
-		}
-		hs = hs[len(chunk):]
-		if found != nil {
-			found = found[len(chunk):]
+		if answers != nil {
+			answers = answers[len(chunk):]
 		}
 	}
 	return n

@@ -248,3 +248,11 @@ func TestNoAllocations(t *testing.T) {
 		t.Errorf("the calls allocate %v times", n)
 	}
 }
+
+func (l Layout) addBatchRef(words []uint64, added []bool, hs []uint64) int {
+	return l.batchRef(true, words, added, hs)
+}
+
+func (l Layout) hasBatchRef(words []uint64, found []bool, hs []uint64) int {
+	return l.batchRef(false, words, found, hs)
+}

@@ -93,13 +93,12 @@ type pipe struct {
 	ctx    context.Context // of Ask
 	slots  chan struct{}   // a token for each call under way
 	queue  chan *pending   // blocks to deliver, in input order
-	free   chan *pending
-	done   chan struct{} // closed when all is delivered
-	recent *recent       // with Adds
+	free   sync.Pool       // of *pending
+	done   chan struct{}   // closed when all is delivered
+	recent *recent         // with Adds
 
-	failed  chan struct{} // closed with the first error
-	mutex   sync.Mutex
-	failure error
+	failed context.Context // ends with the first error, its cause
+	fail   context.CancelCauseFunc
 
 	calls, keys, repeats atomic.Uint64
 	waited               atomic.Int64
@@ -134,12 +133,12 @@ func newPipe(ctx context.Context, c pipeConfig) *pipe {
 	c.BatchKeys, c.Calls = cmp.Or(c.BatchKeys, defaultBatchKeys), cmp.Or(c.Calls, defaultCalls)
 	p := &pipe{
 		config: c, ctx: ctx,
-		slots:  make(chan struct{}, c.Calls),
-		queue:  make(chan *pending, maxBlocks),
-		free:   make(chan *pending, maxBlocks),
-		done:   make(chan struct{}),
-		failed: make(chan struct{}),
+		slots: make(chan struct{}, c.Calls),
+		queue: make(chan *pending, maxBlocks),
+		free:  sync.Pool{New: func() any { return new(pending) }},
+		done:  make(chan struct{}),
 	}
+	p.failed, p.fail = context.WithCancelCause(context.Background())
 	if c.Adds {
 		p.recent = newRecent(c.Window / windowShare)
 	}
@@ -152,7 +151,7 @@ func newPipe(ctx context.Context, c pipeConfig) *pipe {
 // The error is that of ctx or of an earlier block: what Deliver returned, or what is wrong
 // with an answer. Later records are not asked about and not delivered.
 func (p *pipe) Consume(ctx context.Context, b *stream.Block) error {
-	w := p.take()
+	w := p.free.Get().(*pending)
 	b.CopyTo(&w.block)
 	err := p.send(ctx, w)
 	if w.block.Len() == 0 {
@@ -162,15 +161,6 @@ func (p *pipe) Consume(ctx context.Context, b *stream.Block) error {
 	// This ends, since deliver takes every block.
 	p.queue <- w
 	return err
-}
-
-func (p *pipe) take() *pending {
-	select {
-	case w := <-p.free:
-		return w
-	default:
-		return new(pending)
-	}
 }
 
 // send cuts the block into batches and starts a call for each. With an error the
@@ -218,7 +208,7 @@ func (p *pipe) start(ctx context.Context, w *pending, c *call) error {
 	if err == nil {
 		select {
 		case p.slots <- struct{}{}:
-		case <-p.failed:
+		case <-p.failed.Done():
 			err = p.err(ctx)
 		case <-ctx.Done():
 			err = ctx.Err()
@@ -251,19 +241,15 @@ func (p *pipe) start(ctx context.Context, w *pending, c *call) error {
 
 // err returns the first error of deliver, or that of ctx.
 func (p *pipe) err(ctx context.Context) error {
-	select {
-	case <-p.failed:
-		p.mutex.Lock()
-		defer p.mutex.Unlock()
-		return p.failure
-	default:
-		return ctx.Err()
+	if p.failed.Err() != nil {
+		return context.Cause(p.failed)
 	}
+	return ctx.Err()
 }
 
 // Failed is closed when there is an error that the next Consume will return. So a stream
 // that waits for its input learns of it.
-func (p *pipe) Failed() <-chan struct{} { return p.failed }
+func (p *pipe) Failed() <-chan struct{} { return p.failed.Done() }
 
 // Close waits until everything that was sent is answered and delivered, and
 // returns the first error. Nothing may be consumed after it.
@@ -294,19 +280,7 @@ func (p *pipe) deliver() {
 		if err != nil {
 			p.fail(err)
 		}
-		select {
-		case p.free <- w:
-		default:
-		}
-	}
-}
-
-func (p *pipe) fail(err error) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if p.failure == nil {
-		p.failure = err
-		close(p.failed)
+		p.free.Put(w)
 	}
 }
 
