@@ -26,17 +26,41 @@ type written struct {
 	from, to int
 }
 
-// add adds hs; before, unless nil, is called before each batch.
-func (c *core) add(ctx context.Context, hs []uint64, before func(context.Context) error) ([]bool, error) {
+// Add adds keys and reports for each whether it was certainly not there before. If several
+// clients add one new key at the same time, exactly one is told true; of two equal keys in
+// one call, the first. False means that the key was there, or, with the filter's error
+// rate, that it was not.
+//
+// If the error is an [UndecidedError], it names the keys without an answer; the answers of
+// the others are valid. With any other error no key was added and there are no answers.
+//
+// A call costs one round trip to each node, and one more if a key is new. In a filter that
+// has not grown and is not Fixed it costs only one, if nearly all of the last few hundred
+// keys were new. A write whose answer is lost is never repeated. Without a deadline in
+// ctx, a call waits as long as the client tries to reach a node.
+//
+// A window records a key that is remembered again, unless NoRefresh is set. That costs as
+// much as a new key, once in each generation.
+func (c *core) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return c.AddHashes(ctx, c.hashes(keys))
+}
+
+// AddHashes is Add for keys of the given hashes.
+func (c *core) AddHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 	return inBatches(hs, func(b *batch) {
-		if before != nil {
-			if err := before(ctx); err != nil {
-				b.failAll(err)
-				return
-			}
+		if err := c.turn(ctx); err != nil {
+			b.failAll(err)
+			return
 		}
 		c.addBatch(ctx, b)
 	})
+}
+
+// hashes returns the hashes of keys.
+func (c *core) hashes(keys [][]byte) []uint64 {
+	hs := make([]uint64, len(keys))
+	c.hash.SumKeys(hs, keys)
+	return hs
 }
 
 func (c *core) addBatch(ctx context.Context, b *batch) {

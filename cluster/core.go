@@ -32,6 +32,7 @@ type core struct {
 	// slices.
 	touch func(b rueidis.Builder, key string) rueidis.Completed
 
+	clock    clock // of a window
 	current  atomic.Pointer[snapshot]
 	novelty  novelty
 	changing lock // one change of the record by this client at a time

@@ -102,27 +102,30 @@ const maxName = 4096
 // Keys of the filter begin with its name and a colon. If the name has a hash tag in
 // braces, all slices are in one hash slot.
 func Open(ctx context.Context, client rueidis.Client, name string, c Config) (*Filter, error) {
-	if err := c.check(name); err != nil {
-		return nil, err
-	}
-	existing := c.Capacity == 0 && c.ErrorRate == 0
-	var want parameters
-	if !existing {
-		var err error
-		if want, err = c.parameters(); err != nil {
-			return nil, err
-		}
-	}
 	f := &Filter{core{client: client, name: name, wait: c.Wait, hash: c.Hash}}
-	if err := f.open(ctx, want, existing, false, f.engineTime); err != nil {
+	if err := f.open(ctx, c, c.parameters, false); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// open opens or creates the filter or window that want describes; if it must be existing,
-// it opens the one that there is.
-func (c *core) open(ctx context.Context, want parameters, existing, window bool, now func(context.Context) (time.Time, error)) error {
+// open opens or creates the filter or window that config and described tell of; without a
+// capacity and an error rate, it opens the one that there is.
+func (c *core) open(ctx context.Context, config Config, described func() (parameters, error), window bool) error {
+	if err := config.check(c.name); err != nil {
+		return err
+	}
+	existing := config.Capacity == 0 && config.ErrorRate == 0
+	var want parameters
+	if !existing {
+		var err error
+		if want, err = described(); err != nil {
+			return err
+		}
+	}
+	if c.clock.ask == nil {
+		c.clock.ask = c.engineTime
+	}
 	created := false
 	for {
 		raw, r, err := c.get(ctx)
@@ -133,7 +136,7 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 		case r == nil && existing:
 			return fmt.Errorf("%q: %w", c.name, ErrNotFound)
 		case r == nil:
-			if created, err = c.create(ctx, want, now); err != nil {
+			if created, err = c.create(ctx, want); err != nil {
 				return err
 			}
 			continue
@@ -164,14 +167,14 @@ func (c *core) open(ctx context.Context, want parameters, existing, window bool,
 
 // create writes the first record, unless another client has, and reports whether it did.
 // Its slices are not there yet.
-func (c *core) create(ctx context.Context, p parameters, now func(context.Context) (time.Time, error)) (bool, error) {
+func (c *core) create(ctx context.Context, p parameters) (bool, error) {
 	first, err := p.shapeOf(0)
 	if err != nil {
 		return false, err
 	}
 	begin := generation{Epoch: newEpoch(), Layers: []shape{first}}
 	if p.Generations > 0 {
-		t, err := now(ctx)
+		t, err := c.clock.ask(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -190,46 +193,6 @@ func (c *core) create(ctx context.Context, p parameters, now func(context.Contex
 		return false, explain(c.name, err)
 	}
 	return err == nil, nil
-}
-
-// hashes returns the hashes of keys.
-func (c *core) hashes(keys [][]byte) []uint64 {
-	hs := make([]uint64, len(keys))
-	c.hash.SumKeys(hs, keys)
-	return hs
-}
-
-// Add adds keys and reports for each whether it was certainly not there before. If several
-// clients add one new key at the same time, exactly one is told true; of two equal keys in
-// one call, the first. False means that the key was there, or, with the filter's error
-// rate, that it was not.
-//
-// If the error is an [UndecidedError], it names the keys without an answer; the answers of
-// the others are valid. With any other error no key was added and there are no answers.
-//
-// A call costs one round trip to each node, and one more if a key is new. In a filter that
-// has not grown and is not Fixed it costs only one, if nearly all of the last few hundred
-// keys were new. A write whose answer is lost is never repeated. Without a deadline in
-// ctx, a call waits as long as the client tries to reach a node.
-func (f *Filter) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
-	return f.AddHashes(ctx, f.hashes(keys))
-}
-
-// AddHashes is Add for keys of the given hashes.
-func (f *Filter) AddHashes(ctx context.Context, hs []uint64) ([]bool, error) {
-	return f.add(ctx, hs, nil)
-}
-
-// Has reports for each key whether it may have been added. False is certain; true is
-// wrong with the filter's error rate. Errors are those of [Filter.Add]; nothing is
-// changed. A call costs one round trip to each node.
-func (f *Filter) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
-	return f.HasHashes(ctx, f.hashes(keys))
-}
-
-// HasHashes is Has for keys of the given hashes.
-func (f *Filter) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
-	return f.has(ctx, hs, nil)
 }
 
 // Clear removes all keys, by making new slices and deleting the old ones. It repairs a

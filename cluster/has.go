@@ -6,18 +6,22 @@ import "context"
 // filter meanwhile.
 const mostRounds = 1000
 
-// has answers for hs; forgotten, unless nil, returns the order up to which layers are
-// not read.
-func (c *core) has(ctx context.Context, hs []uint64, forgotten func(context.Context) (uint64, error)) ([]bool, error) {
+// Has reports for each key whether it may have been added, to a window within the last
+// span. False is certain; true is wrong with the filter's error rate. Errors are those of
+// [Filter.Add]; nothing is changed. A call costs one round trip to each node.
+func (c *core) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
+	return c.HasHashes(ctx, c.hashes(keys))
+}
+
+// HasHashes is Has for keys of the given hashes.
+func (c *core) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
 	return inBatches(hs, func(b *batch) {
-		if forgotten != nil {
-			from, err := forgotten(ctx)
-			if err != nil {
-				b.failAll(err)
-				return
-			}
-			b.startAfter(from)
+		forgotten, err := c.look(ctx)
+		if err != nil {
+			b.failAll(err)
+			return
 		}
+		b.startAfter(forgotten)
 		c.hasBatch(ctx, b)
 	})
 }

@@ -137,7 +137,7 @@ func TestHalfDone(t *testing.T) {
 		}
 		t.Run("create", func(t *testing.T) {
 			dead := &core{client: client, name: name(t)}
-			if _, err := dead.create(ctx, p, nil); err != nil {
+			if _, err := dead.create(ctx, p); err != nil {
 				t.Fatal(err)
 			}
 			_, r, err := dead.get(ctx)

@@ -24,20 +24,20 @@ type Trace struct {
 
 // Trace shows where the bits of the key with hash h are, in each layer, the oldest first.
 // The error rate of a layer follows from the number of keys in the slice. It takes two
-// round trips, and reads each layer at one moment.
-func (f *Filter) Trace(ctx context.Context, h uint64) ([]Trace, error) {
-	return f.trace(ctx, h, 0)
-}
-
-// trace is Trace for the layers after the given order.
-func (c *core) trace(ctx context.Context, h, after uint64) ([]Trace, error) {
+// round trips, and reads each layer at one moment. Of a window it shows the generations
+// that are still remembered.
+func (c *core) Trace(ctx context.Context, h uint64) ([]Trace, error) {
+	forgotten, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s, err := c.refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var commands rueidis.Commands
 	var names []string
-	layers := slices.DeleteFunc(slices.Clone(s.layers), func(l *layer) bool { return l.order <= after })
+	layers := slices.DeleteFunc(slices.Clone(s.layers), func(l *layer) bool { return l.order <= forgotten })
 	for _, l := range layers {
 		names = append(names, l.prefix+strconv.FormatUint(uint64(l.sliceOf(h)), 10))
 		line := h

@@ -47,28 +47,13 @@ const (
 // A generation is sealed before the next begins, so exactly one client is told that a key
 // is new then too. If several clients add a key in that moment, it may be undecided for
 // one of them, [UndecidedError].
-type Window struct {
-	core
-	clock clock
-}
+type Window struct{ core }
 
 // OpenWindow opens the window of the given name, or creates it, as [Open] does.
 func OpenWindow(ctx context.Context, client rueidis.Client, name string, c WindowConfig) (*Window, error) {
-	if err := c.check(name); err != nil {
-		return nil, err
-	}
 	c.Generations = cmp.Or(c.Generations, defaultGenerations)
-	w := &Window{core: core{client: client, name: name, wait: c.Wait, hash: c.Hash}}
-	w.clock.ask = w.engineTime
-	existing := c.Capacity == 0 && c.ErrorRate == 0
-	var want parameters
-	if !existing {
-		var err error
-		if want, err = c.windowParameters(); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.open(ctx, want, existing, true, w.clock.ask); err != nil {
+	w := &Window{core{client: client, name: name, wait: c.Wait, hash: c.Hash}}
+	if err := w.open(ctx, c.Config, c.windowParameters, true); err != nil {
 		return nil, err
 	}
 	return w, nil
@@ -133,14 +118,17 @@ func (k *clock) number(ctx context.Context, p parameters, known int64) (int64, e
 	return max(known, p.numberAt(now)), nil
 }
 
-// turn begins the present generation if it is not there yet.
-func (w *Window) turn(ctx context.Context) error {
-	s := w.current.Load()
-	now, err := w.clock.number(ctx, s.record.parameters, s.record.last().Number)
+// turn begins the present generation of a window if it is not there yet.
+func (c *core) turn(ctx context.Context) error {
+	s := c.current.Load()
+	if s.record.Generations == 0 {
+		return nil
+	}
+	now, err := c.clock.number(ctx, s.record.parameters, s.record.last().Number)
 	if err != nil || now == s.record.last().Number {
 		return err
 	}
-	return w.change(ctx, func(r *record) error {
+	return c.change(ctx, func(r *record) error {
 		switch {
 		case r.last().Number >= now:
 			return errUnchanged
@@ -165,16 +153,20 @@ func (w *Window) turn(ctx context.Context) error {
 	})
 }
 
-// look returns the order up to which layers are forgotten. Their slices may still be there.
-func (w *Window) look(ctx context.Context) (uint64, error) {
-	s := w.current.Load()
-	now, err := w.clock.number(ctx, s.record.parameters, s.record.last().Number)
+// look returns the order up to which layers are forgotten: 0 for filters. Their slices may
+// still be there.
+func (c *core) look(ctx context.Context) (uint64, error) {
+	s := c.current.Load()
+	if s.record.Generations == 0 {
+		return 0, nil
+	}
+	now, err := c.clock.number(ctx, s.record.parameters, s.record.last().Number)
 	if err != nil {
 		return 0, err
 	}
 	if now > s.record.last().Number {
 		// Others may have begun it.
-		if s, err = w.refresh(ctx); err != nil {
+		if s, err = c.refresh(ctx); err != nil {
 			return 0, err
 		}
 		now = max(now, s.record.last().Number)
@@ -188,34 +180,3 @@ func (w *Window) look(ctx context.Context) (uint64, error) {
 
 // Span returns how long a key is remembered.
 func (w *Window) Span() time.Duration { return w.current.Load().record.Span }
-
-// Add adds keys and reports for each whether it was certainly not there, as [Filter.Add]
-// does. Unless NoRefresh is set, a key that is remembered is recorded again, which costs as
-// much as a new key, once in each generation.
-func (w *Window) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
-	return w.AddHashes(ctx, w.hashes(keys))
-}
-
-// AddHashes is Add for keys of the given hashes.
-func (w *Window) AddHashes(ctx context.Context, hs []uint64) ([]bool, error) {
-	return w.add(ctx, hs, w.turn)
-}
-
-// Has reports for each key whether it may be remembered, as [Filter.Has] does.
-func (w *Window) Has(ctx context.Context, keys ...[]byte) ([]bool, error) {
-	return w.HasHashes(ctx, w.hashes(keys))
-}
-
-// HasHashes is Has for keys of the given hashes.
-func (w *Window) HasHashes(ctx context.Context, hs []uint64) ([]bool, error) {
-	return w.has(ctx, hs, w.look)
-}
-
-// Trace is [Filter.Trace] for the generations that are still remembered.
-func (w *Window) Trace(ctx context.Context, h uint64) ([]Trace, error) {
-	forgotten, err := w.look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return w.trace(ctx, h, forgotten)
-}

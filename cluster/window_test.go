@@ -18,11 +18,7 @@ func openAt(t *testing.T, client rueidis.Client, name string, c WindowConfig, no
 	t.Helper()
 	w := &Window{core: core{client: client, name: name, hash: c.Hash}}
 	w.clock.ask = func(context.Context) (time.Time, error) { return time.Unix(0, now.Load()), nil }
-	want, err := c.windowParameters()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.open(t.Context(), want, false, true, w.clock.ask); err != nil {
+	if err := w.open(t.Context(), c.Config, c.windowParameters, true); err != nil {
 		t.Fatal(err)
 	}
 	return w
