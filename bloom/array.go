@@ -198,13 +198,13 @@ func (a *array) clone() array {
 	return c
 }
 
-// stats fills in what follows from the array alone.
-func (a *array) stats(name string) Stats { return a.statsOf(name, a.ones()) }
+// Stats describes the filter; it reads the whole array.
+func (a *array) Stats() Stats { return a.statsOf(a.ones()) }
 
-// statsOf is stats for a known number of ones.
-func (a *array) statsOf(name string, ones uint64) Stats {
+// statsOf is Stats for a known number of ones.
+func (a *array) statsOf(ones uint64) Stats {
 	s := Stats{
-		Type: name, Params: a.params, Bits: a.params.M, Probes: a.params.K, Layers: 1,
+		Type: a.params.Shape.String(), Params: a.params, Bits: a.params.M, Probes: a.params.K, Layers: 1,
 		Bytes: a.params.Bytes(), Capacity: a.capacity, Added: a.added,
 		Ones: ones, Fill: float64(ones) / float64(a.params.M),
 		Cardinality:    a.params.Cardinality(ones),

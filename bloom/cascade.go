@@ -207,7 +207,7 @@ func (f *Cascade) Stats() Stats {
 	t := Stats{Type: "cascade", Layers: len(f.levels), Added: f.added, AskedErrorRate: f.config.ErrorRate, ErrorRate: 1, ErrorRateAtCapacity: 1}
 	last := f.levels[len(f.levels)-1]
 	for _, l := range f.levels {
-		s := l.stats("cascade")
+		s := l.Stats()
 		t.Bits += s.Bits
 		t.Probes += s.Probes
 		t.Bytes += s.Bytes

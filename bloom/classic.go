@@ -80,9 +80,6 @@ func (f *Classic) Equal(g *Classic) bool { return f.equal(&g.array) }
 // Clone returns a copy that shares nothing with f.
 func (f *Classic) Clone() *Classic { return asClassic(f.clone(), f.hash, f.keyID) }
 
-// Stats describes the filter; it reads the whole array.
-func (f *Classic) Stats() Stats { return f.stats("classic") }
-
 // UnmarshalBinary replaces f by the classic filter in b. After an error f is unchanged.
 // A SipHash filter is read with the secret of f.
 func (f *Classic) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }

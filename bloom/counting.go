@@ -188,7 +188,7 @@ func (f *Counting) census() (nonZero, stuck uint64) {
 // Stats describes the filter; it reads the whole array.
 func (f *Counting) Stats() Stats {
 	nonZero, stuck := f.census()
-	s := f.statsOf("counting", nonZero)
+	s := f.statsOf(nonZero)
 	s.Stuck = stuck
 	return s
 }

@@ -219,9 +219,6 @@ func (f *Filter) Equal(g *Filter) bool { return f.equal(&g.array) }
 // Clone returns a copy that shares nothing with f.
 func (f *Filter) Clone() *Filter { return asFilter(f.clone(), f.hash, f.keyID) }
 
-// Stats describes the filter; it reads the whole array.
-func (f *Filter) Stats() Stats { return f.stats("blocked") }
-
 // UnmarshalBinary replaces f by the blocked filter in b. After an error f is unchanged.
 // A SipHash filter is read with the secret of f.
 func (f *Filter) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }

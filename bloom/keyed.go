@@ -75,7 +75,19 @@ func (l *lookup) HasStrings(found []bool, keys []string) int {
 
 // HasHashes is HasKeys for hashes.
 func (l *lookup) HasHashes(found []bool, hs []uint64) int {
-	return each(l.view.HasHash, found, hs)
+	f := l.view
+	checkAnswers(found, len(hs))
+	n := 0
+	for i, h := range hs {
+		has := f.HasHash(h)
+		if found != nil {
+			found[i] = has
+		}
+		if has {
+			n++
+		}
+	}
+	return n
 }
 
 // keyed gives a filter the calls that take keys instead of hashes.
@@ -112,19 +124,17 @@ func (k *keyed) AddStrings(added []bool, keys []string) int {
 
 // AddHashes is AddKeys for hashes.
 func (k *keyed) AddHashes(added []bool, hs []uint64) int {
-	return each(k.set.AddHash, added, hs)
-}
-
-// each asks for one hash after another.
-func each(ask func(h uint64) bool, answers []bool, hs []uint64) int {
-	checkAnswers(answers, len(hs))
+	f := k.set
+	checkAnswers(added, len(hs))
 	n := 0
 	for i, h := range hs {
-		yes := ask(h)
-		if answers != nil {
-			answers[i] = yes
+		isNew := f.AddHash(h)
+		if added != nil {
+			added[i] = isNew
 		}
-		n += one(yes)
+		if isNew {
+			n++
+		}
 	}
 	return n
 }

@@ -17,7 +17,7 @@ func layerStats(name string, filters ...[]*layer) Stats {
 	for _, layers := range filters {
 		of := make([]Stats, len(layers))
 		for i, l := range layers {
-			s := l.stats(name)
+			s := l.Stats()
 			of[i] = s
 			t.Layers++
 			t.Bits += s.Bits

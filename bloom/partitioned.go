@@ -78,9 +78,6 @@ func (f *Partitioned) Equal(g *Partitioned) bool { return f.equal(&g.array) }
 // Clone returns a copy that shares nothing with f.
 func (f *Partitioned) Clone() *Partitioned { return asPartitioned(f.clone(), f.hash, f.keyID) }
 
-// Stats describes the filter; it reads the whole array.
-func (f *Partitioned) Stats() Stats { return f.stats("partitioned") }
-
 // UnmarshalBinary replaces f by the partitioned filter in b. After an error f is
 // unchanged. A SipHash filter is read with the secret of f.
 func (f *Partitioned) UnmarshalBinary(b []byte) error { return decodeInto(f, b) }

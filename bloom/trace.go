@@ -65,8 +65,8 @@ func TraceOf(v View, h uint64) (all []Trace, err error) {
 func lineOf(bit uint64) uint64 { return bit / sizing.LineBits }
 
 // begin returns a trace without probes. Found is true until a probe says no.
-func (a *array) begin(kind string) Trace {
-	return Trace{Array: kind, Positions: a.params.M, Found: true, ErrorRate: a.params.ErrorRate(a.added)}
+func (a *array) begin() Trace {
+	return Trace{Array: a.params.Shape.String(), Positions: a.params.M, Found: true, ErrorRate: a.params.ErrorRate(a.added)}
 }
 
 // probe reads bit i and adds it to the trace.
@@ -82,7 +82,7 @@ func (t *Trace) add(p TraceProbe) {
 }
 
 func (f *Classic) trace(h uint64) Trace {
-	t := f.begin("classic")
+	t := f.begin()
 	for range f.params.K {
 		t.probe(&f.array, position(h, f.params.M))
 		h = probeStep(h)
@@ -91,7 +91,7 @@ func (f *Classic) trace(h uint64) Trace {
 }
 
 func (f *Partitioned) trace(h uint64) Trace {
-	t := f.begin("partitioned")
+	t := f.begin()
 	for first := uint64(0); first < f.params.M; first += f.slice {
 		t.probe(&f.array, first+position(h, f.slice))
 		h = probeStep(h)
@@ -100,7 +100,7 @@ func (f *Partitioned) trace(h uint64) Trace {
 }
 
 func (f *Counting) trace(h uint64) Trace {
-	t := f.begin("counting")
+	t := f.begin()
 	for range f.params.K {
 		i := position(h, f.params.M)
 		w, shift := f.counter(i)
@@ -112,7 +112,7 @@ func (f *Counting) trace(h uint64) Trace {
 }
 
 func (f *Filter) trace(h uint64) Trace {
-	t := f.begin("blocked")
+	t := f.begin()
 	for region := range uint64(f.layout.Lines) {
 		from := region*f.layout.RegionLines*kernel.LineWords + f.layout.Offset(h)
 		for lane, word := range f.layout.LaneBits(h) {
