@@ -29,9 +29,11 @@ type addFlags struct {
 func (a *app) addCommand() *cobra.Command {
 	var c addFlags
 	cmd := &cobra.Command{
-		Use:   "add {SET | --redis URL --name NAME} [FILE...]",
-		Short: "add keys to a filter",
-		Long: `Add keys, one per line, to a filter file.
+		Use:         "add {SET | --redis URL --name NAME} [FILE...]",
+		Short:       "add keys to a filter",
+		Annotations: common("in-place redis server name capacity error-rate json key field-separator ignore-case email url"),
+		Long: `Add keys, one per line, to a filter file that exists. To make one, use build; to unite
+two, use merge.
 
 The file is replaced as a whole at the end; if something fails, it is unchanged. With
 --in-place, only the parts that change are written, which is faster for few keys in a

@@ -29,6 +29,14 @@ func arguments(least, most int, name string) cobra.PositionalArgs {
 // anyMore means no upper limit.
 const anyMore = math.MaxInt
 
+// renamedFlag is a flag that has another name or meaning now. It has the text that says
+// what to give instead.
+type renamedFlag string
+
+func (f renamedFlag) Set(string) error { return errors.New(string(f)) }
+func (f renamedFlag) String() string   { return "" }
+func (f renamedFlag) Type() string     { return "string" }
+
 // sayFlagError shortens an error about the value of a flag, and replaces the texts of
 // strconv.
 func sayFlagError(err error) error {

@@ -15,7 +15,7 @@ func TestBackupAndRestore(t *testing.T) {
 	s := startServed(t, dir+"/data")
 	s.Fill()
 	backup := filepath.Join(dir, "backup")
-	if text, code := seenOutput(t, "backup", "--addr", s.Addr, backup); code != ExitOK || text != "" {
+	if text, code := seenOutput(t, "backup", "--server", s.Addr, backup); code != ExitOK || text != "" {
 		t.Fatalf("backup: exit code %d\n%s", code, text)
 	}
 	// What comes after the backup is not in it.
@@ -25,8 +25,8 @@ func TestBackupAndRestore(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"backup", "--addr", s.Addr, backup}, "the server answers"},
-		{[]string{"backup", "--addr", "127.0.0.1:1", dir + "/x"}, "connection refused"},
+		{[]string{"backup", "--server", s.Addr, backup}, "the server answers"},
+		{[]string{"backup", "--server", "127.0.0.1:1", dir + "/x"}, "connection refused"},
 		{[]string{"restore", dir + "/nothing", dir + "/new"}, "nothing"},
 		{[]string{"restore", backup, dir + "/data"}, "data"},
 	} {

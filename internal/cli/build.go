@@ -32,9 +32,11 @@ type buildFlags struct {
 func (a *app) buildCommand() *cobra.Command {
 	var b buildFlags
 	cmd := &cobra.Command{
-		Use:   "build -o SET [FILE...]",
-		Short: "make a filter file from a list of keys",
-		Long: `Make a filter file from keys, one per line.
+		Use:         "build -o SET [FILE...]",
+		Short:       "make a filter file from a list of keys",
+		Annotations: common("output type capacity error-rate memory json key field-separator ignore-case email url"),
+		Long: `Make a filter file from keys, one per line. To put keys into a file that exists, use
+add; to unite filter files, use merge.
 
 Without -n, the keys are counted first: their hashes are kept in memory, up to --memory,
 and the filter has exactly the size for them. With -n, the filter is filled as the

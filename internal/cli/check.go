@@ -23,8 +23,9 @@ type checkFlags struct {
 func (a *app) checkCommand() *cobra.Command {
 	var c checkFlags
 	cmd := &cobra.Command{
-		Use:   "check {SET | --redis URL --name NAME} [KEY...]",
-		Short: "check whether keys are in a set",
+		Use:         "check {SET | --redis URL --name NAME} [KEY...]",
+		Short:       "check whether keys are in a set",
+		Annotations: common("redis server name format json key ignore-case email url"),
 		Long: `Print each key, a tab, and "maybe" or "no". Keys are the arguments, or the lines of
 standard input if there are no arguments.
 

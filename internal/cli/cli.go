@@ -143,7 +143,12 @@ func (a *app) command() *cobra.Command {
 		Short:                 "tell which lines and keys were seen before",
 		Long: `seen tells whether a key was seen before, fast and in little memory. It removes
 duplicate lines in one pass, selects lines by sets of keys, and builds, merges and
-inspects Bloom filters.`,
+inspects Bloom filters.
+
+A set is what keys are looked up in: a text file with one key per line, or a filter
+file. A filter file is a set in a few bits per key; it may say yes to a key that it does
+not have, at a rate that you choose, and never no to one that it has. A state is the
+memory of "seen uniq" from one run to the next.`,
 		Example: `  seen uniq access.log                    print each line the first time it occurs
   seen uniq --state crawl.seen urls.txt   remember lines across runs
   seen filter -v --set blocked.txt mail   print the lines that are not in the set
@@ -166,8 +171,9 @@ inspects Bloom filters.`,
 	root.SetIn(a.env.Stdin)
 	root.SetErr(a.env.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{sayFlagError(err)} })
-	root.SetUsageFunc(usage)
-	root.AddCommand(a.subcommands()...)
+	root.SetHelpFunc(printHelp)
+	addHelp(root)
+	a.addSubcommands(root)
 	return root
 }
 
@@ -183,9 +189,9 @@ func describeDefaults(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "help":
-			cmd.Short = "print the help of a command"
+			cmd.Short, cmd.GroupID = "print the help of a command", "more"
 		case "completion":
-			cmd.Short = "print a completion script for a shell"
+			cmd.Short, cmd.GroupID = "print a completion script for a shell", "more"
 		}
 	}
 }

@@ -30,7 +30,8 @@ func (a *app) convertCommand() *cobra.Command {
 		Use:   "convert IN OUT --to FORMAT",
 		Short: "convert a filter to another format of its system",
 		Long: `Write the bits of a filter of another system, unchanged, in another format that maps a
-key to the same bits. That is nearly always another format of the same system.
+key to the same bits. That is nearly always another format of the same system. To load
+it into a server, use import; to make a filter from keys, use build.
 
 A filter stores bits, not keys, so no other conversion is possible. A conversion that
 is refused prints the reason and the command that builds the filter from its keys.
@@ -39,7 +40,7 @@ With --to redisbloom:form=chunks, an OUT that ends in a slash is a folder for th
 chunk-NNN.bin that BF.LOADCHUNK loads.`,
 		Example: `  seen convert dump.rdb --format rdb:key=urls urls.dump --to redisbloom
   seen convert urls.dump urls.chunks/ --to redisbloom:form=chunks
-  seen convert visited.bin dump.rdb --format redisson:m=9585058,k=7 --to rdb:key=visited`,
+  seen convert a.bin a.rdb --format redisson:m=9585058,k=7 --to rdb:key=a`,
 		Args:              arguments(2, 2, "IN OUT"),
 		ValidArgsFunction: filesUpTo(2),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.convert(cmd, &c, args[0], args[1]) },

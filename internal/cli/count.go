@@ -46,8 +46,9 @@ type distinctCounter interface {
 func (a *app) countCommand() *cobra.Command {
 	var c countFlags
 	cmd := &cobra.Command{
-		Use:   "count [FILE...]",
-		Short: "estimate the number of distinct lines",
+		Use:         "count [FILE...]",
+		Short:       "estimate the number of distinct lines",
+		Annotations: common("precision redis server name json key field-separator ignore-case email url"),
 		Long: `Print an estimate of the number of distinct lines. The memory is constant.
 
 The estimate goes to standard output, its standard error to standard error. The

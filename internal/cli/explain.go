@@ -29,8 +29,9 @@ type explainFlags struct {
 func (a *app) explainCommand() *cobra.Command {
 	var e explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain {SET | --redis URL --name NAME} KEY...",
-		Short: "show how a filter answers for a key",
+		Use:         "explain {SET | --redis URL --name NAME} KEY...",
+		Short:       "show how a filter answers for a key",
+		Annotations: common("redis server name json key email url"),
 		Long: `Show, for each KEY, how a filter file arrives at its answer: the hash of the key; the
 bits, counters or slots that it selects in each array, with their lines of 64 bytes;
 which of them are set; and the answer. For "maybe", it shows how often a key that was

@@ -30,8 +30,9 @@ type filterFlags struct {
 func (a *app) filterCommand() *cobra.Command {
 	var f filterFlags
 	cmd := &cobra.Command{
-		Use:   "filter --set SET... [FILE...]",
-		Short: "print the lines that are in sets, or are not",
+		Use:         "filter --set SET... [FILE...]",
+		Short:       "print the lines that are in sets, or are not",
+		Annotations: common("set keep drop invert-match tag confirm line-buffered redis server name key field-separator ignore-case email url"),
 		Long: `Print the lines whose key is in the sets, or with -v the lines whose key is not.
 
 A SET is a filter file, a filter of another system (see "seen formats"), or a text

@@ -49,7 +49,7 @@ func (f *fleetFlags) register(cmd *cobra.Command, h *hashFlags, adds bool) {
 // registerPlace gives cmd the flags that name a filter.
 func (f *fleetFlags) registerPlace(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.redis, "redis", "", "use the filter --name in Redis or Valkey, shared by many machines; `URL` is redis://[USER:PASSWORD@]HOST[:PORT][,HOST...], rediss:// with TLS, ?sentinel=PRIMARY")
+	flags.StringVar(&f.redis, "redis", "", "use the filter --name in the Redis or Valkey at `URL`, shared by many machines; redis://HOST[:PORT], with USER:PASSWORD@ before the HOST and more as ,HOST[:PORT] behind it; rediss:// for TLS; ?sentinel=PRIMARY for Sentinel")
 	flags.StringVar(&f.server, "server", "", "use the filter --name of a \"seen serve\" or of RedisBloom, by BF.MADD and BF.MEXISTS: `HOST`[:PORT] (default port 6380), or a URL as for --redis")
 	flags.StringVar(&f.name, "name", "", "with --redis and --server: the `NAME` of the filter")
 	f.needRedis = append(f.needRedis, "name")

@@ -33,9 +33,13 @@ type importFlags struct {
 func (a *app) importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use:   "import SET",
-		Short: "load a filter of another system into a server",
-		Long: `Load a filter of another system into a running server. The server answers from it as
+		Use:         "import SET",
+		Short:       "load a filter of another system into a server",
+		Annotations: common("name server format must-contain replace password-file"),
+		Long: `Load a filter of another system into a running server. To write it to a file in another
+format, use convert.
+
+The server answers from it as
 the other system does, keeps it over restarts, and refuses to change it: BF.EXISTS,
 BF.MEXISTS, BF.INFO, DUMP and DEL work, BF.ADD is an error. Keys are sent as they are;
 for a filter of numbers they are decimal digits. A filter of RedisBloom becomes one of
@@ -45,8 +49,8 @@ A filter of RedisBloom may have any size, and appears in the server when all of 
 there. Others may have at most 512 MiB, the limit of one command. Of a file with several
 filters, such as a Parquet file, only one is sent. seen's own filter files cannot be
 imported, because a server hashes keys with a secret of its own.`,
-		Example: `  seen import guava.bloom --format guava:funnel=string --name users --must-contain alice
-  seen import dump.rdb --format rdb:key=urls --server 10.0.0.7:6380 --password-file pass`,
+		Example: `  seen import guava.bloom --format guava:funnel=string --name users
+  seen import dump.rdb --format rdb:key=urls --server 10.0.0.7:6380`,
 		Args:              arguments(1, 1, "SET"),
 		ValidArgsFunction: filesUpTo(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.importFile(cmd, &f, args[0]) },
@@ -56,7 +60,7 @@ imported, because a server hashes keys with a secret of its own.`,
 	flags.BoolVar(&f.replace, "replace", false, "replace a value that has the name already")
 	flags.BoolVarP(&f.records.quiet, "quiet", "q", false, "print no report")
 	_ = cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there
-	f.server.register(cmd, "server")
+	f.server.register(cmd)
 	f.foreign.register(cmd)
 	return cmd
 }

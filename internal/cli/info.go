@@ -29,8 +29,9 @@ type infoFlags struct {
 func (a *app) infoCommand() *cobra.Command {
 	var i infoFlags
 	cmd := &cobra.Command{
-		Use:   "info {SET... | --redis URL --name NAME}",
-		Short: "describe filters",
+		Use:         "info {SET... | --redis URL --name NAME}",
+		Short:       "describe filters",
+		Annotations: common("no-verify redis server name json"),
 		Long: `Describe filter files: type and layout, how many keys they have, how full they are, the
 error rate now and at capacity, the hash, and whether the checksums are right. A filter
 that is past its capacity or its error rate is marked. The secret of a filter is not

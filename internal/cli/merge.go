@@ -25,7 +25,9 @@ func (a *app) mergeCommand() *cobra.Command {
 		Use:   "merge -o OUT SET...",
 		Short: "merge filter files into one",
 		Long: `Merge filter files of one type, layout and hash into one that has the keys of all, and
-report its new fill and error rate. Files that differ are refused, with the difference.
+report its new fill and error rate. To put keys into a filter, use add.
+
+Files that differ are refused, with the difference.
 OUT is replaced as a whole and may be one of the SETs.
 
 All types can be merged, except static filters and windows of a number of keys. The

@@ -36,7 +36,7 @@ func TestModesOfWhatIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Expect("+OK", "ACL", "SAVE")
-	if text, code := seenOutput(t, "backup", "--addr", s.Addr, path("backup")); code != ExitOK {
+	if text, code := seenOutput(t, "backup", "--server", s.Addr, path("backup")); code != ExitOK {
 		t.Errorf("backup: %d %s", code, text)
 	}
 	mode := func(name string, want fs.FileMode) {

@@ -40,8 +40,9 @@ var planTypes = append(slices.Clone(planner.Types), planner.Cascade)
 func (a *app) planCommand() *cobra.Command {
 	var p planFlags
 	cmd := &cobra.Command{
-		Use:   "plan [-n N] [-p P] [--memory SIZE]",
-		Short: "compute the size of a filter",
+		Use:         "plan [-n N] [-p P] [--memory SIZE]",
+		Short:       "compute the size of a filter",
+		Annotations: common("capacity error-rate memory sample type table topk json"),
 		Long: `Compute what a filter for -n distinct keys with error rate -p costs, for every type side
 by side: its layout, its memory, and its error rate with other numbers of keys. With
 --memory and -n, the answer is the best rate that fits; with --memory and -p, how many
@@ -68,7 +69,7 @@ them has (--share), or how uneven the frequencies of -n keys are (--skew).`,
 	f.VarP(&p.rate, "error-rate", "p", "error rate (default 1e-6, unless -n and --memory give it)")
 	f.VarP(&p.memory, "memory", "m", "instead of -n or -p: the memory that is available")
 	f.StringArrayVar(&p.sample, "sample", nil, "instead of -n: count the distinct keys of the whole `FILE`, by HyperLogLog; may be repeated")
-	f.StringSliceVar(&p.types, "type", nil, "only these `TYPES`: "+strings.Join(planTypes, ",")+" (the last only if it is named)")
+	f.StringSliceVar(&p.types, "type", nil, "only these `TYPES`: "+strings.Join(planTypes, ", ")+" (the last only if it is named)")
 	f.BoolVar(&p.table, "table", false, "print the error rate for each k and m/n")
 	f.StringVar(&p.plot, "plot", "", "draw the error rate against n and against k to `FILE`.svg or .png")
 	f.BoolVar(&p.clickhouse, "clickhouse", false, "what ClickHouse's bloom_filter index does with -p")

@@ -12,8 +12,9 @@ import (
 func (a *app) removeCommand() *cobra.Command {
 	var c changeFlags
 	cmd := &cobra.Command{
-		Use:   "remove SET [FILE...]",
-		Short: "remove keys from a counting filter",
+		Use:         "remove SET [FILE...]",
+		Short:       "remove keys from a counting filter",
+		Annotations: common("json key field-separator ignore-case email url"),
 		Long: `Remove keys, one per line, from a counting filter.
 
 A key that is certainly not in the filter is counted and changes nothing. A key has to

@@ -23,8 +23,9 @@ func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	s := daemon.NewSettings()
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "run a server for Redis clients and browsers",
+		Use:         "serve",
+		Short:       "run a server for Redis clients and browsers",
+		Annotations: common("config check-config data addr http unix fsync max-memory password-file acl-file tls-cert tls-key"),
 		Long: `Serve Bloom, cuckoo, count-min and top-k filters to Redis clients (BF.ADD and the like,
 see docs/COMMANDS.md) and over HTTP. What the server has acknowledged is on disk.
 

@@ -27,17 +27,17 @@ type serverFlags struct {
 	tlsKey       string
 }
 
-// register adds the flags to cmd; addr is the name of the flag for the address.
-func (f *serverFlags) register(cmd *cobra.Command, addr string) {
+// register adds the flags to cmd.
+func (f *serverFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, addr, "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
+	flags.StringVar(&f.addr, "server", "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
 	flags.StringVar(&f.user, "user", "default", "log in as the user `NAME`")
 	flags.StringVar(&f.passwordFile, "password-file", "", "the password is the first line of `FILE`")
 	flags.BoolVar(&f.tls, "tls", false, "use TLS; the options about it imply it")
 	flags.StringVar(&f.tlsCA, "tls-ca", "", "trust servers with a certificate of an authority in `FILE`, instead of the authorities of the system")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "the certificate of this client, in `FILE`")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "the key of the certificate, in `FILE`")
-	for _, name := range []string{addr, "user"} {
+	for _, name := range []string{"server", "user"} {
 		// It fails only for flags that do not exist or have a function already.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}

@@ -47,8 +47,9 @@ const (
 func (a *app) uniqCommand() *cobra.Command {
 	var u uniqFlags
 	cmd := &cobra.Command{
-		Use:   "uniq [FILE...]",
-		Short: "print each line the first time it occurs",
+		Use:         "uniq [FILE...]",
+		Short:       "print each line the first time it occurs",
+		Annotations: common("capacity error-rate memory repeated nth mark window state output stats redis server name key field-separator ignore-case email url line-buffered"),
 		Long: `Print each line the first time it occurs, in input order, without sorting.
 
 With neither -n nor -p, the result is exact until --memory is used up. Then a filter
