@@ -37,6 +37,7 @@ type recordFlags struct {
 	quiet     bool
 	plain     bool
 	anyBytes  bool // of --format lines: a text in any encoding
+	again     bool // inputs that are files may be read a second time
 }
 
 func (r *recordFlags) register(cmd *cobra.Command) {
@@ -106,7 +107,7 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	}
 	c.Key = key
 	c.Counters = new(stream.Counters)
-	in, err := input.Open(files, input.Options{Stdin: a.env.Stdin, StdinName: a.stdinName, Plain: r.plain, Jobs: c.Jobs})
+	in, err := input.Open(files, input.Options{Stdin: a.env.Stdin, StdinName: a.stdinName, Plain: r.plain, Jobs: c.Jobs, Again: r.again})
 	if err == nil && c.Delimiter == nil {
 		c.Start = r.checkStart
 		err = a.checkStarts(files, r)

@@ -28,9 +28,9 @@ func invert(b []bool) {
 }
 
 // resize returns b with length n. Its elements are undefined.
-func resize(b []bool, n int) []bool {
+func resize[T any](b []T, n int) []T {
 	if cap(b) < n {
-		return make([]bool, n)
+		return make([]T, n)
 	}
 	return b[:n]
 }
