@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/bits"
 	"runtime"
 
 	"seen/bloom"
+	"seen/internal/frame"
 	"seen/internal/pages"
 	"seen/sizing"
 )
@@ -101,7 +101,7 @@ func (a *bitArray) mayChange() error {
 // ones counts the bits that are set among the first m.
 func (a *bitArray) ones(m uint64) uint64 {
 	whole := min(m/64, uint64(len(a.b))/8) // words, which hold the same bits in any order
-	n := onesOf(a.b[:8*whole])
+	n := frame.Ones(a.b[:8*whole])
 	for i := 64 * whole; i < min(m, 8*uint64(len(a.b))); i++ {
 		if a.has(i) {
 			n++
@@ -109,17 +109,6 @@ func (a *bitArray) ones(m uint64) uint64 {
 	}
 	runtime.KeepAlive(a)
 	return n
-}
-
-func onesOf(b []byte) uint64 {
-	n := 0
-	for ; len(b) >= 8; b = b[8:] {
-		n += bits.OnesCount64(binary.LittleEndian.Uint64(b))
-	}
-	for _, x := range b {
-		n += bits.OnesCount8(x)
-	}
-	return uint64(n)
 }
 
 // words returns how the order stores the 64 bits of a word, the first as the lowest.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"runtime"
+
+	"seen/internal/frame"
 )
 
 // bitmap is an array of bits without a header, as a string of Redis or as what a library
@@ -61,8 +63,8 @@ func checkBitmap(s bitmapSystem) error {
 	return nil
 }
 
-// openBitmap returns the filter whose bits are b, to which it refers. Bytes at the end may be missing if the
-// system leaves out zeros, and up to 8 more may follow.
+// openBitmap returns the filter whose bits are b, to which it refers. Bytes at the end may
+// be missing if the system leaves out zeros, and up to 8 more may follow.
 func openBitmap(b []byte, s bitmapSystem) (*bitmap, error) {
 	if err := checkBitmap(s); err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func checkSpread(bytes uint64, arrays ...[]byte) error {
 		}
 		const piece = 1 << 16
 		for ; len(b) > 0 && ones < 64; b = b[min(len(b), piece):] {
-			ones += onesOf(b[:min(len(b), piece)])
+			ones += frame.Ones(b[:min(len(b), piece)])
 		}
 	}
 	if ones < 64 {
@@ -146,6 +148,31 @@ func trimZeros(b []byte) []byte {
 		b = b[:len(b)-1]
 	}
 	return b
+}
+
+// bitmapOf returns what wrote the bitmap of a specification. Without a capacity, which is 0
+// for content to open, s must tell the size.
+type bitmapOf func(s Spec, capacity uint64, errorRate float64) (bitmapSystem, error)
+
+func (of bitmapOf) open(b []byte, s Spec) (Foreign, error) {
+	system, err := of(s, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	return foreign(openBitmap(b, system))
+}
+
+func (of bitmapOf) create(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
+	system, err := of(s, capacity, errorRate)
+	if err != nil {
+		return nil, err
+	}
+	return foreign(newBitmap(system, capacity, errorRate))
+}
+
+// createFixed is create for a size that does not follow from the capacity.
+func (of bitmapOf) createFixed(s Spec, _ uint64, _ float64) (Foreign, error) {
+	return of.create(s, 0, 0)
 }
 
 // rewrapBitmap is the rewrap function of the formats of a bitmap: the same bytes, without

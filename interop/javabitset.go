@@ -63,25 +63,18 @@ func (s javaBitSet) describe() Description {
 	}
 }
 
+func javaBitSetOf(s Spec, _ uint64, _ float64) (bitmapSystem, error) {
+	bits, err := s.number("bits", 1, 1<<31)
+	return javaBitSet{bits}, err
+}
+
 var javaBitSetFormat = format{
 	name:     "java-bitset",
 	system:   "java.util.BitSet with the recipe of seven seeds",
 	params:   append([]param{{name: "bits", meaning: "the length of the set in bits, a power of two", preset: "33554432"}}, stringParams...),
 	verified: "bytes and answers of a program that follows the recipe, on OpenJDK 17",
-	open: func(b []byte, s Spec) (Foreign, error) {
-		bits, err := s.number("bits", 1, 1<<31)
-		if err != nil {
-			return nil, err
-		}
-		return foreign(openBitmap(b, javaBitSet{bits}))
-	},
-	create: func(s Spec, _ uint64, _ float64) (Foreign, error) {
-		bits, err := s.number("bits", 1, 1<<31)
-		if err != nil {
-			return nil, err
-		}
-		return foreign(newBitmap(javaBitSet{bits}, 0, 0))
-	},
-	clone:  cloneOf[*bitmap],
-	rewrap: rewrapBitmap,
+	open:     bitmapOf(javaBitSetOf).open,
+	create:   bitmapOf(javaBitSetOf).createFixed,
+	clone:    cloneOf[*bitmap],
+	rewrap:   rewrapBitmap,
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+
+	"seen/internal/recipe"
 )
 
 // What tests make of filters of one system, by way of the specifications that users give.
@@ -215,4 +217,20 @@ func (f *bitsAndBlooms) As(form bitsAndBloomsForm, littleEndian bool) (*bitsAndB
 		return nil, err
 	}
 	return w.(*bitsAndBlooms), nil
+}
+
+func newRedisRecipe(r recipe.Recipe) (*bitmap, error) {
+	s, err := recipeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return newBitmap(s, 0, 0)
+}
+
+func openRedisRecipe(b []byte, r recipe.Recipe) (*bitmap, error) {
+	s, err := recipeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return openBitmap(b, s)
 }

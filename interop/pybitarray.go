@@ -148,6 +148,17 @@ func (a bitarray) describe() Description {
 	return Description{Format: specOf(a), System: "Bloom example of Python's bitarray", Hash: hash + ", divided as one number"}
 }
 
+// bitarrayOf returns the filter of a specification, of a size for so many keys unless it has m
+// and k.
+func bitarrayOf(s Spec, capacity uint64, errorRate float64) (bitmapSystem, error) {
+	m, k, err := s.bitsAndProbes(1<<53, capacity == 0)
+	hash := bitarrayHash(s.Params["gen"])
+	if err == nil && m == 0 {
+		return bitarrayFor(hash, capacity, errorRate)
+	}
+	return bitarray{hash, m, k}, err
+}
+
 var bitarrayFormat = format{
 	name:   "bitarray",
 	system: "the Bloom example of Python's bitarray",
@@ -160,26 +171,8 @@ var bitarrayFormat = format{
 		{name: "k", meaning: "probes of a key"},
 	}, stringParams...),
 	verified: "bytes and answers of the example of bitarray 3.1.0 and 3.11.0, and of programs that follow earlier versions; md5x-1.1 was compared with nothing",
-	open: func(b []byte, s Spec) (Foreign, error) {
-		m, k, err := s.bitsAndProbes(1<<53, true)
-		if err != nil {
-			return nil, err
-		}
-		return foreign(openBitmap(b, bitarray{bitarrayHash(s.Params["gen"]), m, k}))
-	},
-	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		m, k, err := s.bitsAndProbes(1<<53, false)
-		if err != nil {
-			return nil, err
-		}
-		a := bitarray{bitarrayHash(s.Params["gen"]), m, k}
-		if m == 0 {
-			if a, err = bitarrayFor(a.Hash, capacity, errorRate); err != nil {
-				return nil, err
-			}
-		}
-		return foreign(newBitmap(a, capacity, errorRate))
-	},
-	clone:  cloneOf[*bitmap],
-	rewrap: rewrapBitmap,
+	open:     bitmapOf(bitarrayOf).open,
+	create:   bitmapOf(bitarrayOf).create,
+	clone:    cloneOf[*bitmap],
+	rewrap:   rewrapBitmap,
 }

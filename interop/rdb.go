@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -212,8 +213,7 @@ func (f *rdbFilters) KeyKind() KeyKind { return KeyBytes }
 
 // WriteTo writes the file as it is.
 func (f *rdbFilters) WriteTo(w io.Writer) (int64, error) {
-	n, err := w.Write(f.b)
-	return int64(n), err
+	return bytes.NewReader(f.b).WriteTo(w)
 }
 
 // rdbFilter is one filter of an RDB file. It is written as a payload of DUMP.

@@ -72,18 +72,14 @@ func stringKeys(s Spec, name string) (keys []string, full uint64, err error) {
 	if f.name != redisRecipeFormat.name || s.Params["type"] != "md5" {
 		return []string{name}, math.MaxUint64, nil
 	}
-	r, err := redisRecipeOf(s)
+	r, err := s.recipe()
 	if err != nil {
 		return nil, 0, err
 	}
-	blocks, err := recipeOf(r)
-	if err != nil {
-		return nil, 0, err
-	}
-	for i := range blocks.blocks {
+	for i := range r.blocks {
 		keys = append(keys, name+strconv.Itoa(i))
 	}
-	return keys, bytesOf(1 << blocks.bits), nil
+	return keys, bytesOf(1 << r.bits), nil
 }
 
 func errSeveralDatabases(s Spec, key string) error {

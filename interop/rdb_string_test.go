@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"seen/internal/filtertest"
+	"seen/internal/frame"
 	"seen/internal/rdb"
 	"seen/internal/recipe"
 	"seen/internal/redistest"
@@ -87,7 +88,7 @@ func TestStringsInRDB(t *testing.T) {
 			return string(v.Text) + v.String()
 		}
 		for key, want := range c.strings {
-			ones := strconv.FormatUint(onesOf(want), 10)
+			ones := strconv.FormatUint(frame.Ones(want), 10)
 			if got := do("BITCOUNT", key); !strings.HasSuffix(got, ":"+ones) {
 				t.Errorf("BITCOUNT %s: %s, want %s", key, got, ones)
 			}

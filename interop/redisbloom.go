@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -89,8 +90,7 @@ func (d *redisDump) WriteTo(w io.Writer) (int64, error) {
 	if d.raw == nil {
 		return (&redisWriter{d.Dump, redisPayload}).WriteTo(w)
 	}
-	n, err := w.Write(d.raw)
-	return int64(n), err
+	return bytes.NewReader(d.raw).WriteTo(w)
 }
 
 // Clone returns a copy with memory of its own, to which keys can be added.
@@ -144,8 +144,7 @@ func (f *redisFile) WriteTo(w io.Writer) (int64, error) {
 	if f.form == redisChunks {
 		return f.Filter.WriteTo(w)
 	}
-	n, err := w.Write(f.AppendDump(nil))
-	return int64(n), err
+	return bytes.NewReader(f.AppendDump(nil)).WriteTo(w)
 }
 
 // Union adds the keys of other, a filter of RedisBloom whose sub-filters have the same

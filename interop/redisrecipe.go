@@ -9,28 +9,8 @@ import (
 	"seen/internal/recipe"
 )
 
-// newRedisRecipe returns an empty filter. It takes the memory of all strings at their
-// full length.
-func newRedisRecipe(r recipe.Recipe) (*bitmap, error) {
-	s, err := recipeOf(r)
-	if err != nil {
-		return nil, err
-	}
-	return newBitmap(s, 0, 0)
-}
-
-// openRedisRecipe returns the filter whose string in Redis is b. It refers to b. Where a
-// recipe has several strings, b is all of them in the order of their numbers, each but
-// the last filled up with zeros to its full length.
-func openRedisRecipe(b []byte, r recipe.Recipe) (*bitmap, error) {
-	s, err := recipeOf(r)
-	if err != nil {
-		return nil, err
-	}
-	return openBitmap(b, s)
-}
-
-// recipeBitmap is the strings of a recipe, one behind the other.
+// recipeBitmap is the strings of a recipe in the order of their numbers, each but the last
+// filled up with zeros to its full length.
 type recipeBitmap struct {
 	recipe recipe.Recipe
 	kind   string // as the parameter type has it
@@ -114,34 +94,30 @@ var redisRecipeFormat = format{
 		{name: "hashes", meaning: "the number of hashes of a scrapy recipe", preset: "6"},
 	}, stringParams...),
 	verified: "bits and answers of programs that follow the recipes, on Redis 7.4",
-	open: func(b []byte, s Spec) (Foreign, error) {
-		r, err := redisRecipeOf(s)
-		if err != nil {
-			return nil, err
-		}
-		return foreign(openRedisRecipe(b, r))
-	},
-	create: func(s Spec, _ uint64, _ float64) (Foreign, error) {
-		r, err := redisRecipeOf(s)
-		if err != nil {
-			return nil, err
-		}
-		return foreign(newRedisRecipe(r))
-	},
-	clone:  cloneOf[*bitmap],
-	rewrap: rewrapBitmap,
+	open:     bitmapOf(redisRecipeOf).open,
+	create:   bitmapOf(redisRecipeOf).createFixed,
+	clone:    cloneOf[*bitmap],
+	rewrap:   rewrapBitmap,
 }
 
-// redisRecipeOf reads the parameters.
-func redisRecipeOf(s Spec) (recipe.Recipe, error) {
+func redisRecipeOf(s Spec, _ uint64, _ float64) (bitmapSystem, error) { return s.recipe() }
+
+// recipe reads the parameters.
+func (s Spec) recipe() (recipeBitmap, error) {
 	bits, err := s.number("bits", 3, recipe.MaxBits)
 	if err != nil {
-		return nil, err
+		return recipeBitmap{}, err
 	}
+	kind, most := "blocks", uint64(256)
 	if s.Params["type"] == "scrapy" {
-		hashes, err := s.number("hashes", 1, recipe.MaxHashes)
-		return recipe.Scrapy{Bits: int(bits), Hashes: int(hashes)}, err
+		kind, most = "hashes", recipe.MaxHashes
 	}
-	blocks, err := s.number("blocks", 1, 256)
-	return recipe.MD5{Blocks: int(blocks), Bits: int(bits)}, err
+	n, err := s.number(kind, 1, most)
+	if err != nil {
+		return recipeBitmap{}, err
+	}
+	if kind == "hashes" {
+		return recipeOf(recipe.Scrapy{Bits: int(bits), Hashes: int(n)})
+	}
+	return recipeOf(recipe.MD5{Blocks: int(n), Bits: int(bits)})
 }

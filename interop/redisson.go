@@ -172,35 +172,20 @@ var redissonFormat = format{
 		{name: "k", meaning: "the field hashIterations of the hash {NAME}:config"},
 	}, stringParams...),
 	verified: "Redisson's own hash class, and bits stored by SETBIT in Redis 7.4; not a running Redisson client",
-	open: func(b []byte, s Spec) (Foreign, error) {
-		r, err := redissonOf(s, true)
-		if err != nil {
-			return nil, err
-		}
-		return foreign(openBitmap(b, r))
-	},
-	create: func(s Spec, capacity uint64, errorRate float64) (Foreign, error) {
-		r, err := redissonOf(s, false)
-		if err != nil {
-			return nil, err
-		}
-		if r.Size == 0 || r.Iterations == 0 {
-			sized, err := redissonFor(capacity, errorRate)
-			if err != nil {
-				return nil, err
-			}
-			sized.Bytes = r.Bytes
-			r = sized
-		}
-		return foreign(newBitmap(r, capacity, errorRate))
-	},
-	clone:  cloneOf[*bitmap],
-	rewrap: rewrapBitmap,
+	open:     bitmapOf(redissonOf).open,
+	create:   bitmapOf(redissonOf).create,
+	clone:    cloneOf[*bitmap],
+	rewrap:   rewrapBitmap,
 }
 
-// redissonOf reads the parameters, of which m and k may be 0 unless needed.
-func redissonOf(s Spec, needed bool) (r redisson, err error) {
+// redissonOf returns the filter of a specification, of a size for so many keys unless it has m
+// and k.
+func redissonOf(s Spec, capacity uint64, errorRate float64) (bitmapSystem, error) {
+	m, k, err := s.bitsAndProbes(redissonMaxSize, capacity == 0)
+	r := redisson{Size: m, Iterations: k}
+	if err == nil && m == 0 {
+		r, err = redissonFor(capacity, errorRate)
+	}
 	r.Bytes = s.Params["codec"] == "bytes"
-	r.Size, r.Iterations, err = s.bitsAndProbes(redissonMaxSize, needed)
 	return r, err
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"seen/bloom"
+	"seen/internal/frame"
 )
 
 // rocksDB is a full filter of RocksDB's Bloom filter policy, in the layout that the
@@ -116,7 +117,7 @@ func (f *rocksDB) Stats() bloom.Stats {
 	s := f.plain.Stats()
 	sum, lines := 0.0, 0
 	for b := f.bits.b; len(b) >= rocksdbLine; b = b[rocksdbLine:] {
-		sum += math.Pow(float64(onesOf(b[:rocksdbLine]))/(8*rocksdbLine), float64(s.Probes))
+		sum += math.Pow(float64(frame.Ones(b[:rocksdbLine]))/(8*rocksdbLine), float64(s.Probes))
 		lines++
 	}
 	s.ErrorRate, s.ErrorRateAtCapacity = sum/float64(lines), 0

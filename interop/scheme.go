@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"seen/bloom"
+	"seen/internal/frame"
 )
 
 // ln2 is a variable, so its products are rounded at run time as in the other systems,
@@ -93,7 +94,7 @@ func (p *plain[S]) Has(key []byte) bool {
 func (a *bitArray) beyond(m uint64) uint64 {
 	from := min(m/64*8, uint64(len(a.b)))
 	tail := bitArray{order: a.order, b: a.b[from:]}
-	n := onesOf(tail.b) - tail.ones(m%64)
+	n := frame.Ones(tail.b) - tail.ones(m%64)
 	runtime.KeepAlive(a)
 	return n
 }

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -73,6 +74,18 @@ func AppendStored(dst []byte, words []uint64, at, n uint64) []byte {
 		at += uint64(len(piece))
 	}
 	return dst
+}
+
+// Ones counts the one bits of b.
+func Ones(b []byte) uint64 {
+	n := 0
+	for ; len(b) >= 8; b = b[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(b))
+	}
+	for _, c := range b {
+		n += bits.OnesCount8(c)
+	}
+	return uint64(n)
 }
 
 // Store replaces the little-endian bytes of words from offset at on by b. Words are

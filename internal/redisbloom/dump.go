@@ -139,14 +139,7 @@ func (d *Dump) Info() Info { return d.header.info() }
 func (d *Dump) Ones() []uint64 {
 	all := make([]uint64, len(d.arrays))
 	for i, b := range d.arrays {
-		n := 0 // the length is a multiple of 8 in all but the filters of early versions
-		for ; len(b) >= 8; b = b[8:] {
-			n += bits.OnesCount64(binary.LittleEndian.Uint64(b))
-		}
-		for _, c := range b {
-			n += bits.OnesCount8(c)
-		}
-		all[i] = uint64(n)
+		all[i] = frame.Ones(b)
 	}
 	return all
 }
