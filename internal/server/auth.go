@@ -109,8 +109,7 @@ func hello(c *call) {
 		}
 	}
 	if user != nil {
-		if problem := c.login(string(user), password); problem != "" {
-			c.out.Error(problem)
+		if c.failed(c.login(string(user), password)) {
 			return
 		}
 	}

@@ -80,17 +80,12 @@ func bfInfo(c *call) {
 }
 
 var bfDebugCommand = command{
-	name: "bf.debug", arity: 2, flags: reader, handle: bfDebug, since: "1.0.0", complexity: "O(l), l layers",
+	name: "bf.debug", arity: 2, flags: reader, handle: shows((*call).bloom, bfDebug), since: "1.0.0", complexity: "O(l), l layers",
 	summary: "Describes the layers of a Bloom filter.",
 	syntax:  "key",
 }
 
-func bfDebug(c *call) {
-	f, ok := c.bloom()
-	if !ok {
-		return
-	}
-	c.after(f.LSN())
+func bfDebug(c *call, f store.Filter) {
 	info := f.Info()
 	c.out.Array(1 + len(info.Layers))
 	c.out.BulkString(fmt.Sprintf("size:%d", info.Added))

@@ -11,8 +11,7 @@ var bfInsertCommand = command{
 
 func bfInsert(c *call) {
 	o, keysAt, problem := parseBloomInsert(c.args, c.filterDefaults())
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	c.addAll(c.args[keysAt:], o)

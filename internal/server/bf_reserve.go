@@ -18,8 +18,7 @@ func bfReserve(c *call) {
 }
 
 func (c *call) createBloom(o bloomOptions, problem string) {
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	create[store.Filter](c, itemExists, func() (store.LSN, error) {

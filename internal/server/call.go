@@ -29,7 +29,14 @@ func (c *call) afterValue(v store.Value) {
 	c.after(v.LSN())
 }
 
-// store returns the store.
+// failed writes a problem, unless it is "", and reports whether there is one.
+func (c *call) failed(problem string) bool {
+	if problem != "" {
+		c.out.Error(problem)
+	}
+	return problem != ""
+}
+
 func (c *call) store() *store.Store { return c.server.store }
 
 // wrongArity replies that the number of words is wrong.
@@ -60,6 +67,16 @@ func valueOf[V store.Value](c *call, key []byte, absent, other string) (V, bool)
 		c.out.Error(other)
 	}
 	return value, false
+}
+
+// shows is a handler that shows the state of the value that find returns.
+func shows[V store.Value](find func(*call) (V, bool), show func(*call, V)) func(*call) {
+	return func(c *call) {
+		if v, ok := find(c); ok {
+			c.after(v.LSN())
+			show(c, v)
+		}
+	}
 }
 
 // alter changes the value that find returns. If another client deletes the value at the

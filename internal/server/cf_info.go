@@ -1,25 +1,24 @@
 package server
 
-import "fmt"
+import (
+	"fmt"
+
+	"seen/internal/store"
+)
 
 var cfInfoCommand = command{
-	name: "cf.info", arity: 2, flags: reader, handle: cfInfo, since: "1.0.0", complexity: "O(1)",
+	name: "cf.info", arity: 2, flags: reader, handle: shows((*call).cuckoo, cfInfo), since: "1.0.0", complexity: "O(1)",
 	summary: "Describes a cuckoo filter.",
 	syntax:  "key",
 }
 
 var cfDebugCommand = command{
-	name: "cf.debug", arity: 2, flags: reader, handle: cfDebug, since: "1.0.0", complexity: "O(1)",
+	name: "cf.debug", arity: 2, flags: reader, handle: shows((*call).cuckoo, cfDebug), since: "1.0.0", complexity: "O(1)",
 	summary: "Describes a cuckoo filter on one line.",
 	syntax:  "key",
 }
 
-func cfInfo(c *call) {
-	f, ok := c.cuckoo()
-	if !ok {
-		return
-	}
-	c.after(f.LSN())
+func cfInfo(c *call, f *store.Cuckoo) {
 	info := f.Info()
 	c.integers(8, []integer{
 		{"Size", info.Size},
@@ -33,12 +32,7 @@ func cfInfo(c *call) {
 	})
 }
 
-func cfDebug(c *call) {
-	f, ok := c.cuckoo()
-	if !ok {
-		return
-	}
-	c.after(f.LSN())
+func cfDebug(c *call, f *store.Cuckoo) {
 	info := f.Info()
 	c.out.BulkString(fmt.Sprintf("bktsize:%d buckets:%d items:%d deletes:%d filters:%d max_iterations:%d expansion:%d",
 		info.BucketSize, info.Buckets, info.Added, info.Removed, info.Filters, info.MaxIterations, info.Expansion))

@@ -23,13 +23,11 @@ func cfInsertNX(c *call) { c.insertIntoCuckoo(true) }
 
 func (c *call) insertIntoCuckoo(absentOnly bool) {
 	o, keysAt, problem := parseCuckooInsert(c.args, c.filterDefaults())
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	answers, problem := c.addToCuckoo(c.args[keysAt:], o, absentOnly)
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	numbers := absentOnly || c.out.Proto != 3 // as RedisBloom replies

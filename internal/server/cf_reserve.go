@@ -14,8 +14,7 @@ var cfReserveCommand = command{
 
 func cfReserve(c *call) {
 	o, problem := parseCuckooReserve(c.args, c.filterDefaults())
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	create[*store.Cuckoo](c, itemExists, func() (store.LSN, error) {

@@ -21,8 +21,7 @@ func clientKill(c *call) {
 		return
 	}
 	wanted, problem := c.killOptions(c.args[2:])
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	c.out.Int(int64(c.kill(wanted)))

@@ -37,8 +37,7 @@ func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, prob
 		return
 	}
 	width, depth, problem := parse(c.args)
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	create[store.Value](c, countMinExists, func() (store.LSN, error) {

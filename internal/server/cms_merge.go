@@ -30,8 +30,7 @@ func mergedKeys(words [][]byte, key func(at int, a acl.Access)) {
 
 func cmsMerge(c *call) {
 	m, problem := parseCountMinMerge(c.args)
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	var sources []*store.CountMin

@@ -42,16 +42,11 @@ func (c *call) counts(counts []uint32, overflow string) {
 }
 
 var cmsInfoCommand = command{
-	name: "cms.info", arity: 2, flags: slowReader, handle: cmsInfo, since: "2.0.0", complexity: "O(1)",
+	name: "cms.info", arity: 2, flags: slowReader, handle: shows(func(c *call) (*store.CountMin, bool) { return c.countMin(c.args[1]) }, cmsInfo), since: "2.0.0", complexity: "O(1)",
 	summary: "Describes a count-min sketch.",
 	syntax:  "key",
 }
 
-func cmsInfo(c *call) {
-	s, ok := c.countMin(c.args[1])
-	if !ok {
-		return
-	}
-	c.after(s.LSN())
+func cmsInfo(c *call, s *store.CountMin) {
 	c.integers(3, []integer{{"width", s.Width()}, {"depth", uint64(s.Depth())}, {"count", s.Total()}})
 }

@@ -86,8 +86,7 @@ func (r *restoring) read(words [][]byte) (problem string) {
 
 func restore(c *call) {
 	var r restoring
-	if problem := r.read(c.args[4:]); problem != "" {
-		c.out.Error(problem)
+	if c.failed(r.read(c.args[4:])) {
 		return
 	}
 	const busy = "BUSYKEY Target key name already exists."

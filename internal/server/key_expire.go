@@ -82,8 +82,7 @@ func (t *expiryTerms) allow(former, at time.Time) bool {
 
 func expire(c *call, unit time.Duration, fromNow bool) {
 	var terms expiryTerms
-	if problem := terms.read(c.args[3:]); problem != "" {
-		c.out.Error(problem)
+	if c.failed(terms.read(c.args[3:])) {
 		return
 	}
 	n, ok := resp.ParseInt(c.args[2])

@@ -73,17 +73,12 @@ func topkList(c *call) {
 }
 
 var topkInfoCommand = command{
-	name: "topk.info", arity: 2, flags: slowReader, handle: topkInfo, since: "2.0.0", complexity: "O(1)",
+	name: "topk.info", arity: 2, flags: slowReader, handle: shows((*call).topK, topkInfo), since: "2.0.0", complexity: "O(1)",
 	summary: "Describes a top-k.",
 	syntax:  "key",
 }
 
-func topkInfo(c *call) {
-	t, ok := c.topK()
-	if !ok {
-		return
-	}
-	c.after(t.LSN())
+func topkInfo(c *call, t *store.TopK) {
 	o := t.Config()
 	c.integers(4, []integer{{"k", uint64(o.K)}, {"width", uint64(o.Width)}, {"depth", uint64(o.Depth)}})
 	c.out.Simple("decay")

@@ -29,8 +29,7 @@ func topkReserve(c *call) {
 		return
 	}
 	o, problem := parseTopKReserve(c.args)
-	if problem != "" {
-		c.out.Error(problem)
+	if c.failed(problem) {
 		return
 	}
 	create[store.Value](c, topKExists, func() (store.LSN, error) {
