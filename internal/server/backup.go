@@ -33,7 +33,6 @@ func backup(c *call) {
 	c.out.OK()
 }
 
-// local reports whether the client is on this machine.
 func (c *conn) local() bool {
 	return c.socket != nil && fair.Local(c.socket.RemoteAddr())
 }

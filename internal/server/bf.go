@@ -45,13 +45,11 @@ var bfCommands = family([]string{"bloom"}, []command{
 	bfClearCommand,
 })
 
-// filterDefaults returns the current defaults of new filters.
 func (c *call) filterDefaults() filterDefaults { return *c.server.filters.Load() }
 
 // notMade are the texts for a filter that cannot be created.
 func notMade(text string) []own { return []own{{errMachineMemory, noMemory}, {errAnyOther, text}} }
 
-// bloomOptions are the options of a new Bloom filter.
 type bloomOptions struct {
 	store.BloomConfig
 	noCreate bool // do not create a filter

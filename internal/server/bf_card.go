@@ -49,7 +49,6 @@ func bfUnionCard(c *call) {
 	c.cardinality(c.unionCard(filters))
 }
 
-// unionCard returns the number of keys in any of the filters.
 func (c *call) unionCard(filters []store.Filter) (sizing.Estimate, error) {
 	switch len(filters) {
 	case 0:

@@ -61,7 +61,6 @@ func parseBloomInsert(words [][]byte, s filterDefaults) (o bloomOptions, keysAt 
 	return o, 0, args.WrongArity(words)
 }
 
-// insertValue reads the value of an option of BF.INSERT.
 func (o *bloomOptions) insertValue(word, value []byte) (problem string) {
 	switch {
 	case args.Letter(word, 0) == 'L':

@@ -39,7 +39,6 @@ func (c *call) failed(problem string) bool {
 
 func (c *call) store() *store.Store { return c.server.store }
 
-// wrongArity replies that the number of words is wrong.
 func (c *call) wrongArity() {
 	c.out.Error(args.WrongNumber(c.command.full))
 }
@@ -154,7 +153,6 @@ func (c *call) answer(cmd *command, answers []bool) {
 	}
 }
 
-// bools writes an array of answers.
 func (c *call) bools(answers []bool) {
 	c.out.Array(len(answers))
 	for _, answer := range answers {
@@ -162,7 +160,6 @@ func (c *call) bools(answers []bool) {
 	}
 }
 
-// strings writes an array of strings.
 func (c *call) strings(list []string) {
 	c.out.Array(len(list))
 	for _, s := range list {

@@ -34,7 +34,6 @@ var cfCommands = family([]string{"cuckoo"}, []command{
 	cfLoadChunkCommand,
 })
 
-// cuckooOptions are the options of a new cuckoo filter.
 type cuckooOptions struct {
 	store.CuckooConfig
 	noCreate bool // do not create a filter

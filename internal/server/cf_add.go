@@ -109,7 +109,6 @@ func (c *call) addInParts(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer
 	return at, err
 }
 
-// addToFilter adds keys to a filter.
 func addToFilter(f *store.Cuckoo, keys [][]byte, answers []cuckooAnswer, absentOnly bool) (store.LSN, error) {
 	if absentOnly {
 		return f.AddNew(keys, func(i int, added bool, err error) { answers[i] = cuckooAnswer{added, err} })

@@ -99,7 +99,6 @@ func parseCountMinMerge(words [][]byte) (m countMinMerge, problem string) {
 	return countMinMerge{sources: words[3:at], weights: words[at+1:]}, ""
 }
 
-// weight returns the weight of source i.
 func (m countMinMerge) weight(i int) (weight int64, problem string) {
 	if m.weights == nil {
 		return 1, ""

@@ -101,7 +101,6 @@ func (c *call) describeAll(list []*command) {
 	}
 }
 
-// describeCommand writes the entry of COMMAND INFO for a command.
 func (c *call) describeCommand(cmd *command) {
 	if cmd == nil {
 		c.out.NullArray()

@@ -13,7 +13,6 @@ import (
 // over 2^38 ns, four and a half minutes.
 const latencyBuckets = 40
 
-// commandStats counts the calls of a command.
 type commandStats struct {
 	calls    atomic.Uint64
 	rejected atomic.Uint64 // not run

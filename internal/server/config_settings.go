@@ -30,7 +30,6 @@ func constant(name, value string) setting {
 // fixed is a setting that does not change after the start.
 func fixed(name string, get func(s *Server) string) setting { return setting{name: name, get: get} }
 
-// wholeNumber is an integer setting.
 func wholeNumber(name string, least, most int64, get func(s *Server) int64, set func(s *Server, n int64)) setting {
 	return setting{
 		name: name,
@@ -180,7 +179,6 @@ func (s *Server) configure(changes []change) (name, problem string) {
 	return "", ""
 }
 
-// isSetting reports whether a setting exists.
 func isSetting(name string) bool {
 	return slices.Contains(filterSettingNames, name) || slices.ContainsFunc(settings, func(one setting) bool { return one.name == name })
 }

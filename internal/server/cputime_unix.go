@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// processTimes returns the processor time of the process.
 func processTimes() (user, system time.Duration) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil { // it fails for no valid argument

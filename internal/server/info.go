@@ -12,7 +12,6 @@ import (
 	memory "seen/internal/pages"
 )
 
-// infoSection is a section of INFO.
 type infoSection struct {
 	name   string
 	always bool // part of the default

@@ -51,7 +51,6 @@ func dump(c *call) {
 	}
 }
 
-// restoring are the options of RESTORE.
 type restoring struct{ replace, absolute bool }
 
 // read reads the words after the value. IDLETIME and FREQ are checked and ignored.

@@ -42,7 +42,6 @@ func asking(name, since, summary string, unit time.Duration, fromNow bool) comma
 	}
 }
 
-// expiryTerms are the conditions of EXPIRE.
 type expiryTerms struct{ nx, xx, gt, lt bool }
 
 // read reads the conditions and returns what is wrong with them.

@@ -97,7 +97,6 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// preset sets the initial values of settings.
 func (s *Server) preset(values map[string]string) error {
 	return presetWith(values, func(name, value string) string {
 		_, problem := s.configure([]change{{name, value}})

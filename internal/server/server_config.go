@@ -70,7 +70,6 @@ func (l Limits) each(most int) int {
 	return max(1, most-most/10)
 }
 
-// complete returns the configuration with defaults.
 func (c Config) complete() (Config, error) {
 	if c.Store == nil {
 		return c, fmt.Errorf("the configuration has no store; open one with store.Open")

@@ -16,7 +16,6 @@ const (
 	maxSlowBytes = 128
 )
 
-// slowEntry is a slow command.
 type slowEntry struct {
 	id           int64
 	at           time.Time

@@ -102,7 +102,6 @@ const maxIncrement = 100_000
 
 const badIncrement = "TopK: increment must be an integer greater or equal to 0 and smaller or equal to 100,000"
 
-// parseIncrement reads an increment of TOPK.INCRBY.
 func parseIncrement(arg []byte) (n uint32, problem string) {
 	increment, ok := args.Int(arg, 0, maxIncrement)
 	if !ok {

@@ -31,7 +31,6 @@ func (cmd *command) immediate() bool {
 	return false
 }
 
-// queue keeps a command for EXEC.
 func (c *conn) queue(p parsed) {
 	size := 0
 	for _, arg := range p.args {
@@ -190,7 +189,6 @@ func runTransaction(c *call) {
 	c.discard()
 }
 
-// changed reports whether a watched value has changed.
 func (c *conn) changed() bool {
 	for _, w := range c.tx.watched {
 		if c.server.store.Version(w.name) != w.version {

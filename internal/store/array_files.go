@@ -102,7 +102,6 @@ func fileNumber(name string) (n uint64, ok bool) {
 	return n, ok && err == nil
 }
 
-// removeOthers removes all files but the given ones.
 func (f *files) removeOthers(keep map[uint64]bool) error {
 	names, err := f.fs.List(f.dir)
 	if err != nil {
@@ -208,7 +207,6 @@ func writeSmall(fsys vfs.FS, dir, name string, b []byte) error {
 	return syncFolder(fsys, dir)
 }
 
-// readSmall returns a whole small file.
 func readSmall(fsys vfs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {

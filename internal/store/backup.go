@@ -90,7 +90,6 @@ func (v *verifier) damaged() map[uint64]bool {
 	return numbers
 }
 
-// copyAll copies everything.
 func (s *Store) copyAll(ctx context.Context, dir string) error {
 	fsys := s.opts.FS
 	// A checkpoint first, so that the log to be copied is short.
@@ -256,7 +255,6 @@ func checkEmpty(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// emptyFolder removes all that is in a folder, if there is one.
 func emptyFolder(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if errors.Is(err, os.ErrNotExist) {

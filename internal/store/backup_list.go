@@ -46,7 +46,6 @@ func (l listed) compare(is checked) error {
 	return nil
 }
 
-// names returns the names of all files.
 func (b *backupList) names() map[string]bool {
 	names := map[string]bool{}
 	for _, l := range b.entries {
@@ -55,7 +54,6 @@ func (b *backupList) names() map[string]bool {
 	return names
 }
 
-// append appends the contents of COMPLETE.
 func (b *backupList) append(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, completeTitle...)
@@ -74,7 +72,6 @@ func readList(fsys vfs.FS, dir string) (*backupList, error) {
 	return parseList(text)
 }
 
-// parseList takes the contents of COMPLETE apart.
 func parseList(text []byte) (*backupList, error) {
 	if len(text) == 0 {
 		return nil, nil

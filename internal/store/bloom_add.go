@@ -141,7 +141,6 @@ func (b *Bloom) grow(c layerConfig) error {
 	return nil
 }
 
-// first makes the first layer of a new filter.
 func (b *Bloom) first() error {
 	c, err := b.config.nextLayer(0, 0, nil)
 	if err != nil {

@@ -80,7 +80,6 @@ func (m *bloomMeta) validate() error {
 	return nil
 }
 
-// loadBloom makes the filter that an image describes.
 func (s *Store) loadBloom(im *image) (value, error) {
 	m, err := parseBloomMeta(im.meta)
 	if err != nil {
@@ -97,7 +96,6 @@ func (s *Store) loadBloom(im *image) (value, error) {
 	return b, nil
 }
 
-// loadLayers makes the layers that an image describes.
 func (s *Store) loadLayers(im *image, m *bloomMeta) (*view, error) {
 	if len(im.parts) != len(m.layers) {
 		return nil, fmt.Errorf("%d arrays for %d layers", len(im.parts), len(m.layers))
@@ -140,7 +138,6 @@ func (l *layer) fill(s *Store, p part) error {
 	return nil
 }
 
-// replay implements value.
 func (b *Bloom) replay(op operation, at LSN) error {
 	r := reader{b: op.body}
 	switch op.code {
@@ -206,7 +203,6 @@ func (b *Bloom) replayReplace(im *image) error {
 	return nil
 }
 
-// replayAdd repeats an addition.
 func (b *Bloom) replayAdd(r *reader, at LSN) error {
 	serial := r.uvarint()
 	if r.err != nil || len(r.b)%8 != 0 {

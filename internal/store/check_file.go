@@ -54,7 +54,6 @@ func (f *files) check(ref fileRef, want *frame.Header, pace func(n int) error) (
 	return t.checked, err
 }
 
-// checkFrame checks the file of a layer.
 func checkFrame(r io.Reader, size uint64, ref fileRef, want *frame.Header) error {
 	head, at, err := readHeader(r, size, want)
 	if err != nil {

@@ -40,7 +40,6 @@ func (f *fence) close() {
 	f.locks = nil
 }
 
-// change makes a change unless the fence is closed.
 func (f *fence) change(do func() error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -158,7 +157,6 @@ func (l fencedLock) Close() error {
 	return l.inner.Close()
 }
 
-// fencedFile is a file that was opened through a fence.
 type fencedFile struct {
 	vfs.File
 	fence *fence

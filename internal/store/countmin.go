@@ -139,10 +139,8 @@ func (c *CountMin) meta() []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(nil, k.Width()), uint64(k.Depth()))
 }
 
-// capture implements value.
 func (c *CountMin) capture() (*capture, error) { return c.captureHeld(c.meta()) }
 
-// loadCountMin makes the sketch that an image describes.
 func (s *Store) loadCountMin(im *image, contents []byte) (value, error) {
 	var k *sketch.CountMin32
 	var err error
@@ -163,7 +161,6 @@ func (s *Store) loadCountMin(im *image, contents []byte) (value, error) {
 	return c.fill(c, im, k), nil
 }
 
-// decodeCountMin returns the sketch that b holds.
 func (s *Store) decodeCountMin(b []byte) (*sketch.CountMin32, error) {
 	k, err := sketch.NewCountMin32(sketch.CountMin32Config{Width: 1, Depth: 1, Hash: s.hash})
 	if err != nil {
@@ -179,7 +176,6 @@ func (c *CountMin) renamed() value {
 	return d
 }
 
-// replay implements value.
 func (c *CountMin) replay(op operation, at LSN) error {
 	switch op.code {
 	case opReplace:

@@ -67,7 +67,6 @@ func (s *Store) CreateCuckooWith(name []byte, c CuckooConfig, first func(*Cuckoo
 	return v, at, err
 }
 
-// hashOf returns the key hash for a layout.
 func (s *Store) hashOf(l Layout) bloom.Hash {
 	if l == LayoutRedisBloom {
 		return bloom.Hash{Algorithm: bloom.Murmur64A}
@@ -288,14 +287,12 @@ func (s *Store) loadCuckooHeader(name, header []byte, maxFilters int) (LSN, erro
 	return c.enter(c, name, f, cuckooError(err), false, nil)
 }
 
-// capture implements value.
 func (c *Cuckoo) capture() (*capture, error) {
 	meta := binary.AppendUvarint(nil, uint64(c.maxFilters))
 	meta = append(meta, byte(c.Info().Layout))
 	return c.captureHeld(served(c.now.Load()).AppendHeader(meta))
 }
 
-// loadCuckoo makes the filter that an image describes.
 func (s *Store) loadCuckoo(im *image, contents []byte) (value, error) {
 	r := reader{b: im.meta}
 	c := s.newCuckoo(int(min(r.uvarint(), 1<<16)))
@@ -340,7 +337,6 @@ func (c *Cuckoo) renamed() value {
 	return d
 }
 
-// replay implements value.
 func (c *Cuckoo) replay(op operation, at LSN) error {
 	f := c.now.Load()
 	// The change was decided when it was logged: it is not refused now.

@@ -147,7 +147,6 @@ func fatalError(format string, args []any) error {
 	return errors.New("the database gave up: " + fmt.Sprintf(format, args...))
 }
 
-// isFull reports whether an error says that the disk is full.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, ErrDiskFull)
 }

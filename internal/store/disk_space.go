@@ -115,7 +115,6 @@ func (s *Store) close() {
 	s.show()
 }
 
-// stop ends the log.
 func (s *Store) stop(err error) {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()

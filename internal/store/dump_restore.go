@@ -108,7 +108,6 @@ func (s *Store) Restore(name, payload []byte, expires time.Time, replace bool) (
 	return s.create(nil, name, v, replace, nil)
 }
 
-// parsePayload takes a payload of Dump apart.
 func (s *Store) parsePayload(payload []byte) (*image, error) {
 	end := len(payload) - crc32.Size
 	start := len(payloadMagic) + 8

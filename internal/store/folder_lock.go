@@ -20,7 +20,6 @@ var lockedFolders struct {
 	names map[string]bool
 }
 
-// lockFolder locks a data directory.
 func lockFolder(fsys vfs.FS, dir string) (io.Closer, error) {
 	name := fsys.PathJoin(dir, lockName)
 	if !ofSystem(fsys) {

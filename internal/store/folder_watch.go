@@ -38,7 +38,6 @@ func (k kept) is(now os.FileInfo) bool {
 	return os.SameFile(k.FileInfo, now) && (!k.still || k.Size() == now.Size() && k.ModTime().Equal(now.ModTime()))
 }
 
-// keep notes what a name leads to.
 func (g *ground) keep(name string, still bool) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -53,7 +52,6 @@ func (g *ground) keep(name string, still bool) error {
 	return nil
 }
 
-// drop forgets a name.
 func (g *ground) drop(name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

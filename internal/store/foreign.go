@@ -34,7 +34,6 @@ func AppendForeign(dst []byte, spec interop.Spec, contents []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst[start:]))
 }
 
-// loadForeign makes the filter that an image describes.
 func (s *Store) loadForeign(im *image, contents []byte) (value, error) {
 	contents = bytes.Clone(contents) // they are released, or part of an image whose memory is used again
 	spec, err := interop.ParseSpec(string(im.meta))

@@ -217,7 +217,6 @@ func (s *Store) record(db *database, b *pebble.Batch, id uint64, v Value, note *
 	return nil
 }
 
-// sampleOf returns the state of a value.
 func sampleOf(v Value) Sample {
 	p := Sample{Bytes: v.Bytes(), Rate: math.NaN()}
 	switch v := v.(type) {
@@ -237,7 +236,6 @@ func sampleOf(v Value) Sample {
 	return p
 }
 
-// encode returns the sample as the database has it.
 func (p Sample) encode() []byte {
 	b := binary.AppendVarint(nil, p.Begin.Unix())
 	for _, n := range []uint64{p.Items, p.Capacity, p.Bytes, p.Adds, p.Checks, p.Hits} {
@@ -374,7 +372,6 @@ func (s *Store) forgetHistories(b *pebble.Batch, gone []uint64) error {
 	return nil
 }
 
-// forget deletes the history of a value.
 func forget(b *pebble.Batch, id uint64) error {
 	return b.DeleteRange(historyKey(id, 0, 0), historyKey(id+1, 0, 0), nil)
 }

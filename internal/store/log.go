@@ -104,14 +104,12 @@ func (l *log) signal() {
 	}
 }
 
-// append appends an operation.
 func (l *log) append(code opcode, id uint64, body []byte) LSN {
 	start := l.open(code, id)
 	l.buf = append(l.buf, body...)
 	return l.close(start)
 }
 
-// add appends the addition of hashes to a layer.
 func (l *log) add(id, layer uint64, hs []uint64) LSN {
 	start := l.open(opAdd, id)
 	l.buf = binary.AppendUvarint(l.buf, layer)

@@ -33,7 +33,6 @@ func (n *names) init() {
 	n.clear()
 }
 
-// clear forgets all names.
 func (n *names) clear() {
 	n.table.Store(&table{chains: make([]atomic.Pointer[node], leastChains)})
 }
@@ -42,7 +41,6 @@ func (t *table) chain(hash uint64) *atomic.Pointer[node] {
 	return &t.chains[hash&uint64(len(t.chains)-1)]
 }
 
-// get returns the value of a name, or nil.
 func (n *names) get(name []byte) value {
 	hash := maphash.Bytes(n.seed, name)
 	for at := n.table.Load().chain(hash).Load(); at != nil; at = at.next.Load() {

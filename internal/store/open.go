@@ -133,7 +133,6 @@ func (s *Store) openSecret() error {
 	return s.hash.Validate()
 }
 
-// start starts the goroutines of an opened store.
 func (s *Store) start() {
 	s.opened = s.opts.Now()
 	s.checkpointed.Store(s.now())

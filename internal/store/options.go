@@ -144,7 +144,6 @@ const (
 	defaultReserve         = 256 << 20
 )
 
-// complete fills in the defaults.
 func (o *Options) complete() {
 	o.FS = cmp.Or(o.FS, systemFS)
 	o.CheckpointBytes = cmp.Or(o.CheckpointBytes, defaultCheckpointBytes)

@@ -56,7 +56,6 @@ func (p privateFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.
 	return p.FS.OpenReadWrite(name, c, o...)
 }
 
-// ensure makes a file unless it is there.
 func (p privateFS) ensure(name string) error {
 	err := makeNew(name)
 	if errors.Is(err, fs.ErrExist) {
@@ -65,7 +64,6 @@ func (p privateFS) ensure(name string) error {
 	return err
 }
 
-// makeNew makes an empty file where there is none.
 func makeNew(name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
 	if err != nil {

@@ -165,7 +165,6 @@ func (s *Store) replay(keep map[uint64]bool) (LSN, error) {
 	return last, err
 }
 
-// repeat repeats one operation.
 func (s *Store) repeat(op operation, at LSN, keep map[uint64]bool) error {
 	if op.code == opFlush {
 		for _, v := range s.values {

@@ -17,7 +17,6 @@ type RedisBloom struct {
 	rate float64 // as asked for
 }
 
-// newRedisBloom returns a filter without contents.
 func (s *Store) newRedisBloom() *RedisBloom {
 	b := new(RedisBloom)
 	b.start(s, kindRedisBloom)
@@ -210,7 +209,6 @@ func (b *RedisBloom) capture() (*capture, error) {
 	return b.captureHeld(b.now.Load().AppendHeader(nil))
 }
 
-// loadRedisBloom makes the filter that an image describes.
 func (s *Store) loadRedisBloom(im *image, contents []byte) (value, error) {
 	open, from := redisbloom.Decode, contents
 	if contents == nil {
@@ -231,7 +229,6 @@ func (b *RedisBloom) renamed() value {
 	return c
 }
 
-// replay implements value.
 func (b *RedisBloom) replay(op operation, at LSN) error {
 	f := b.now.Load()
 	f.SetReserve(nil)

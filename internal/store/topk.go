@@ -156,7 +156,6 @@ func (t *TopK) capture() (*capture, error) {
 	return t.captureHeld(meta)
 }
 
-// loadTopK makes the sketch that an image describes.
 func (s *Store) loadTopK(im *image, contents []byte) (value, error) {
 	r := reader{b: im.meta}
 	c := TopKConfig{K: int(r.uvarint()), Width: int(r.uvarint()), Depth: int(r.uvarint()), Decay: math.Float64frombits(r.uint64())}
@@ -182,7 +181,6 @@ func (t *TopK) renamed() value {
 	return d
 }
 
-// replay implements value.
 func (t *TopK) replay(op operation, at LSN) error {
 	if op.code != opChange {
 		return fmt.Errorf("operation %d does not exist for top-k sketches", op.code)

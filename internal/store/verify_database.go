@@ -32,7 +32,6 @@ func (v *verifier) checkDatabase() error {
 	return nil
 }
 
-// readDatabase reads all of the database.
 func (v *verifier) readDatabase(db *database) error {
 	st, err := db.readState()
 	if err != nil {
@@ -137,7 +136,6 @@ func (v *verifier) readLog(db *database, st state) (LSN, error) {
 	return last, err
 }
 
-// checkOp checks one operation.
 func (v *verifier) checkOp(op operation, at LSN, keyID uint64, orphans map[uint64]LSN) error {
 	if op.code == opFlush {
 		for id := range v.values {
@@ -231,7 +229,6 @@ func checkChange(k kind, op operation) error {
 	return fmt.Errorf("operation code %d, which this program does not know; use a newer one", op.code)
 }
 
-// checkNames checks that no name has two values.
 func (v *verifier) checkNames() {
 	names := map[string]int{}
 	for _, one := range v.values {

@@ -64,7 +64,6 @@ func (r *serving) prepareReload(o *opened) (apply func(), later []string, err er
 	}, later, nil
 }
 
-// values returns all settings by their names.
 func (s *Settings) values() map[string]string {
 	values := map[string]string{}
 	for _, one := range s.all {

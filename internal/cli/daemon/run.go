@@ -49,7 +49,6 @@ func Run(ctx context.Context, c *Config, p Process) error {
 	return err
 }
 
-// newLogger returns the log of the server.
 func (c *Config) newLogger(to io.Writer) *slog.Logger {
 	var level slog.Level
 	// slog knows all words of the setting.
@@ -218,7 +217,6 @@ func (r *serving) serve(ctx context.Context, data *store.Store, started time.Tim
 	return failure
 }
 
-// storeOptions returns how the data is kept.
 func (r *serving) storeOptions() store.Options {
 	fsync, _ := store.ParseFsync(r.fsync.Value)    // the setting has only words of the store
 	layout, _ := store.ParseLayout(r.layout.Value) // as above
@@ -241,7 +239,6 @@ func (r *serving) storeOptions() store.Options {
 	}
 }
 
-// serverConfig returns how clients are served.
 func (r *serving) serverConfig(data *store.Store) server.Config {
 	limits := resp.DefaultLimits
 	limits.Total = int(min(uint64(r.maxCommand), math.MaxInt))

@@ -15,14 +15,12 @@ import (
 
 // The types in this file are values that only settings of the server have.
 
-// textSetting is any text.
 type textSetting string
 
 func (v *textSetting) Set(s string) error { *v = textSetting(s); return nil }
 func (v *textSetting) String() string     { return string(*v) }
 func (v *textSetting) Type() string       { return "TEXT" }
 
-// boolSetting is true or false.
 type boolSetting bool
 
 func (v *boolSetting) Set(s string) error {

@@ -48,7 +48,6 @@ type logins struct {
 	suspect  int // how many of running are for addresses with failures
 }
 
-// digest identifies a name and a password.
 type digest [sha256.Size]byte
 
 // verified is a user whose password was correct, and from which addresses.
@@ -326,7 +325,6 @@ func (l *logins) next() {
 	}
 }
 
-// run runs a trial.
 func (l *logins) run(t *trial, age uint64) {
 	u := t.try()
 	l.mu.Lock()

@@ -82,7 +82,6 @@ func (r *Rights) checkKeys(cmd *Command, args [][]byte) (d Denial, at int) {
 	return d, at
 }
 
-// mayUse reports whether a pattern allows the access to the key.
 func (r *Rights) mayUse(key []byte, a Access) bool {
 	for _, p := range r.patterns {
 		if a&^p.access&(Reads|Writes) == 0 && Match([]byte(p.glob), key) {

@@ -197,7 +197,6 @@ func (r *Rights) applyCommand(cs *Commands, in bool, name string) (problem strin
 	return ""
 }
 
-// put allows or forbids a command and its subcommands.
 func (r *Rights) put(cmd *Command, in bool) {
 	r.allowed[cmd.index] = in
 	for _, sub := range cmd.Subs {

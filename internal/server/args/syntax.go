@@ -74,7 +74,6 @@ func closing(words []string) int {
 	})
 }
 
-// one combines arguments into one.
 func one(list []Argument) Argument {
 	if len(list) == 1 {
 		return list[0]
@@ -82,7 +81,6 @@ func one(list []Argument) Argument {
 	return Argument{Name: "block", Kind: "block", Parts: list}
 }
 
-// value returns the argument of one word.
 func value(word string) Argument {
 	if choices := strings.Split(word, "|"); len(choices) > 1 {
 		a := Argument{Name: "choice", Kind: "oneof"}
