@@ -51,24 +51,16 @@ func (f *files) path(n uint64) string {
 // synced, too. If going, which is called for every piece, returns an error, it stops.
 func (f *files) write(n uint64, write func(io.Writer) error, going func() error) (ref fileRef, size uint64, err error) {
 	name := f.path(n)
-	file, err := f.fs.Create(name, writeCategory)
-	if err != nil {
+	w, err := writeHoles(f.fs, name, going, !f.hooks.noFileSync, write)
+	if w == nil {
 		return ref, 0, err
 	}
-	w := newHoleWriter(file, going)
-	if err = write(w); err == nil {
-		size, err = w.finish()
-	}
-	if err == nil && !f.hooks.noFileSync {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
 	if err != nil {
 		// If this fails, Open removes the file.
 		_ = f.fs.Remove(name)
 		return ref, 0, fmt.Errorf("writing %s: %w", name, err)
 	}
-	return fileRef{n, binary.LittleEndian.Uint32(w.last[:]), true}, size, nil
+	return fileRef{n, binary.LittleEndian.Uint32(w.last[:]), true}, uint64(w.at), nil
 }
 
 // sync makes the names of new files durable.
@@ -189,6 +181,14 @@ func makeFolder(fsys vfs.FS, dir string) error {
 
 // writeSmall writes a whole small file, durably and all or nothing.
 func writeSmall(fsys vfs.FS, dir, name string, b []byte) error {
+	if err := replaceSmall(fsys, dir, name, b, vfs.File.Sync); err != nil {
+		return err
+	}
+	return syncFolder(fsys, dir)
+}
+
+// replaceSmall writes a whole small file under another name, syncs it and gives it its name.
+func replaceSmall(fsys vfs.FS, dir, name string, b []byte, sync func(vfs.File) error) error {
 	temp := fsys.PathJoin(dir, name+".new")
 	f, err := fsys.Create(temp, writeCategory)
 	if err != nil {
@@ -196,15 +196,12 @@ func writeSmall(fsys vfs.FS, dir, name string, b []byte) error {
 	}
 	_, err = f.Write(slices.Clone(b)) // it may change what it is given
 	if err == nil {
-		err = f.Sync()
+		err = sync(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := fsys.Rename(temp, fsys.PathJoin(dir, name)); err != nil {
-		return err
-	}
-	return syncFolder(fsys, dir)
+	return fsys.Rename(temp, fsys.PathJoin(dir, name))
 }
 
 func readSmall(fsys vfs.FS, name string) ([]byte, error) {

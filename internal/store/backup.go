@@ -304,17 +304,10 @@ func copyFile(fsys vfs.FS, source, target string, going func() error) (checked, 
 		return checked{}, &unreadError{err}
 	}
 	defer in.Close() // it is only read
-	out, err := fsys.Create(target, writeCategory)
-	if err != nil {
-		return checked{}, err
-	}
-	t, w := &tally{r: unreadReader{in}, pace: func(int) error { return nil }}, newHoleWriter(out, going)
-	_, err = io.CopyBuffer(w, t, make([]byte, holePiece))
-	if err == nil {
-		_, err = w.finish()
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	return t.checked, errors.Join(err, out.Close())
+	t := &tally{r: unreadReader{in}, pace: func(int) error { return nil }}
+	_, err = writeHoles(fsys, target, going, true, func(w io.Writer) error {
+		_, err := io.CopyBuffer(w, t, make([]byte, holePiece))
+		return err
+	})
+	return t.checked, err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -31,10 +32,6 @@ type holeWriter struct {
 	synced  int64
 	last    [4]byte      // the last bytes so far
 	going   func() error // asked at every piece; its error ends the writing
-}
-
-func newHoleWriter(file vfs.File, going func() error) *holeWriter {
-	return &holeWriter{file: file, piece: make([]byte, 0, holePiece), going: going}
 }
 
 func (w *holeWriter) Write(p []byte) (n int, err error) {
@@ -83,17 +80,30 @@ func (w *holeWriter) writeAt(p []byte, at int64) error {
 	return err
 }
 
-// finish writes what is left, and returns the length of the file.
-func (w *holeWriter) finish() (uint64, error) {
-	if err := w.put(); err != nil {
-		return 0, err
+// finish writes what is left.
+func (w *holeWriter) finish() error {
+	err := w.put()
+	if err == nil && w.written < w.at { // it ends with a hole
+		err = w.writeAt([]byte{0}, w.at-1)
 	}
-	if w.written < w.at { // it ends with a hole
-		if err := w.writeAt([]byte{0}, w.at-1); err != nil {
-			return 0, err
-		}
+	return err
+}
+
+// writeHoles makes a file of what write writes, and closes it. If the file cannot be made,
+// it returns nil and the error.
+func writeHoles(fsys vfs.FS, name string, going func() error, sync bool, write func(io.Writer) error) (*holeWriter, error) {
+	file, err := fsys.Create(name, writeCategory)
+	if err != nil {
+		return nil, err
 	}
-	return uint64(w.at), nil
+	w := &holeWriter{file: file, piece: make([]byte, 0, holePiece), going: going}
+	if err = write(w); err == nil {
+		err = w.finish()
+	}
+	if err == nil && sync {
+		err = file.Sync()
+	}
+	return w, errors.Join(err, file.Close())
 }
 
 // contents are the bytes of an array, in memory of their own where there are many.

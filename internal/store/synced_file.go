@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 
@@ -26,17 +25,7 @@ func (s *Store) mark() error {
 	}
 	b := binary.LittleEndian.AppendUint64(nil, last)
 	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-	fsys := s.opts.FS
-	name := fsys.PathJoin(s.dir, syncedName)
-	f, err := fsys.Create(name+".new", writeCategory)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return fsys.Rename(name+".new", name)
+	return replaceSmall(s.opts.FS, s.dir, syncedName, b, func(vfs.File) error { return nil })
 }
 
 // checkMark returns an error if the log, which ends with the given operation, has
