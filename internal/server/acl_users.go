@@ -48,19 +48,17 @@ var aclCommands = section("server", nil, []command{{
 func aclWhoAmI(c *call) { c.out.BulkString(c.user.Load().Name) }
 
 func aclList(c *call) {
-	var lines []string
-	for _, u := range c.server.acl.List() {
-		lines = append(lines, "user "+u.Name+" "+u.Rights().Describe())
-	}
-	c.strings(lines)
+	c.eachUser(func(u *acl.User) string { return "user " + u.Name + " " + u.Rights().Describe() })
 }
 
-func aclUsers(c *call) {
-	var names []string
+func aclUsers(c *call) { c.eachUser(func(u *acl.User) string { return u.Name }) }
+
+func (c *call) eachUser(text func(*acl.User) string) {
+	var texts []string
 	for _, u := range c.server.acl.List() {
-		names = append(names, u.Name)
+		texts = append(texts, text(u))
 	}
-	c.strings(names)
+	c.strings(texts)
 }
 
 func aclGetUser(c *call) {

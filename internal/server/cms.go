@@ -16,6 +16,4 @@ var cmsCommands = family([]string{"cms"}, []command{
 	cmsInfoCommand,
 })
 
-const (
-	noCountMin = "CMS: key does not exist"
-)
+const noCountMin = "CMS: key does not exist"

@@ -72,11 +72,7 @@ func (t *expiryTerms) read(words [][]byte) (problem string) {
 // allow reports whether the expiry may change from former, zero for never, to at.
 func (t *expiryTerms) allow(former, at time.Time) bool {
 	never := former.IsZero()
-	switch {
-	case t.nx && !never, t.xx && never, t.gt && (never || !at.After(former)), t.lt && !never && !at.Before(former):
-		return false
-	}
-	return true
+	return !(t.nx && !never || t.xx && never || t.gt && (never || !at.After(former)) || t.lt && !never && !at.Before(former))
 }
 
 func expire(c *call, unit time.Duration, fromNow bool) {

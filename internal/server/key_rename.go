@@ -8,25 +8,23 @@ import (
 )
 
 var renameCommand = command{
-	name: "rename", arity: 3, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRename, handle: rename,
+	name: "rename", arity: 3, flags: flagWrite, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRename(acl.Overwrites), handle: rename,
 	since: "1.0.0", complexity: "O(1)", summary: "Renames a key. A value under the new name is deleted.", syntax: "key newkey",
 }
 
 var renameNXCommand = command{
-	name: "renamenx", arity: 3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRenameNX, handle: renameNX,
+	name: "renamenx", arity: 3, flags: flagWrite | flagFast, categories: []string{"keyspace"}, first: 1, last: 2, step: 1, keys: keysOfRename(acl.Inserts), handle: renameNX,
 	since: "1.0.0", complexity: "O(1)", summary: "Renames a key if the new name does not exist.", syntax: "key newkey",
 }
 
 const noSuchKey = "ERR no such key"
 
-func keysOfRename(_ [][]byte, key func(at int, a acl.Access)) {
-	key(1, acl.Reads|acl.Writes|acl.Deletes)
-	key(2, acl.Writes|acl.Overwrites)
-}
-
-func keysOfRenameNX(_ [][]byte, key func(at int, a acl.Access)) {
-	key(1, acl.Reads|acl.Writes|acl.Deletes)
-	key(2, acl.Writes|acl.Inserts)
+// keysOfRename finds the keys of a command that writes the new name in the given way.
+func keysOfRename(how acl.Access) func(_ [][]byte, key func(at int, a acl.Access)) {
+	return func(_ [][]byte, key func(at int, a acl.Access)) {
+		key(1, acl.Reads|acl.Writes|acl.Deletes)
+		key(2, acl.Writes|how)
+	}
 }
 
 func rename(c *call) {

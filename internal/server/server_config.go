@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -103,15 +104,11 @@ func (c Config) complete() (Config, error) {
 		if *limit.value < 0 {
 			return c, fmt.Errorf("the limit %s is %d; it must be positive, or 0 for %d", limit.name, *limit.value, limit.def)
 		}
-		if *limit.value == 0 {
-			*limit.value = limit.def
-		}
+		*limit.value = cmp.Or(*limit.value, limit.def)
 	}
 	if l.Each < 0 {
 		return c, fmt.Errorf("the limit Each is %d; it must be positive, or 0 for nine tenths of all", l.Each)
 	}
-	if l.Stalled == 0 {
-		l.Stalled = time.Minute
-	}
+	l.Stalled = cmp.Or(l.Stalled, time.Minute)
 	return c, nil
 }

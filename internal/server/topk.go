@@ -2,9 +2,7 @@ package server
 
 import "seen/internal/store"
 
-const (
-	noTopK = "TopK: key does not exist"
-)
+const noTopK = "TopK: key does not exist"
 
 // topK returns the top-k of the key, or writes an error.
 func (c *call) topK() (*store.TopK, bool) {

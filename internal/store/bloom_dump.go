@@ -124,11 +124,7 @@ func (s *Store) parseDumpHeader(header []byte) (*bloomMeta, error) {
 func (s *Store) newLoaded(meta *bloomMeta) (*Bloom, error) {
 	b := newBloom(meta.config)
 	b.store, b.next = s, meta.next
-	arrays := uint64(0)
-	for _, c := range meta.layers {
-		arrays = sum(arrays, c.bytes())
-	}
-	release, err := b.resize(arrays)
+	release, err := b.resize(meta.bytes())
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,14 @@ type bloomMeta struct {
 	added   []uint64
 }
 
+// bytes returns the memory of the layers.
+func (m *bloomMeta) bytes() (n uint64) {
+	for _, c := range m.layers {
+		n = sum(n, c.bytes())
+	}
+	return n
+}
+
 func parseBloomMeta(b []byte) (*bloomMeta, error) {
 	r := reader{b: b}
 	m := &bloomMeta{config: BloomConfig{Layout: LayoutSeen}}

@@ -137,10 +137,7 @@ func (im *image) memory() (n uint64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		for _, c := range m.layers {
-			n = sum(n, c.bytes())
-		}
-		return n, nil
+		return m.bytes(), nil
 	}
 	for _, p := range im.parts {
 		n += uint64(len(p.inline))

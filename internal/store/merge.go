@@ -157,20 +157,18 @@ func (b *Bloom) merge(w *Work, parts []counted) (at LSN, err error) {
 
 // union is a layer to be made of several of equal parameters, the first of which may
 // be one of the filter itself.
-type union struct {
-	of []counted
-}
+type union []counted
 
-func (u *union) keys() (n uint64) {
-	for _, c := range u.of {
+func (u union) keys() (n uint64) {
+	for _, c := range u {
 		n += c.keys
 	}
 	return n
 }
 
 // takes reports whether l may be ORed into u: keys of both then fit.
-func (u *union) takes(l counted) bool {
-	first := u.of[0]
+func (u union) takes(l counted) bool {
+	first := u[0]
 	return first.gen == l.gen && first.index == l.index && first.params == l.params &&
 		u.keys()+l.keys <= max(first.capacity, l.capacity)
 }
@@ -180,22 +178,22 @@ func (u *union) takes(l counted) bool {
 // for.
 func (b *Bloom) united(w *Work, v *view, parts []counted) (*view, uint64, error) {
 	n := &view{current: v.current}
-	var unions []*union
+	var unions []union
 	for _, l := range v.layers {
-		unions = append(unions, &union{[]counted{{l, l.added.Load(), l.empty(), v.current}}})
+		unions = append(unions, union{{l, l.added.Load(), l.empty(), v.current}})
 	}
 	own := len(unions)
 	for _, p := range parts {
 		n.current = max(n.current, p.current)
 	}
 	for _, p := range parts {
-		i := slices.IndexFunc(unions, func(u *union) bool { return u.takes(p) })
+		i := slices.IndexFunc(unions, func(u union) bool { return u.takes(p) })
 		switch {
 		case p.empty || b.forgotten(p.layer, n) || slices.Contains(v.layers, p.layer):
 		case i >= 0:
-			unions[i].of = append(unions[i].of, p)
+			unions[i] = append(unions[i], p)
 		default:
-			unions = append(unions, &union{[]counted{p}})
+			unions = append(unions, union{p})
 		}
 	}
 	if len(unions) > maxLayers {
@@ -203,9 +201,9 @@ func (b *Bloom) united(w *Work, v *view, parts []counted) (*view, uint64, error)
 	}
 	bytes, twice := uint64(0), uint64(0)
 	for i, u := range unions {
-		bytes += u.of[0].bytes()
-		if i < own && len(u.of) > 1 {
-			twice += u.of[0].bytes() // what it replaces is there until the end
+		bytes += u[0].bytes()
+		if i < own && len(u) > 1 {
+			twice += u[0].bytes() // what it replaces is there until the end
 		}
 	}
 	if err := b.store.memory.change(0, twice); err != nil {
@@ -218,8 +216,8 @@ func (b *Bloom) united(w *Work, v *view, parts []counted) (*view, uint64, error)
 	}
 	next := b.next
 	for i, u := range unions {
-		l := u.of[0].layer
-		if i >= own || len(u.of) > 1 {
+		l := u[0].layer
+		if i >= own || len(u) > 1 {
 			if l, err = b.unite(w, u, next); err != nil {
 				release()
 				return nil, 0, err
@@ -243,18 +241,18 @@ func (b *Bloom) forgotten(l *layer, v *view) bool {
 }
 
 // unite makes a new layer of the bits of others.
-func (b *Bloom) unite(w *Work, u *union, serial uint64) (*layer, error) {
-	like := *u.of[0].shape
-	for _, from := range u.of {
+func (b *Bloom) unite(w *Work, u union, serial uint64) (*layer, error) {
+	like := *u[0].shape
+	for _, from := range u {
 		like.capacity = max(like.capacity, from.capacity)
 	}
-	c := layerConfig{serial, u.of[0].gen, shapes.get(like)}
+	c := layerConfig{serial, u[0].gen, shapes.get(like)}
 	l, err := c.make()
 	if err != nil {
 		return nil, err
 	}
 	words := l.words
-	for _, from := range u.of {
+	for _, from := range u {
 		theirs := from.words
 		for i := range words {
 			if bits := atomic.LoadUint64(&theirs[i]); bits != 0 { // zeros take no memory
@@ -269,7 +267,7 @@ func (b *Bloom) unite(w *Work, u *union, serial uint64) (*layer, error) {
 		runtime.KeepAlive(from.layer)
 	}
 	keys := u.keys()
-	if len(u.of) > 1 {
+	if len(u) > 1 {
 		// Some may be in several.
 		if e := c.params.Cardinality(ones(words)); e.Known() {
 			keys = min(keys, uint64(math.Round(e.Value)))

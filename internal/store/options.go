@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -37,10 +38,8 @@ func (f Fsync) String() string {
 
 // ParseFsync returns the Fsync of a name: always, everysec or no.
 func ParseFsync(name string) (Fsync, error) {
-	for i, n := range fsyncNames {
-		if n == name {
-			return Fsync(i), nil
-		}
+	if i := slices.Index(fsyncNames[:], name); i >= 0 {
+		return Fsync(i), nil
 	}
 	return 0, fmt.Errorf("fsync %q; it is one of always, everysec and no", name)
 }

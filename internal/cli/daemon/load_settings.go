@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -60,11 +61,7 @@ func (s *Settings) Load(from Sources) error {
 		}
 		one.from = "default"
 	}
-	file := from.File
-	if file == "" {
-		file = Variable(from.Environ, ConfigVariable)
-	}
-	if err := s.loadFile(file); err != nil {
+	if err := s.loadFile(cmp.Or(from.File, Variable(from.Environ, ConfigVariable))); err != nil {
 		return err
 	}
 	if err := s.loadEnvironment(from.Environ); err != nil {
