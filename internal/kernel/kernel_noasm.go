@@ -2,6 +2,8 @@
 
 package kernel
 
+import "sync/atomic"
+
 // implementation names a way to do the operations, of which there is one here.
 type implementation uint8
 
@@ -31,3 +33,22 @@ func hasHash(first *uint64, h uint64) bool { return hasHashElsewhere(first, h) }
 func addKey(first *uint64, key *byte, n int) bool { return addKeyElsewhere(first, key, n) }
 
 func hasKey(first *uint64, key *byte, n int) bool { return hasKeyElsewhere(first, key, n) }
+
+// Assembly reports whether the operations run in assembly. It does not change.
+func Assembly() bool { return false }
+
+// Release stores v in *p after everything that was written before, as the owner of
+// a lock does who gives it up.
+func Release(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
+
+// The functions below stand for the assembly, which would leave everything to others.
+
+func addGuardedHash(guarded *uint64, h uint64) uint8 { return uint8(Busy) }
+
+func addGuardedKey(guarded *uint64, key *byte, n int) uint8 { return uint8(Busy) }
+
+func search(found []bool, lines []*Slots, words []uint64) { searchRef(found, lines, words) }
+
+func fetch(lines []*Slots) { fetchRef(lines) }
+
+func fetchNext(lines []*Slots) {}

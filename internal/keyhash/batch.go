@@ -27,27 +27,25 @@ func Short(key []byte) uint64 {
 
 // SumKeys stores the hash of each key in hs, which must be at least as long as
 // keys. It takes less time than Sum for each.
-func (h *Hash) SumKeys(hs []uint64, keys [][]byte) {
-	hs = hs[:len(keys)]
-	if *h != (Hash{}) {
-		for i, key := range keys {
-			hs[i] = h.Sum(key)
-		}
-		return
-	}
-	Sums(hs, keys)
-}
+func (h *Hash) SumKeys(hs []uint64, keys [][]byte) { sums(h, hs, keys) }
 
 // SumStrings is SumKeys for strings.
-func (h *Hash) SumStrings(hs []uint64, keys []string) {
-	hs = hs[:len(keys)]
-	if *h != (Hash{}) {
-		for i, key := range keys {
-			hs[i] = h.SumString(key)
-		}
+func (h *Hash) SumStrings(hs []uint64, keys []string) { sums(h, hs, keys) }
+
+func sums[T []byte | string](h *Hash, hs []uint64, keys []T) {
+	if *h == (Hash{}) {
+		Sums(hs, keys)
 		return
 	}
-	Sums(hs, keys)
+	hs = hs[:len(keys)]
+	for i := range keys {
+		hs[i] = h.Sum(bytesOf(&keys[i]))
+	}
+}
+
+// bytesOf returns the bytes of a key. Slices and strings begin with a pointer.
+func bytesOf[T []byte | string](key *T) []byte {
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(key)), len(*key))
 }
 
 // Sums is SumKeys or SumStrings of the zero Hash.
@@ -57,8 +55,7 @@ func Sums[T []byte | string](hs []uint64, keys []T) {
 		if i += manyKeys(hs[i:], keys[i:]); i == len(keys) {
 			return
 		}
-		// Slices and strings begin with a pointer.
-		if key := unsafe.Slice(*(**byte)(unsafe.Pointer(&keys[i])), len(keys[i])); IsShort(key) {
+		if key := bytesOf(&keys[i]); IsShort(key) {
 			hs[i] = Short(key)
 		} else {
 			hs[i] = xxh3.Hash(key)

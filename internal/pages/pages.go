@@ -31,8 +31,8 @@ const (
 	Least = 1 << 20
 
 	hugePage = 2 << 20
-	// block is the number of words that Copy looks at together: a page of memory.
-	block = 4096 / 8
+	// block is the number of bytes that Copy looks at together: a page of memory.
+	block = 4096
 )
 
 // Array is a zeroed array of 64-bit words.
@@ -69,8 +69,10 @@ func (a *Array) Words() []uint64 { return a.words }
 
 // Bytes returns the same memory as bytes. What they are as words depends on the
 // order of the machine: an array is used as the one or as the other.
-func (a *Array) Bytes() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.words))), 8*len(a.words))
+func (a *Array) Bytes() []byte { return bytesOf(a.words) }
+
+func bytesOf(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
 }
 
 // Release returns the memory to the system at once. The words must not be used
@@ -86,27 +88,16 @@ func (a *Array) Release() {
 
 // Copy copies src to dst, which has the same length and is all zero. It writes only
 // where src is not zero, so that dst takes no more memory than src.
-func Copy(dst, src []uint64) {
-	for at := 0; at < len(src); at += block {
-		end := min(at+block, len(src))
-		if piece := src[at:end]; !zero(piece) {
-			copy(dst[at:end], piece)
-		}
-	}
-}
+func Copy(dst, src []uint64) { CopyBytes(bytesOf(dst), bytesOf(src)) }
 
 // CopyBytes is Copy for bytes.
 func CopyBytes(dst, src []byte) {
-	for at := 0; at < len(src); at += 8 * block {
-		end := min(at+8*block, len(src))
+	for at := 0; at < len(src); at += block {
+		end := min(at+block, len(src))
 		if piece := src[at:end]; !Zero(piece) {
 			copy(dst[at:end], piece)
 		}
 	}
-}
-
-func zero(words []uint64) bool {
-	return Zero(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words)))
 }
 
 // Zero reports whether all bytes are zero.

@@ -9,7 +9,7 @@ var forTests = []string{
 // for the tests of one package belongs in a _test.go file of that package, not in this
 // list.
 var kept = map[string]string{
-	"seen/internal/kernel.fetchRef":    "the program uses it where there is no assembly (slots_noasm.go)",
+	"seen/internal/kernel.fetchRef":    "the program uses it where there is no assembly (kernel_noasm.go)",
 	"seen/internal/pages.Live":         "the tests of bloom prove with it that arrays are unmapped; only pages has the count",
 	"seen/internal/resp.AppendCommand": "the clients of redistest, crashtest and bench share it with the tests of the parser",
 }
