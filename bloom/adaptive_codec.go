@@ -22,12 +22,8 @@ func (a *Adaptive) encode() (*frame.Header, [][]byte, error) {
 // headerOfBoth returns what the headers of a set and of a filter share.
 func (a *Adaptive) headerOfBoth() *frame.Header {
 	h := a.header(frame.TypeAdaptive, 0, a.config.ErrorRate)
-	// The first three are those of a Scalable.
-	h.Fields[0] = math.Float64bits(a.config.Growth)
-	h.Fields[1] = a.config.FilterMaxBytes
-	if a.config.Overfill {
-		h.Fields[2] = flagOverfill
-	}
+	c := a.config.filter(0)
+	c.putFields(h)
 	h.Fields[3] = a.config.MaxBytes
 	return h
 }
@@ -41,8 +37,11 @@ func fingerprintsPart(length int) frame.Part {
 // adaptive returns the set or the filter of the frame.
 func (l *loader) adaptive() (View, error) {
 	h := l.h
-	if h.Fields[2] > flagOverfill || [tagField - 4]uint64(h.Fields[4:tagField]) != [tagField - 4]uint64{} {
-		return nil, l.bad("unknown flags %#x or fields %v", h.Fields[2], h.Fields[4:tagField])
+	if err := l.noFields(4); err != nil {
+		return nil, err
+	}
+	if h.Fields[2] > flagOverfill {
+		return nil, l.bad("unknown flags %#x", h.Fields[2])
 	}
 	a := &Adaptive{config: AdaptiveConfig{
 		MaxBytes: h.Fields[3], ErrorRate: h.ErrorRate, Hash: hashOf(l.hash),

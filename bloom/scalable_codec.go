@@ -13,12 +13,17 @@ const flagOverfill = 1
 
 func (s *Scalable) encode() (*frame.Header, [][]byte, error) {
 	h := s.header(frame.TypeScalable, s.config.Capacity, s.config.ErrorRate)
-	h.Fields[0] = math.Float64bits(s.config.Growth)
-	h.Fields[1] = s.config.MaxBytes
-	if s.config.Overfill {
+	s.config.putFields(h)
+	return h, s.encodeLayers(h, nil, 0), nil
+}
+
+// putFields stores what the first three fields of a header say.
+func (c *ScalableConfig) putFields(h *frame.Header) {
+	h.Fields[0] = math.Float64bits(c.Growth)
+	h.Fields[1] = c.MaxBytes
+	if c.Overfill {
 		h.Fields[2] = flagOverfill
 	}
-	return h, s.encodeLayers(h, nil, 0), nil
 }
 
 // encodeLayers adds the layers, which are those of a generation in a [Window], to h and

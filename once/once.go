@@ -53,7 +53,7 @@ func Local(f Filter) Memory {
 	l := local{add: func(key []byte) (bool, error) { return f.Add(key), nil }, has: f.Has, lock: new(sync.Mutex)}
 	switch f := f.(type) {
 	case *bloom.Shared:
-		l.lock = nothing{}
+		l.lock = nil
 	case bloom.Growing:
 		h := f.Hash()
 		l.add = func(key []byte) (bool, error) { return f.TryAddHash(h.Sum(key)) }
@@ -64,14 +64,8 @@ func Local(f Filter) Memory {
 type local struct {
 	add  func(key []byte) (bool, error)
 	has  func(key []byte) bool
-	lock sync.Locker
+	lock *sync.Mutex // nil for a filter that has its own
 }
-
-// nothing is the lock of a filter that has its own.
-type nothing struct{}
-
-func (nothing) Lock()   {}
-func (nothing) Unlock() {}
 
 func (l local) Add(ctx context.Context, keys ...[]byte) ([]bool, error) {
 	return l.each(ctx, keys, l.add)
@@ -85,8 +79,10 @@ func (l local) each(ctx context.Context, keys [][]byte, ask func([]byte) (bool, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	l.lock.Lock()
-	defer l.lock.Unlock()
+	if l.lock != nil {
+		l.lock.Lock()
+		defer l.lock.Unlock()
+	}
 	answers := make([]bool, 0, len(keys))
 	for i, key := range keys {
 		yes, err := ask(key)
