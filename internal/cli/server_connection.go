@@ -76,7 +76,7 @@ func (a *app) orders(f *serverFlags, talk func(send func(command ...[]byte) (res
 			return resp.Value{}, a.ended(err)
 		}
 		if v.Kind == resp.Error {
-			return resp.Value{}, fmt.Errorf("the server answers: %s", v.Text)
+			return resp.Value{}, &serverError{v.Text}
 		}
 		return v, nil
 	}
@@ -91,6 +91,17 @@ func (a *app) orders(f *serverFlags, talk func(send func(command ...[]byte) (res
 	}
 	return talk(send)
 }
+
+// serverError is the error reply of a server.
+type serverError struct{ text string }
+
+func (e *serverError) Error() string { return "the server answers: " + e.text }
+
+// denied reports whether the user has no right to the command or to one of its keys.
+func (e *serverError) denied() bool { return strings.HasPrefix(e.text, "NOPERM ") }
+
+// unknownCommand reports whether the server does not have the command.
+func (e *serverError) unknownCommand() bool { return strings.HasPrefix(e.text, "ERR unknown command") }
 
 // ended returns the signal that closed the connection, instead of the error that the
 // closing causes.

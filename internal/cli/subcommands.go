@@ -28,6 +28,7 @@ func (a *app) addSubcommands(root *cobra.Command) {
 		}},
 		{"servers", "Servers, and fleets on Redis or Valkey", []*cobra.Command{
 			a.serveCommand(),
+			a.listCommand(),
 			a.backupCommand(),
 			a.restoreCommand(),
 			a.importCommand(),

@@ -101,15 +101,27 @@ func oldest(points []Point, now Point, back time.Duration) int {
 	return i
 }
 
+// About returns a number of seconds in a suitable unit: 20 minutes.
+func About(seconds float64) string {
+	u := unitOf(seconds)
+	n := math.Round(seconds / u.seconds)
+	if n >= 1000 {
+		return manyYears
+	}
+	return u.text(n)
+}
+
+const manyYears = "1,000 years or more"
+
 // String returns the forecast as people say it: about 20 minutes (18 to 22 minutes).
 func (f Forecast) String() string {
-	u := unitOf(f.Best)
-	if n := math.Round(f.Best / u.seconds); n >= 1000 {
-		return "1,000 years or more"
+	best := About(f.Best)
+	if best == manyYears {
+		return best
 	}
 	low, high := unitOf(f.Low), unitOf(f.High)
 	from := math.Floor(f.Low / low.seconds)
-	text := fmt.Sprintf("about %s (", u.text(math.Round(f.Best/u.seconds)))
+	text := "about " + best + " ("
 	to := math.Ceil(f.High / high.seconds)
 	switch {
 	case to >= 1000:

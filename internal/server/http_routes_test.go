@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -75,6 +76,23 @@ func TestEveryNameCanBeReached(t *testing.T) {
 		}
 	}
 	c.want(":0", "BF.CARD", "b")
+	for _, path := range []string{"/v1", "/v1/", "/v1/x", "/v1/filters/b/x/y"} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			r, err := http.NewRequestWithContext(context.Background(), method, address+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply, err := web.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(reply.Body)
+			reply.Body.Close()
+			if kind := reply.Header.Get("Content-Type"); err != nil || kind != "application/json" || !strings.HasPrefix(string(body), `{"error":`) || reply.StatusCode < 400 {
+				t.Errorf("%s %s: %s, %s %s", method, path, reply.Status, kind, body)
+			}
+		}
+	}
 	for path, want := range map[string]int{
 		"/v1/filters/b/": 404, "/v1/filters/b/add/": 404, "/v1/filters/b/x": 404, "/v1/filters/b/add/x": 404, "/v1/": 404, "/v1/x": 404, "/v1/filter": 400, "/v1/filter?name=b&name=c": 400,
 		"/v1/filter/?name=b": 404, "/v1/filters/b/add": 405, "/v1/filters": 200, "/v1/filters/b": 200,

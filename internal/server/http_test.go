@@ -3,14 +3,17 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -138,18 +141,20 @@ func TestHTTPContract(t *testing.T) {
 		{webRequest{method: "PUT", path: "/v1/filters/k", kind: isJSON, body: `{"type":"topk","k":3,"width":50,"depth":4,"decay":0.9}`}, 201, ""},
 		{webRequest{method: "PUT", path: "/v1/filters/huge", kind: isJSON, body: `{"capacity":1073741824,"error_rate":1e-300}`}, 400, ""},
 
-		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isJSON, body: `["x","y","x"]`}, 200, `{"added":[true,true,false],"count":2}`},
-		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isText, body: "y\nz\r\n"}, 200, `{"added":[false,true],"count":1}`},
-		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isJSON, body: `[]`}, 200, `{"added":[],"count":0}`},
-		{webRequest{method: "POST", path: "/v1/filters/a/check", kind: isJSON, body: `["x","z","no"]`}, 200, `{"seen":[true,true,false],"count":2}`},
+		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isJSON, body: `["x","y","x"]`}, 200, `{"keys":3,"count":2}` + "\n"},
+		{webRequest{method: "POST", path: "/v1/filters/a/add?each=true", kind: isText, body: "y\nz\r\n"}, 200, `{"added":[false,true],"keys":2,"count":1}` + "\n"},
+		{webRequest{method: "POST", path: "/v1/filters/a/add?each=1x", kind: isText, body: "y", wrong: true}, 400, `each is \"1x\"; give true or false`},
+		{webRequest{method: "POST", path: "/v1/filters/a/add", kind: isJSON, body: `[]`}, 200, `{"keys":0,"count":0}`},
+		{webRequest{method: "POST", path: "/v1/filters/a/add?each=true", kind: isJSON, body: `[]`}, 200, `{"added":[],"keys":0,"count":0}`},
+		{webRequest{method: "POST", path: "/v1/filters/a/check", kind: isJSON, body: `["x","z","no"]`}, 200, `{"seen":[true,true,false],"keys":3,"count":2}`},
 		{webRequest{method: "POST", path: "/v1/filters/a/check", kind: isJSON, body: `["x",1]`, wrong: true}, 400, `"done":0`},
 		{webRequest{method: "POST", path: "/v1/filters/a/check", kind: "text/csv", body: `x`, wrong: true}, 415, "text/plain"},
 		{webRequest{method: "POST", path: "/v1/filters/none/check", kind: isJSON, body: `["x"]`}, 404, "there is no filter"},
 		{webRequest{method: "POST", path: "/v1/filters/none/add?create=false", kind: isJSON, body: `["x"]`}, 404, "not found"},
-		{webRequest{method: "POST", path: "/v1/filters/new%2Fone/add", kind: isText, body: "x"}, 200, `{"added":[true],"count":1}`},
+		{webRequest{method: "POST", path: "/v1/filters/new%2Fone/add", kind: isText, body: "x"}, 200, `{"keys":1,"count":1}`},
 		{webRequest{method: "POST", path: "/v1/filters/full/add", kind: isJSON, body: `["1","2","3"]`}, 507, `"done":2`},
-		{webRequest{method: "POST", path: "/v1/filters/c/add", kind: isJSON, body: `["1","2","1"]`}, 200, `{"added":[true,true,false],"count":2}`},
-		{webRequest{method: "POST", path: "/v1/filters/c/check", kind: isJSON, body: `["1","3"]`}, 200, `{"seen":[true,false],"count":1}`},
+		{webRequest{method: "POST", path: "/v1/filters/c/add", kind: isJSON, body: `["1","2","1"]`}, 200, `{"keys":3,"count":2}`},
+		{webRequest{method: "POST", path: "/v1/filters/c/check", kind: isJSON, body: `["1","3"]`}, 200, `{"seen":[true,false],"keys":2,"count":1}`},
 		{webRequest{method: "POST", path: "/v1/filters/m/add", kind: isJSON, body: `["1"]`}, 409, "wrong kind"},
 		{webRequest{method: "POST", path: "/v1/filters/m/check", kind: isJSON, body: `["1"]`}, 409, "countmin"},
 
@@ -162,7 +167,12 @@ func TestHTTPContract(t *testing.T) {
 		{webRequest{method: "GET", path: "/v1/filters/none"}, 404, "there is no filter"},
 		{webRequest{method: "GET", path: "/v1/filters?limit=0", wrong: true}, 400, "limit"},
 		{webRequest{method: "GET", path: "/v1/filters?cursor=x", wrong: true}, 400, "cursor"},
-		{webRequest{method: "GET", path: "/v1/filters?match=new*"}, 200, `{"filters":[{"name":"new/one"}]}`},
+		{webRequest{method: "GET", path: "/v1/filters?match=new*"}, 200, `{"filters":[{"name":"new/one","type":"bloom","keys":1,"capacity":`},
+		{webRequest{method: "GET", path: "/v1/filters?match=full"}, 200, `"grows":false,"fill":`},
+		{webRequest{method: "GET", path: "/v1/filters?match=w"}, 200, `"variant":"window"`},
+		{webRequest{method: "GET", path: "/v1/filters?match=m"}, 200, `{"filters":[{"name":"m","type":"countmin","keys":0,"bytes":`},
+		{webRequest{method: "GET", path: "/v1/filters?match=new*&details=false"}, 200, `{"filters":[{"name":"new/one"}]}`},
+		{webRequest{method: "GET", path: "/v1/filters?details=maybe", wrong: true}, 400, `details is \"maybe\"; give true or false`},
 		{webRequest{method: "DELETE", path: "/v1/filters/a"}, 204, ""},
 		{webRequest{method: "DELETE", path: "/v1/filters/a"}, 404, "there is no filter"},
 		{webRequest{method: "GET", path: "/metrics"}, 200, "seen_filters "},
@@ -222,6 +232,62 @@ func TestHTTPPages(t *testing.T) {
 		if n != 1 || !want[name] {
 			t.Errorf("%q is named %d times", name, n)
 		}
+	}
+}
+
+// The list says of each filter what its page says, and when it will be full. Of filters that
+// the user may not read, it has only the names.
+func TestHTTPListSaysWhatPagesSay(t *testing.T) {
+	s := start(t)
+	c := newContract(t, s.HTTP(HTTPConfig{}))
+	s.run(t, "BF.RESERVE", "a", "0.001", "10000", "NONSCALING")
+	s.run(t, "CF.RESERVE", "b", "4000")
+	for i := range 4 {
+		s.clock.advance(time.Minute)
+		s.run(t, keysOf("BF.MADD a", 600*i, 600)...)
+		s.run(t, keysOf("CF.INSERT b ITEMS", 60*i, 60)...)
+		if err := s.store.Record(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(t, "PEXPIRE", "a", "60000")
+	list := func(header map[string]string) map[string]rest.State {
+		t.Helper()
+		out := c.do(t, webRequest{method: "GET", path: "/v1/filters", header: header})
+		var page struct {
+			Filters []struct {
+				Name string
+				rest.State
+			}
+		}
+		if err := json.Unmarshal(out.Body.Bytes(), &page); err != nil {
+			t.Fatalf("%v: %s", err, out.Body)
+		}
+		all := map[string]rest.State{}
+		for _, f := range page.Filters {
+			all[f.Name] = f.State
+		}
+		return all
+	}
+	v := visitorOf(t, s)
+	for name, got := range list(nil) {
+		d := must(v.Filter(name))
+		if got.Type != d.Type || *got.Keys != d.Items || *got.Capacity != d.Capacity || *got.Grows != d.Grows || *got.Fill != d.Fill || *got.Bytes != d.Bytes || *got.ErrorRate != d.Rate {
+			t.Errorf("%s: %+v, its page has %+v", name, got, d)
+		}
+		// The keys come at a steady rate, a tenth of them in b.
+		left := float64(d.Capacity-d.Items) / map[string]float64{"a": 10, "b": 1}[name]
+		if got.FullIn == nil || *got.FullIn != d.Forecast.Best || math.Abs(*got.FullIn/left-1) > 0.2 || !(*got.FullInLow < left && left < *got.FullInHigh) {
+			t.Errorf("%s: full in %v, want %v", name, got.FullIn, left)
+		}
+		if name == "a" && (*got.Asked != 0.001 || *got.PastErrorRate || *got.ExpiresIn != 60) || name == "b" && (got.Asked != nil || got.ExpiresIn != nil) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	s.run(t, "ACL", "SETUSER", "ann", "on", ">one", "%R~a", "+@read")
+	all := list(map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("ann:one"))})
+	if len(all) != 2 || all["a"].Type != "bloom" || all["b"] != (rest.State{}) {
+		t.Errorf("ann sees %+v", all)
 	}
 }
 

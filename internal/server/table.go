@@ -100,6 +100,7 @@ func families() [][]command {
 		cmsCommands,
 		topkCommands,
 		backupCommands,
+		stateCommands,
 	}
 }
 

@@ -36,6 +36,9 @@ func (v *visitor) Filter(name string) (*web.Detail, error) {
 		d.Facts = append(d.Facts, web.Fact{Name: "format", Value: f.Format()})
 	}
 	d.Facts = append(d.Facts, web.Fact{Name: "created", Value: d.Created.UTC().Format(time.DateTime) + " UTC"})
+	if share := fill(value); !math.IsNaN(share) {
+		d.Fill = share
+	}
 	v.explain(d, value)
 	if c := counted(value); c != nil {
 		d.Keys = c.Keys(d.Items)
@@ -56,7 +59,7 @@ func (v *visitor) explain(d *web.Detail, value store.Value) {
 	switch value := value.(type) {
 	case store.Filter:
 		i := value.Info()
-		d.Fill, d.Window = i.Fill, i.Span
+		d.Window = i.Span
 		fact("layout", i.Layout.String())
 		fact("error rate asked for", figure.Rate(i.ErrorRate))
 		if i.Span != 0 {
@@ -79,7 +82,6 @@ func (v *visitor) explain(d *web.Detail, value store.Value) {
 		}
 	case *store.Cuckoo:
 		i := value.Info()
-		d.Fill = float64(i.Added) / float64(max(i.Slots, 1))
 		fact("layout", i.Layout.String())
 		whole("sub-filters", uint64(i.Filters))
 		whole("slots", i.Slots)

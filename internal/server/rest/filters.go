@@ -52,8 +52,8 @@ func newFilterName(s string) filterName {
 
 // filterList is the answer to GET /v1/filters.
 type filterList struct {
-	Filters []filterName `json:"filters"`
-	Next    string       `json:"next,omitempty"` // cursor of the next page; absent on the last page
+	Filters []listed `json:"filters"`
+	Next    string   `json:"next,omitempty"` // cursor of the next page; absent on the last page
 }
 
 func listFilters(r *request) {
@@ -63,6 +63,14 @@ func listFilters(r *request) {
 		r.fail(http.StatusBadRequest, fmt.Sprintf("the limit %q is not a number from 1 to 1000", limit))
 		return
 	}
+	details := true
+	if text := query.Get("details"); text != "" {
+		var err error
+		if details, err = strconv.ParseBool(text); err != nil {
+			r.fail(http.StatusBadRequest, fmt.Sprintf("details is %q; give true or false", text))
+			return
+		}
+	}
 	args := []string{"SCAN", cursor, "COUNT", limit}
 	if match := query.Get("match"); match != "" {
 		args = append(args, "MATCH", match)
@@ -71,18 +79,49 @@ func listFilters(r *request) {
 	if !ok {
 		return
 	}
-	list := filterList{Filters: []filterName{}}
+	list := filterList{Filters: []listed{}}
 	if len(v.Elems) != 2 {
 		r.fail(http.StatusInternalServerError, "SCAN answered "+v.String())
 		return
 	}
 	for _, name := range v.Elems[1].Elems {
-		list.Filters = append(list.Filters, newFilterName(name.Text))
+		one := listed{filterName: newFilterName(name.Text)}
+		if details {
+			state, gone, err := r.state(name.Text)
+			switch {
+			case err != nil:
+				r.fail(http.StatusInternalServerError, err.Error())
+				return
+			case gone:
+				continue
+			}
+			one.State = state
+		}
+		list.Filters = append(list.Filters, one)
 	}
 	if next := v.Elems[0].Text; next != "0" {
 		list.Next = next
 	}
 	r.reply(http.StatusOK, list)
+}
+
+// state returns the state of a filter, nil if the user may not read it. gone is true if the
+// filter was deleted.
+func (r *request) state(name string) (s *State, gone bool, err error) {
+	v, err := r.Ask([]byte("SEEN.INFO"), []byte(name))
+	switch {
+	case err != nil:
+		return nil, false, err
+	case v.Kind == resp.Error:
+		if status, text := Status(v.Text); status != http.StatusForbidden {
+			return nil, false, errors.New(text)
+		}
+		return nil, false, nil
+	case len(v.Elems) != 1:
+		return nil, false, fmt.Errorf("SEEN.INFO answered %s", v)
+	}
+	s, err = ParseState(v.Elems[0])
+	return s, s == nil && err == nil, err
 }
 
 // filterState is the answer to GET /v1/filters/{name}.

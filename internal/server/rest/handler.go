@@ -80,7 +80,16 @@ func New(c Config) http.Handler {
 	}
 	mux.Handle("/", h.Pages)
 	// Pages of other sites cannot change anything here.
-	return http.NewCrossOriginProtection().Handler(h.routes(mux))
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		const text = "this request comes from a page of another site, which may not change anything here"
+		if _, ok := inAPI(in); ok {
+			(&request{Request: in, out: out}).fail(http.StatusForbidden, text)
+			return
+		}
+		plain(out, http.StatusForbidden, text)
+	}))
+	return guard.Handler(h.routes(mux))
 }
 
 // request is a request with the rights of its user.

@@ -14,9 +14,17 @@ import (
 	"seen/internal/resp"
 )
 
-// addKeys adds the keys of the body and answers for each whether it was new. If there is
-// no filter of this name, it creates a Bloom filter.
+// addKeys adds the keys of the body and answers how many were new or, if asked, for each
+// whether it was new. If there is no filter of this name, it creates a Bloom filter.
 func addKeys(r *request) {
+	each := false
+	if text := r.URL.Query().Get("each"); text != "" {
+		var err error
+		if each, err = strconv.ParseBool(text); err != nil {
+			r.fail(http.StatusBadRequest, fmt.Sprintf("each is %q; give true or false", text))
+			return
+		}
+	}
 	command := []string{bloomKind.Add, r.name(), "ITEMS"}
 	if r.URL.Query().Get("create") == "false" {
 		command = []string{bloomKind.Add, r.name(), "NOCREATE", "ITEMS"}
@@ -26,7 +34,7 @@ func addKeys(r *request) {
 	} else if v.Text == cuckooKind.Type {
 		command[0] = cuckooKind.Add
 	}
-	r.eachBatch("added", command)
+	r.eachBatch(&answers{name: "added", each: each}, command)
 }
 
 // checkKeys answers for each key of the body whether it may have been added.
@@ -37,13 +45,33 @@ func checkKeys(r *request) {
 	case kind.Counts:
 		r.fail(http.StatusConflict, fmt.Sprintf("%q is of type %s, which cannot tell whether a key was added", r.name(), kind.Name))
 	default:
-		r.eachBatch("seen", []string{kind.Ask, r.name()})
+		r.eachBatch(&answers{name: "seen", each: true}, []string{kind.Ask, r.name()})
+	}
+}
+
+// answers are the answers for all keys of a body so far.
+type answers struct {
+	name string // of the list, in JSON
+	each bool   // keep the answer for each key, and not only the numbers
+	list []bool
+	keys int // how many were answered
+	yes  int // how many answers are true
+}
+
+// add notes the answer for a key.
+func (a *answers) add(yes bool) {
+	a.keys++
+	if yes {
+		a.yes++
+	}
+	if a.each {
+		a.list = append(a.list, yes)
 	}
 }
 
 // eachBatch runs the command for the keys of the body, a batch at a time, and answers with
-// the list of all results under the given name.
-func (r *request) eachBatch(name string, command []string) {
+// all results.
+func (r *request) eachBatch(all *answers, command []string) {
 	body, err := r.content(MaxBytes)
 	var keys keyReader
 	if err == nil {
@@ -57,27 +85,24 @@ func (r *request) eachBatch(name string, command []string) {
 		r.fail(http.StatusRequestEntityTooLarge, tooLarge(fmt.Sprintf("the body has %d bytes", r.ContentLength)))
 		return
 	}
-	var (
-		answers []bool // of all keys so far
-		batch   batch
-	)
+	var batch batch
 	for more := true; more; {
 		batch.reset(command)
-		body.settle(answerBytes * len(answers)) // the earlier keys are no longer needed
-		more, err = batch.fill(keys, MaxKeys-len(answers))
+		body.settle(answerBytes * len(all.list)) // the earlier keys are no longer needed
+		more, err = batch.fill(keys, MaxKeys-all.keys)
 		if len(batch.args) > len(command) && err == nil {
 			var status int
-			if status, err = r.run(&batch, &answers, len(batch.args)-len(command)); status != 0 {
-				r.stop(status, err, len(answers))
+			if status, err = r.run(&batch, all, len(batch.args)-len(command)); status != 0 {
+				r.stop(status, err, all.keys)
 				return
 			}
 		}
 		if err != nil {
-			r.stop(bodyStatus(err), err, len(answers))
+			r.stop(bodyStatus(err), err, all.keys)
 			return
 		}
 	}
-	r.answer(name, answers)
+	r.answer(all)
 }
 
 // batch is a command with a batch of keys.
@@ -144,9 +169,9 @@ func Lines(text io.Reader) iter.Seq2[[][]byte, error] {
 	}
 }
 
-// run runs the command of a batch of n keys and appends the result for each key. status
+// run runs the command of a batch of n keys and adds the result for each key. status
 // is not 0 if the command or one of its keys failed.
-func (r *request) run(b *batch, answers *[]bool, n int) (status int, err error) {
+func (r *request) run(b *batch, all *answers, n int) (status int, err error) {
 	v, err := r.Ask(b.args...)
 	if err != nil {
 		return http.StatusInternalServerError, err
@@ -163,7 +188,7 @@ func (r *request) run(b *batch, answers *[]bool, n int) (status int, err error) 
 		case e.Int < 0:
 			return http.StatusInsufficientStorage, errors.New("the filter is full")
 		}
-		*answers = append(*answers, e.Int == 1)
+		all.add(e.Int == 1)
 	}
 	if len(v.Elems) != n {
 		return http.StatusInternalServerError, fmt.Errorf("%d answers for %d keys", len(v.Elems), n)
@@ -190,25 +215,24 @@ func (r *request) stop(status int, err error, done int) {
 	r.reply(status, failure{Error: err.Error(), Done: &done})
 }
 
-// answer writes {"NAME": [true, false, ...], "count": N}, where N is the number of trues.
-func (r *request) answer(name string, answers []bool) {
-	out := make([]byte, 0, 32+6*len(answers))
-	out = append(out, `{"`...)
-	out = append(out, name...)
-	out = append(out, `":[`...)
-	yes := 0
-	for i, a := range answers {
-		if i > 0 {
-			out = append(out, ',')
+// answer writes {"NAME": [true, false, ...], "keys": K, "count": N}, where K is the number of
+// keys and N that of trues. The list is there only if it was asked for.
+func (r *request) answer(all *answers) {
+	out := make([]byte, 0, 48+6*len(all.list))
+	out = append(out, '{')
+	if all.each {
+		out = append(out, '"')
+		out = append(out, all.name...)
+		out = append(out, `":[`...)
+		for i, a := range all.list {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendBool(out, a)
 		}
-		out = strconv.AppendBool(out, a)
-		if a {
-			yes++
-		}
+		out = append(out, `],`...)
 	}
-	out = append(out, `],"count":`...)
-	out = strconv.AppendInt(out, int64(yes), 10)
-	out = append(out, "}\n"...)
+	out = fmt.Appendf(out, `"keys":%d,"count":%d}`+"\n", all.keys, all.yes)
 	r.header(http.StatusOK)
 	_, _ = r.out.Write(out) // the client may have gone
 }

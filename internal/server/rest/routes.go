@@ -32,10 +32,19 @@ func (h *handler) routes(other http.Handler) *routes {
 	}
 }
 
+// inAPI reports whether a request is for the API, and returns its path below /v1/.
+func inAPI(in *http.Request) (rest string, ok bool) {
+	path := in.URL.EscapedPath()
+	if path == "/v1" {
+		return "", true
+	}
+	return strings.CutPrefix(path, "/v1/")
+}
+
 // ServeHTTP answers /v1/filters, /v1/filters/NAME/WORD, where NAME is percent-encoded,
 // and /v1/filter/WORD?name=NAME, for names that a client or a proxy would change in a path.
 func (t *routes) ServeHTTP(out http.ResponseWriter, in *http.Request) {
-	rest, ok := strings.CutPrefix(in.URL.EscapedPath(), "/v1/")
+	rest, ok := inAPI(in)
 	if !ok {
 		t.other.ServeHTTP(out, in)
 		return
