@@ -79,8 +79,8 @@ func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []strin
 	if err := a.checkMembers([]*lookupSet{set}, &c.records, &c.foreign); err != nil {
 		return err
 	}
-	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
-		return a.ask(cmd, r, set, each)
+	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error {
+		return a.ask(cmd, r, set, each, flush)
 	})
 	if err == errNo {
 		return err // "no" is certain, however full the filter is
@@ -126,12 +126,12 @@ func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 		records := argumentRecords(&c.records)
 		err = ask(a.withArguments(keys), &records, func(b *stream.Block, i int, found bool) error {
 			return answer(b.Record(i), []byte{'\n'}, found)
-		})
+		}, w.Flush)
 	} else {
 		err = ask(a, &c.records, func(b *stream.Block, i int, found bool) error {
 			line := b.Line(i)
 			return answer(b.Record(i), line[len(b.Record(i)):], found)
-		})
+		}, w.Flush)
 	}
 	if flushErr := w.Flush(); err == nil {
 		err = flushErr
@@ -157,17 +157,18 @@ func (a *app) withArguments(args []string) *app {
 	return &app{env: env, ctx: a.ctx, stdinName: "the arguments"}
 }
 
-// asker passes every record of standard input with its answer to each.
-type asker func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error
+// asker passes every record of standard input with its answer to each, and calls flush
+// when the input pauses.
+type asker func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error
 
 // ask is an asker for a set. Notes of cmd go to standard error.
-func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(b *stream.Block, i int, found bool) error) error {
+func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(b *stream.Block, i int, found bool) error, flush func() error) error {
 	in, config, err := r.open(a, nil)
 	if err != nil {
 		return err
 	}
 	a.sayOfOtherEnds(cmd, []*lookupSet{set}, r, &config)
-	config.Hash = streamHash(set.Hash)
+	config.Hash, config.Pause = streamHash(set.Hash), flush
 	var found []bool
 	return r.run(a.ctx, a, in, config, nil, func(b *stream.Block) error {
 		if b.Header {

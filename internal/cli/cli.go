@@ -253,6 +253,10 @@ func (a *app) sayError(cmd *cobra.Command, err error) {
 	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
 		fmt.Fprintln(a.env.Stderr, "Accept it as it is with \"seen verify --rebuild\"; see \"seen verify --help\".")
 	}
+	var record *stream.RecordError
+	if errors.As(err, &record) && record.NoKey {
+		fmt.Fprintln(a.env.Stderr, "Leave such lines out with --missing drop; \"seen help keys\" has other ways.")
+	}
 	var secret *bloom.SecretError
 	if errors.As(err, &secret) {
 		fmt.Fprintln(a.env.Stderr, "Give the file with the secret: --secret FILE.")

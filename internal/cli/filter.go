@@ -7,6 +7,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/figure"
 	"seen/internal/stream"
 )
 
@@ -62,7 +63,7 @@ in the full text of the set, and the result is exact.`,
 	fl.StringArrayVar(&f.confirm, "confirm", nil, "look matches up in `FILE`, the full text of the sets; may be repeated")
 	f.memory = defaultMemory
 	fl.VarP(&f.memory, "memory", "m", "with --confirm: memory for lines that wait to be looked up")
-	fl.BoolVar(&f.buffered, "line-buffered", false, "write every line as soon as it is decided")
+	fl.BoolVar(&f.buffered, "line-buffered", false, "write every line at once, not only when the input pauses for 0.1 s")
 	f.records.register(cmd)
 	f.hashing.registerPrivate(cmd)
 	f.fleet.register(cmd, &f.hashing, false)
@@ -111,6 +112,7 @@ type filterRun struct {
 	prefix     []byte
 	confirm    *confirmer
 	header     bool
+	first      []byte // the first key of the input, nil before it
 }
 
 func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) error {
@@ -164,6 +166,7 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	f.config = config
 	f.hash, f.config.Hash = all[0].Hash, streamHash(all[0].Hash)
 	f.out = stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: flags.buffered, Counters: config.Counters})
+	f.config.Pause = f.out.Flush
 	f.hits = make([][]bool, len(f.keep))
 	if len(flags.confirm) > 0 {
 		f.confirm = newConfirmer(f, texts, uint64(flags.memory))
@@ -178,8 +181,11 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	if flushErr := f.out.Flush(); err == nil {
 		err = flushErr
 	}
-	if err == nil && config.Counters.Kept.Load() == 0 {
-		err = errNo
+	if err == nil {
+		f.sayOfNoMatches(all)
+		if config.Counters.Kept.Load() == 0 {
+			err = errNo
+		}
 	}
 	return orPast(err, func() error {
 		var first error
@@ -208,6 +214,7 @@ func (f *filterRun) block(b *stream.Block) error {
 		return f.out.Write(b, nil)
 	}
 	n := b.Len()
+	f.noteFirst(b)
 	f.selected, f.member = resize(f.selected, n), resize(f.member, n)
 	if err := f.decide(b); err != nil {
 		return err
@@ -224,6 +231,35 @@ func (f *filterRun) block(b *stream.Block) error {
 		return f.out.WritePrefixed(b, f.selected, func(i int) []byte { return f.tagOf(i) })
 	}
 	return f.out.Write(b, f.selected)
+}
+
+// manyLines is the number of lines from which on it is strange that a text has none.
+const manyLines = 1000
+
+// sayOfNoMatches prints a note about each text that had no line of many. Most often the
+// keys of one of the two are cut out or written otherwise, which their first keys show.
+func (f *filterRun) sayOfNoMatches(sets []*lookupSet) {
+	n := f.config.Counters.Records.Load()
+	if f.records.quiet || n <= manyLines {
+		return
+	}
+	for _, s := range sets {
+		if !s.matched && s.First != nil && f.first != nil {
+			f.app.say(f.cmd, "note: no line of %s is in %s; its first key is %.80q, and that of the input %.80q",
+				figure.Comma(n), s.Name, s.First, f.first)
+		}
+	}
+}
+
+// noteFirst notes the first key of the input.
+func (f *filterRun) noteFirst(b *stream.Block) {
+	if f.first != nil {
+		return
+	}
+	for lo := range b.Keyed() {
+		f.first = append([]byte{}, b.Key(lo)...)
+		return
+	}
 }
 
 // decide fills selected, and member with the answers of the last sets that it asked.
@@ -263,6 +299,7 @@ func (f *filterRun) askAll(b *stream.Block, sets []*lookupSet, hits [][]bool) (e
 				return err
 			}
 		}
+		s.matched = s.matched || slices.Contains(f.found, true)
 		switch {
 		case si == 0:
 			copy(f.member, f.found)

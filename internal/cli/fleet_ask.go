@@ -35,7 +35,8 @@ func (a *app) filterFleet(cmd *cobra.Command, f *filterFlags, files []string) er
 	}
 	defer fleet.Close()
 	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: &f.records, in: in, config: config}
-	out := stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: f.buffered, Counters: config.Counters})
+	// Answers come by blocks, and from another goroutine than the one that sees a pause.
+	out := stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: f.buffered || in.Live(), Counters: config.Counters})
 	header := false
 	err = run.run(func(b *stream.Block, v *remote.Verdicts) error {
 		if b.Header {
@@ -72,7 +73,7 @@ func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error
 		return err
 	}
 	defer fleet.Close()
-	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error) error {
+	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error {
 		in, config, err := r.open(a, nil)
 		if err != nil {
 			return err
@@ -90,6 +91,9 @@ func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error
 				if err := each(b, i, found); err != nil {
 					return err
 				}
+			}
+			if in.Live() {
+				return flush()
 			}
 			return nil
 		})

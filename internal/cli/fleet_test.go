@@ -270,7 +270,7 @@ func TestFleetEndsWhileItWaits(t *testing.T) {
 		if code := create.exit(t); code != ExitOK {
 			t.Fatalf("exit code %d: %s", code, &create.err)
 		}
-		p := startFleet(t, command, "--line-buffered", "--redis", redis)
+		p := startFleet(t, command, "--redis", redis)
 		first := map[string]string{"uniq": "one\n", "filter": "zero\n"}[command]
 		io.WriteString(p.in, first)
 		if line, err := p.out.ReadString('\n'); err != nil || line != first {

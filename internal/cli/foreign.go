@@ -177,7 +177,7 @@ func (a *app) checkMembers(sets []*lookupSet, r *recordFlags, flags *foreignFlag
 				return nil
 			}
 			return fmt.Errorf("%s does not contain %q, which it must contain; check the file, its format, funnel or codec, and the encoding of keys", s.Name, b.Record(i))
-		})
+		}, nil)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (r *recordFlags) register(cmd *cobra.Command) {
 		r.email.register(f)
 		r.url.register(f)
 		f.Var(&r.encoding, "key-encoding", "how keys are written: utf8 (as they are), hex (two digits a byte), decimal (whole numbers); the output stays as it was")
-		f.Var(&r.missing, "missing", "what to do with a line without a key: fail, keep, drop, or empty (use the empty key)")
+		f.Var(&r.missing, "missing", "what to do with a line without a key: fail, keep (print it), drop, or empty (use the empty key)")
 		f.BoolVarP(&r.zero, "zero-terminated", "z", false, "records end in NUL, not in a newline")
 		f.StringVar(&r.delimiter, "delimiter", "", "records end in `C`, which may have several bytes; write \\t, \\0 or \\xHH for special ones")
 		f.BoolVar(&r.crlf, "crlf", false, "a CR before the newline is not part of the key; the output keeps it")

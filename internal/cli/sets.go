@@ -20,6 +20,7 @@ import (
 type lookupSet struct {
 	*setfile.Lookup
 	lineEnd lineEnd // of a text
+	matched bool    // a line was in it
 }
 
 // past returns an error if the error rate is above the one asked for.
@@ -156,7 +157,7 @@ func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFl
 	var end lineEnd
 	atStart(&c, func(_ string, found lineEnd) { end = found })
 	set, err := setfile.ReadText(a.ctx, name, in, c, hash)
-	return &lookupSet{set, end}, err
+	return &lookupSet{Lookup: set, lineEnd: end}, err
 }
 
 // changeSet locks the filter file name, loads it, calls change, and replaces the file

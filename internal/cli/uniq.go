@@ -69,7 +69,7 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
   seen uniq -k json:/user/id events.ndjson       one line for each user
   seen uniq --state crawl.seen new.txt           the lines that no earlier run has printed
   seen uniq --url --url-drop-tracking urls.txt   each page once, however its URL is written
-  tail -f log | seen uniq --line-buffered --window 1h      nothing twice within an hour
+  tail -f log | seen uniq --window 1h            nothing twice within an hour
   seen uniq -d mail.txt                          only the repetitions
   seen uniq --redis redis://db1 --name crawl -n 1G urls    the lines that no machine of the fleet has printed`,
 		RunE: func(cmd *cobra.Command, files []string) error { return a.uniq(cmd, &u, files) },
@@ -85,7 +85,7 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
 	f.BoolVarP(&u.repeated, "repeated", "d", false, "print every occurrence after the first instead")
 	f.IntVar(&u.nth, "nth", 1, "print only the `N`th occurrence; 2: each repeated line once")
 	f.BoolVar(&u.mark, "mark", false, `print every line, with "new\t" or "old\t" before it`)
-	f.BoolVar(&u.buffered, "line-buffered", false, "write every line as soon as it is decided")
+	f.BoolVar(&u.buffered, "line-buffered", false, "write every line at once, not only when the input pauses for 0.1 s")
 	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, otherwise up to a seventh later; with --redis: a time only, and needs -n")
 	f.BoolVar(&u.noRefresh, "no-refresh", false, "with --window: count from the first occurrence, not from the last")
 	f.StringVar(&u.timeKey, "time-key", "", "with --window: take the time from the line, `SPEC` as for -k")

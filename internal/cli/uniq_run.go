@@ -84,6 +84,9 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 		defer file.Abort() // does nothing once it is committed
 		u.sink = file
 	}
+	if u.file == nil {
+		u.config.Pause = u.flush
+	}
 	u.out = stream.NewWriter(u.sink, stream.WriterOptions{LineBuffered: u.buffered, Counters: u.config.Counters})
 	err = u.records.run(a.ctx, a, in, u.config, u.fill, u.block)
 	return u.end(err)
@@ -375,6 +378,15 @@ func (u *uniqRun) settleOutput() error {
 		u.deciding.Lock()
 	}
 	u.broken = u.broken || err != nil // a second try might succeed, and prove nothing
+	return err
+}
+
+// flush writes out what was decided, while the input pauses.
+func (u *uniqRun) flush() error {
+	u.deciding.Lock()
+	defer u.deciding.Unlock()
+	err := u.out.Flush()
+	u.broken = u.broken || err != nil
 	return err
 }
 

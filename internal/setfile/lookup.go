@@ -24,6 +24,7 @@ type Lookup struct {
 	Hash     bloom.Hash
 	Numbers  bool   // keys are numbers
 	Empty    bool   // there are certainly no keys
+	First    []byte // of a text that is not empty, its first key; else nil
 	Unpacked uint64 // bytes of memory that the set takes since it is not mapped
 
 	ask func(found []bool, hs []uint64) error
@@ -130,8 +131,12 @@ func ReadText(ctx context.Context, name string, in *input.Files, c stream.Config
 	if err != nil {
 		return nil, err
 	}
+	var first []byte
 	err = stream.Run(ctx, in, c, func(b *stream.Block) error {
 		for lo, hi := range b.Keyed() {
+			if first == nil {
+				first = append([]byte{}, b.Key(lo)...)
+			}
 			set.AddHashes(nil, b.Hashes[lo:hi])
 		}
 		return nil
@@ -140,7 +145,7 @@ func ReadText(ctx context.Context, name string, in *input.Files, c stream.Config
 		return nil, err
 	}
 	return &Lookup{
-		Name: name, Hash: hash, Empty: c.Counters.Records.Load() == 0, close: func() error { return nil },
+		Name: name, Hash: hash, Empty: c.Counters.Records.Load() == 0, First: first, close: func() error { return nil },
 		ask: func(found []bool, hs []uint64) error {
 			set.HasHashes(found, hs)
 			return nil

@@ -50,6 +50,7 @@ type Block struct {
 	marked  bool  // it begins with a byte order mark
 	failure error // what ends the run behind the records of this block
 	inner   bool  // the record behind them has the failure
+	noKey   bool  // which is that it has no key or no time
 	ready   chan struct{}
 }
 
@@ -257,7 +258,7 @@ func (b *Block) extractTimes() {
 
 // fail drops record n, in which err was found, and all behind it.
 func (b *Block) fail(n int, err error) {
-	b.failure, b.inner = err, true
+	b.failure, b.inner, b.noKey = err, true, true
 	b.Truncate(n)
 }
 

@@ -48,7 +48,7 @@ func TestBadRecordEndsTheRunBehindTheGoodOnes(t *testing.T) {
 		for _, size := range []int{1, 100, DefaultBlockSize} {
 			got, err := collect(t, t.Context(), open(t, names, nil), Config{Jobs: jobs, BlockSize: size, Key: key(t, keyspec.Options{Keys: []string{"json:/id"}})})
 			var re *RecordError
-			if !errors.As(err, &re) || re.File != names[1] || re.Record != 501 {
+			if !errors.As(err, &re) || re.File != names[1] || re.Record != 501 || !re.NoKey {
 				t.Fatalf("%d jobs, blocks of %d: %v", jobs, size, err)
 			}
 			if want := "" + names[1] + ": record 501: the record is not a JSON document: byte 2"; err.Error() != want {
@@ -194,7 +194,7 @@ func TestHeaders(t *testing.T) {
 	bad := files(t, t.TempDir(), "id,name\n1,a\n", "ID,name\n2,b\n")
 	got, err := collect(t, t.Context(), open(t, bad, nil), Config{Key: key(t, keyspec.Options{Keys: []string{"csv:id"}})})
 	var re *RecordError
-	if !errors.As(err, &re) || re.File != bad[1] || re.Record != 1 || !strings.Contains(err.Error(), `no csv column "id"`) || len(got) != 2 {
+	if !errors.As(err, &re) || re.File != bad[1] || re.Record != 1 || re.NoKey || !strings.Contains(err.Error(), `no csv column "id"`) || len(got) != 2 {
 		t.Errorf("a file without the column: %v after %d records", err, len(got))
 	}
 }
@@ -230,7 +230,7 @@ func TestTimes(t *testing.T) {
 			if m == keyspec.MissingFail {
 				want = want[:2]
 				var re *RecordError
-				if !errors.As(err, &re) || re.Record != 3 {
+				if !errors.As(err, &re) || re.Record != 3 || !re.NoKey {
 					t.Errorf("%d jobs: %v", jobs, err)
 				}
 			} else if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 )
 
 // delivery hands blocks to the consumer, in order.
@@ -35,7 +36,7 @@ func (d *delivery) deliver(b *Block) error {
 		}
 	}
 	if b.inner {
-		return &RecordError{File: b.File, Record: d.next, Err: b.failure}
+		return &RecordError{File: b.File, Record: d.next, Err: b.failure, NoKey: b.noKey}
 	}
 	return b.failure
 }
@@ -43,6 +44,12 @@ func (d *delivery) deliver(b *Block) error {
 // runSerial does everything in the caller's goroutine, with one block.
 func runSerial(ctx context.Context, r *reader, d *delivery) error {
 	defer r.close()
+	if r.in.Live() {
+		r.pause = r.config.Pause
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx) // or pauses could not be told
+		defer cancel()
+	}
 	var b Block
 	for {
 		if err := r.fill(ctx, &b); err == io.EOF {
@@ -60,12 +67,14 @@ func runSerial(ctx context.Context, r *reader, d *delivery) error {
 // parallel is the state that the workers of one run share.
 type parallel struct {
 	reader  *reader
-	free    chan *Block // unused blocks
-	queue   chan *Block // blocks in input order; each says by its ready when it is processed
-	helping bool        // the caller's goroutine reads blocks too
-	mutex   sync.Mutex  // held while somebody reads, so that the order of queue is that of the input
-	ended   bool        // nothing more is to be read; guarded by mutex
-	err     error       // why, if not because of the end of the input; valid when queue is closed
+	free    chan *Block  // unused blocks
+	queue   chan *Block  // blocks in input order; each says by its ready when it is processed
+	helping bool         // the caller's goroutine reads blocks too
+	mutex   sync.Mutex   // held while somebody reads, so that the order of queue is that of the input
+	ended   bool         // nothing more is to be read; guarded by mutex
+	err     error        // why, if not because of the end of the input; valid when queue is closed
+	pause   func() error // Config.Pause if an input is live, else nil
+	timer   *time.Timer  // of receive
 }
 
 // runParallel lets workers take turns in reading. A worker that has read a block enters it
@@ -86,6 +95,9 @@ func runParallel(ctx context.Context, r *reader, d *delivery, jobs int) error {
 	}
 	// A read of a pipe can take forever, while blocks wait to be consumed.
 	p.helping = !r.in.Live()
+	if !p.helping {
+		p.pause = r.config.Pause
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	for range jobs - 1 {
@@ -98,7 +110,10 @@ func runParallel(ctx context.Context, r *reader, d *delivery, jobs int) error {
 	defer wg.Wait()
 	defer cancel()
 	for {
-		b := p.next(ctx)
+		b, err := p.next(ctx)
+		if err != nil {
+			return err
+		}
 		if b == nil {
 			return p.err
 		}
@@ -113,18 +128,40 @@ func runParallel(ctx context.Context, r *reader, d *delivery, jobs int) error {
 }
 
 // next returns the next block of the queue when it is processed, or nil behind
-// the last one.
-func (p *parallel) next(ctx context.Context) *Block {
+// the last one. The error is one of Config.Pause.
+func (p *parallel) next(ctx context.Context) (*Block, error) {
 	for p.helping && len(p.queue) == 0 && p.work(ctx, false) {
 	}
-	b := <-p.queue
+	b, err := p.receive()
 	if b == nil {
-		return nil
+		return nil, err
 	}
 	for p.helping && len(b.ready) == 0 && p.work(ctx, false) {
 	}
 	<-b.ready
-	return b
+	return b, nil
+}
+
+// receive takes a block out of the queue, and calls pause if none comes for PauseTime.
+func (p *parallel) receive() (*Block, error) {
+	if p.pause == nil || len(p.queue) > 0 {
+		return <-p.queue, nil
+	}
+	if p.timer == nil {
+		p.timer = time.NewTimer(PauseTime)
+	} else {
+		p.timer.Reset(PauseTime)
+	}
+	select {
+	case b := <-p.queue:
+		p.timer.Stop()
+		return b, nil
+	case <-p.timer.C:
+	}
+	if err := p.pause(); err != nil {
+		return nil, err
+	}
+	return <-p.queue, nil
 }
 
 // work reads and processes one block. It returns false when there is nothing more to read

@@ -24,7 +24,8 @@ type reader struct {
 	header bool        // its header has not been read
 	key    *keyspec.Key
 	time   *keyspec.Time
-	carry  []byte // read, but behind the last block
+	carry  []byte       // read, but behind the last block
+	pause  func() error // Config.Pause if the reader has to call it, else nil
 }
 
 var errOpenQuote = errors.New("a quoted csv column that starts here is not closed before the end of the file")
@@ -103,6 +104,11 @@ func (r *reader) gather(ctx context.Context, b *Block) error {
 				}
 				limit = min(2*limit, MaxRecord-slack)
 				data = append(make([]byte, 0, limit+slack), data...)
+			}
+		}
+		if r.pause != nil && !r.file.Await(ctx, PauseTime) {
+			if err := r.pause(); err != nil {
+				return err
 			}
 		}
 		n, err := r.file.ReadContext(ctx, data[len(data):limit])

@@ -32,6 +32,7 @@ import (
 	"math"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"seen/internal/keyhash"
 	"seen/internal/stream/input"
@@ -50,6 +51,9 @@ const MaxRecord = min(math.MaxUint32, math.MaxInt)
 
 // NoTime is the time in Block.Times of a record without one. No record can have that time.
 const NoTime = math.MinInt64
+
+// PauseTime is how long a live input is silent before Config.Pause is called.
+const PauseTime = 100 * time.Millisecond
 
 // maxJobs is more than any machine can use, and few enough that the blocks of a run take
 // only hundreds of megabytes.
@@ -82,6 +86,10 @@ type Config struct {
 	// its first record among them. An error ends the run before the records of the
 	// file, and Run returns it as it is. Calls come from any goroutine, one at a time.
 	Start func(file string, first []byte) error
+	// Pause, when not nil, is called in each pause of a live input: when no block has come
+	// for PauseTime. It is called between calls of consume, in the same goroutine. An error
+	// ends the run, and Run returns it as it is.
+	Pause func() error
 	// Hash is taken of every key.
 	Hash keyhash.Hash
 	// Keyless leaves Block.Hashes, Times and Missing nil: no key and no time is taken out
@@ -111,6 +119,9 @@ type RecordError struct {
 	File   string
 	Record uint64 // number within the file, from 1; a CSV header is number 1
 	Err    error
+	// NoKey says that the record has no key or no time, which is an error because they
+	// were compiled with keyspec.MissingFail.
+	NoKey bool
 }
 
 // Error returns "FILE: record N: what is wrong".

@@ -1,6 +1,9 @@
 package input
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // readAhead reads a live source in a goroutine of its own, so that others do not wait for
 // it.
@@ -67,7 +70,7 @@ func (a *readAhead) next(ctx context.Context, p []byte) (int, error) {
 		}
 		select {
 		case c := <-a.filled:
-			a.buffer, a.rest, a.err = c.buffer, c.buffer[:c.n], c.err
+			a.take(c)
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
@@ -80,6 +83,32 @@ func (a *readAhead) next(ctx context.Context, p []byte) (int, error) {
 		a.free <- a.buffer
 	}
 	return n, nil
+}
+
+func (a *readAhead) take(c chunk) { a.buffer, a.rest, a.err = c.buffer, c.buffer[:c.n], c.err }
+
+// await waits until next would not wait, or for d, and reports whether next would not.
+func (a *readAhead) await(ctx context.Context, d time.Duration) bool {
+	if len(a.rest) > 0 || a.err != nil {
+		return true
+	}
+	select {
+	case c := <-a.filled:
+		a.take(c)
+		return true
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case c := <-a.filled:
+		a.take(c)
+		return true
+	case <-ctx.Done():
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // stop ends the goroutine and reports whether it is known to have ended.

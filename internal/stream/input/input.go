@@ -24,6 +24,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // StdinName is what errors and reports call the input "-".
@@ -228,10 +229,24 @@ func (f *File) ReadContext(ctx context.Context, p []byte) (int, error) {
 	if !f.source.live || ctx.Done() == nil {
 		return f.read(p)
 	}
+	return f.readAhead().next(ctx, p)
+}
+
+// Await waits until ReadContext would not wait, but no longer than d, and reports whether
+// that is so. It reports true for a source that is not live, and for a ctx that cannot end.
+func (f *File) Await(ctx context.Context, d time.Duration) bool {
+	if !f.source.live || ctx.Done() == nil {
+		return true
+	}
+	return f.readAhead().await(ctx, d)
+}
+
+// readAhead returns the goroutine that reads f, and starts it if it is the first call.
+func (f *File) readAhead() *readAhead {
 	if f.ahead == nil {
 		f.ahead = newReadAhead(f)
 	}
-	return f.ahead.next(ctx, p)
+	return f.ahead
 }
 
 // Close ends the use of f. Standard input itself stays open.
