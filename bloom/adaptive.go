@@ -384,7 +384,7 @@ func (a *Adaptive) Clone() *Adaptive {
 		c.set = a.set.clone()
 	}
 	c.bind(a.hash, a.keyID, c)
-	c.tag = a.tag
+	c.label = a.label
 	return c
 }
 

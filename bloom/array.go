@@ -110,10 +110,13 @@ func difference(p, q sizing.Params) error {
 	return &IncompatibleError{"probes k", p.K, q.K}
 }
 
-// checkHash returns an error if the two filters hash keys differently.
+// checkHash returns an error if the two filters prepare or hash keys differently.
 func (l *lookup) checkHash(m *lookup) error {
 	if l.hash.Algorithm != m.hash.Algorithm || l.hash.Seed != m.hash.Seed || l.keyID != m.keyID {
 		return &IncompatibleError{"key hashes", l.describeHash(), m.describeHash()}
+	}
+	if l.rules != m.rules {
+		return &IncompatibleError{"rules of keys", fmt.Sprintf("%q", l.rules), fmt.Sprintf("%q", m.rules)}
 	}
 	return nil
 }

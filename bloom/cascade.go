@@ -197,7 +197,7 @@ func (f *Cascade) Clone() *Cascade {
 		c.levels = append(c.levels, &Classic{l.clone()})
 	}
 	c.bind(f.hash, f.keyID, c)
-	c.tag = f.tag
+	c.label = f.label
 	return c
 }
 

@@ -55,7 +55,7 @@ func writeTo(f hashView, w io.Writer) (int64, error) {
 func (l *lookup) header(t frame.Type, capacity uint64, rate float64) *frame.Header {
 	h := &frame.Header{Type: t, Capacity: capacity, ErrorRate: rate}
 	h.SetHash(l.hash, l.keyID)
-	h.Fields[tagField] = l.tag
+	h.Fields[tagField], h.Rules = l.tag, l.rules
 	return h
 }
 
@@ -66,7 +66,7 @@ const tagField = 15
 func (a *array) arrayHeader() *frame.Header {
 	h := frame.ArrayHeader(a.params, a.capacity, a.rate)
 	h.SetHash(a.hash, a.keyID)
-	h.Fields[tagField] = a.tag
+	h.Fields[tagField], h.Rules = a.tag, a.rules
 	h.Parts[0].Added = a.added
 	return h
 }
@@ -157,10 +157,10 @@ func fromFrame(h *frame.Header, parts [][]byte, o LoadOptions, touch func(part i
 		return nil, err
 	}
 	v.SetTag(h.Fields[tagField])
-	return v, nil
+	return v, v.SetRules(h.Rules)
 }
 
-// load returns the filter of the frame, without its tag.
+// load returns the filter of the frame, without its tag and rules.
 func (l *loader) load() (View, error) {
 	switch l.h.Type {
 	case frame.TypeFilter:

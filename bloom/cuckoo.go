@@ -308,7 +308,7 @@ func (f *Cuckoo) Clone() (*Cuckoo, error) {
 		capacity: f.capacity, bucketSize: f.bucketSize, iterations: f.iterations, expansion: f.expansion, maxFilters: f.maxFilters,
 	}
 	c.bindView(f.hash, f.keyID, c)
-	c.tag = f.tag
+	c.label = f.label
 	tables := f.all()
 	var buckets []uint64
 	for _, t := range tables {

@@ -135,7 +135,7 @@ func (f *Cuckoo) replace(g *Cuckoo) {
 	if f.maxFilters == 0 {
 		f.maxFilters = maxCuckooFilters // f was a zero value
 	}
-	f.plan, f.spare, f.tag = cuckooPlan{}, nil, g.tag
+	f.plan, f.spare, f.label = cuckooPlan{}, nil, g.label
 	f.bindView(g.hash, g.keyID, f)
 	f.tables.Store(g.tables.Load())
 	f.added.Store(g.added.Load())

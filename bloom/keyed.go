@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"seen/internal/frame"
 	"seen/internal/keyhash"
 )
 
@@ -32,8 +33,14 @@ type hashSet interface {
 type lookup struct {
 	hash  keyhash.Hash
 	keyID uint64 // of hash, also where the secret itself is not known
-	tag   uint64
 	view  hashView
+	label
+}
+
+// label is what the owner of a filter keeps in it besides keys.
+type label struct {
+	tag   uint64
+	rules string
 }
 
 func (l *lookup) bindView(h keyhash.Hash, keyID uint64, v hashView) {
@@ -52,6 +59,22 @@ func (l *lookup) Tag() uint64 { return l.tag }
 // SetTag gives the filter a number for its owner, such as what its keys are. Files contain
 // it; Union and Equal ignore it.
 func (l *lookup) SetTag(tag uint64) { l.tag = tag }
+
+// Rules returns what SetRules stored, "" if nothing.
+func (l *lookup) Rules() string { return l.rules }
+
+// SetRules stores what is done to keys before they are added, as words with blanks between
+// them, such as "lower trim"; [seen/keys.Rules] has the words that "seen" uses. Files
+// contain the rules; filters with different ones are not equal and do not unite. The filter
+// does not apply them: its calls take keys as they are hashed. The error says which word cannot be stored.
+func (l *lookup) SetRules(rules string) error {
+	canonical, err := frame.CanonicalRules(rules)
+	if err != nil {
+		return err
+	}
+	l.rules = canonical
+	return nil
+}
 
 // Has reports whether key may have been added. No is certain; yes is wrong with
 // the filter's error rate. It does not allocate.

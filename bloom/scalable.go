@@ -488,7 +488,7 @@ func (s *Scalable) equal(g *Scalable) bool {
 func (s *Scalable) Clone() *Scalable {
 	c := s.clone()
 	c.bind(s.hash, s.keyID, c)
-	c.tag = s.tag
+	c.label = s.label
 	return c
 }
 

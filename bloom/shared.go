@@ -64,7 +64,7 @@ func (s *Shared) replace(f *Filter) {
 		s.quick = kernel.Guarded{}
 	}
 	s.bind(f.hash, f.keyID, s)
-	s.tag = f.tag
+	s.label = f.label
 	s.capacity.Store(f.capacity)
 }
 
@@ -223,7 +223,7 @@ func (s *Shared) still(do func(f *Filter)) {
 	s.locks.lockAll()
 	defer s.locks.unlockAll()
 	s.f.added = s.locks.count()
-	s.f.tag = s.tag
+	s.f.label = s.label
 	do(s.f)
 	runtime.KeepAlive(s.f)
 }
@@ -260,6 +260,13 @@ func (s *Shared) Clear() {
 		}
 		f.added = 0
 	})
+}
+
+// SetRules is [View.SetRules]. It must not run at the same time as any other call.
+func (s *Shared) SetRules(rules string) error {
+	err := s.f.SetRules(rules)
+	s.rules = s.f.rules
+	return err
 }
 
 // Union adds every key of g to s, as [Classic.Union] does. Other goroutines may add to

@@ -81,6 +81,9 @@ func TestSnapshotWhileAdding(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.SetTag(77)
+			if err := s.SetRules("email"); err != nil {
+				t.Fatal(err)
+			}
 			rng := rand.New(rand.NewPCG(1, 1))
 			add := func(n int) []uint64 {
 				hs := make([]uint64, n)
@@ -117,6 +120,9 @@ func TestSnapshotWhileAdding(t *testing.T) {
 			}
 			if got := v.Tag(); got != 77 {
 				t.Errorf("the tag is %d", got)
+			}
+			if got := v.Rules(); got != "email" {
+				t.Errorf("the rules are %q", got)
 			}
 			has := loaded.HasHashes(nil, during)
 			if added := v.Stats().Added; added < uint64(len(before)+has-3) {

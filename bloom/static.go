@@ -230,7 +230,7 @@ func (l *loader) static() (View, error) {
 	if wrong := f.fuse.validate(p.M); wrong != "" {
 		return nil, l.bad("%s", wrong)
 	}
-	if want := f.part(); p != want || f.n > p.M || l.h.Fields != [16]uint64{} {
+	if want := f.part(); p != want || f.n > p.M || l.h.Fields != [16]uint64{tagField: l.h.Fields[tagField]} {
 		return nil, l.bad("part %+v instead of %+v, or more keys than slots, or fields without meaning", p, want)
 	}
 	if l.touch != nil {

@@ -275,7 +275,7 @@ func TestStaticHostileHeader(t *testing.T) {
 	if h.Capacity = good.Capacity; !accepts(func(*frame.Part) {}) {
 		t.Error("the header as it was is refused")
 	}
-	if h.Fields[15] = 1; accepts(func(*frame.Part) {}) {
+	if h.Fields[3] = 1; accepts(func(*frame.Part) {}) {
 		t.Error("a field of the header without meaning is accepted")
 	}
 	h.Parts = nil
@@ -320,5 +320,21 @@ func TestStaticAllocations(t *testing.T) {
 		f.HasKeys(answers, keys)
 	}); n != 0 {
 		t.Errorf("asking allocates %v times", n)
+	}
+}
+
+// A static filter keeps its tag and the rules of its keys.
+func TestStaticLabel(t *testing.T) {
+	f := must(bloom.NewStatic(bloom.StaticConfig{ErrorRate: 0.01, Hashes: []uint64{1, 2, 3}}))
+	f.SetTag(77)
+	if err := f.SetRules("email"); err != nil {
+		t.Fatal(err)
+	}
+	v, err := bloom.Decode(must(f.MarshalBinary()), bloom.LoadOptions{})
+	if err != nil || v.Tag() != 77 || v.Rules() != "email" {
+		t.Fatalf("%v, %v", v, err)
+	}
+	if err := f.SetRules("a\nb"); err == nil || f.Rules() != "email" {
+		t.Errorf("rules that no file can hold: %v, and now %q", err, f.Rules())
 	}
 }

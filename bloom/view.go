@@ -30,6 +30,10 @@ type View interface {
 	// are. Files contain it; Union and Equal ignore it.
 	Tag() uint64
 	SetTag(tag uint64)
+	// Rules and SetRules keep what is done to keys before they are added, such as "email",
+	// so that those who ask do the same. Files contain it; the filter does not apply it.
+	Rules() string
+	SetRules(rules string) error
 
 	encoding.BinaryAppender
 	io.WriterTo

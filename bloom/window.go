@@ -383,7 +383,7 @@ func (w *Window) Clone() *Window {
 		c.gens[i] = generation{g.number, g.set.clone()}
 	}
 	c.bind(w.hash, w.keyID, c)
-	c.tag = w.tag
+	c.label = w.label
 	return c
 }
 

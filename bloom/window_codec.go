@@ -104,5 +104,5 @@ func (w *Window) replace(g *Window) {
 	w.config, w.step, w.model, w.current, w.calls, w.gens, w.spare = g.config, g.step, g.model, g.current, g.calls, g.gens, nil
 	w.config.Clock = clock
 	w.bind(g.hash, g.keyID, w)
-	w.tag = g.tag
+	w.label = g.label
 }

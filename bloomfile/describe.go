@@ -16,6 +16,7 @@ type Info struct {
 	Added     uint64  // calls to Add that returned true, in all parts; sketches do not count them
 	Hash      bloom.Hash
 	KeyID     uint64 // identifies the secret of the hash; 0 if it has none
+	Rules     string // what was done to keys before they were hashed; see package keys
 	Writable  bool
 	Sketch    bool // the file has a sketch of package sketch, not a filter
 
@@ -43,8 +44,8 @@ var units = map[frame.Kind]string{
 func (f *File) Info() Info {
 	h := f.header
 	i := Info{
-		Type: h.Type.String(), Format: frame.Version, Size: int64(f.layout.Total), Parts: len(h.Parts),
-		Capacity: h.Capacity, ErrorRate: h.ErrorRate,
+		Type: h.Type.String(), Format: int(h.Version), Size: int64(f.layout.Total), Parts: len(h.Parts),
+		Capacity: h.Capacity, ErrorRate: h.ErrorRate, Rules: h.Rules,
 		Hash:  bloom.Hash{Algorithm: bloom.Algorithm(h.HashAlgorithm), Seed: h.HashSeed, Secret: h.HashSecret},
 		KeyID: h.HashKeyID, Writable: f.writer != nil, Sketch: h.Type.Sketch(),
 	}

@@ -157,7 +157,7 @@ func TestWrongFiles(t *testing.T) {
 	b, _ := filled(t, bloom.Hash{}).AppendBinary(nil)
 	dir := t.TempDir()
 	newer := bytes.Clone(b)
-	newer[8] = 2
+	newer[8] = 3
 	binary.LittleEndian.PutUint32(newer[4092:], crc32.ChecksumIEEE(newer[:4092]))
 	for name, c := range map[string]struct {
 		b    []byte
@@ -169,7 +169,7 @@ func TestWrongFiles(t *testing.T) {
 		"head":      {b[:2000], ErrTruncated, "truncated: 2000 bytes"},
 		"body":      {b[:len(b)/2], ErrTruncated, fmt.Sprintf("truncated: %d bytes of %d", len(b)/2, len(b))},
 		"oversized": {append(bytes.Clone(b), 'x'), ErrOversized, "oversized: 1 bytes follow"},
-		"newer":     {newer, ErrVersion, "newer format version 2"},
+		"newer":     {newer, ErrVersion, "newer format version 3"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, c.b, 0o666); err != nil {

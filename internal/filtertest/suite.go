@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"seen/bloom"
@@ -29,8 +30,6 @@ type Filter[F any] interface {
 	HasStrings(found []bool, keys []string) int
 	Union(F) error
 	Clone() F
-	Tag() uint64
-	SetTag(tag uint64)
 	Equal(F) bool
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
@@ -285,6 +284,9 @@ func (s Suite[F]) binary(t *testing.T) {
 	f := s.New(t)
 	f.AddHashes(nil, RandomHashes(6, s.Capacity/2))
 	f.SetTag(77)
+	if err := f.SetRules("lower email lower"); err != nil || f.Rules() != "email lower" {
+		t.Errorf("the rules are %q, %v", f.Rules(), err)
+	}
 	b, err := f.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -354,6 +356,9 @@ func (s Suite[F]) same(t *testing.T, how string, f, g F) {
 	if f.Tag() != g.Tag() {
 		t.Errorf("%s changes the tag from %d to %d", how, f.Tag(), g.Tag())
 	}
+	if f.Rules() != g.Rules() {
+		t.Errorf("%s changes the rules from %q to %q", how, f.Rules(), g.Rules())
+	}
 	if a, b := f.Stats(), g.Stats(); a != b {
 		t.Errorf("%s changes the statistics:\n%+v\n%+v", how, a, b)
 	}
@@ -409,6 +414,10 @@ func (s Suite[F]) union(t *testing.T) {
 		return
 	}
 	before := f.Clone()
+	ruled := g.Clone()
+	if err := errors.Join(ruled.SetRules("email"), f.Union(ruled)); !errors.Is(err, bloom.ErrIncompatible) || !strings.Contains(err.Error(), "email") {
+		t.Errorf("Union with a filter whose keys have other rules: error %v, want ErrIncompatible", err)
+	}
 	if err := f.Union(s.Unlike(t)); !errors.Is(err, bloom.ErrIncompatible) {
 		t.Errorf("Union with an unlike filter: error %v, want ErrIncompatible", err)
 	}
@@ -423,6 +432,9 @@ func (s Suite[F]) clone(t *testing.T) {
 	hs := RandomHashes(11, s.Capacity/2)
 	f.AddHashes(nil, hs)
 	f.SetTag(78)
+	if err := f.SetRules("url-drop=x"); err != nil {
+		t.Fatal(err)
+	}
 	g := f.Clone()
 	s.same(t, "Clone", f, f.Clone())
 	extra := RandomHashes(12, 50)
@@ -440,7 +452,11 @@ func (s Suite[F]) clone(t *testing.T) {
 	if f.HasHashes(nil, hs) != 0 {
 		t.Error("keys are left after Clear")
 	}
-	if !f.Equal(s.New(t)) {
+	fresh := s.New(t)
+	if f.Equal(fresh) {
+		t.Error("a filter equals one whose keys have other rules")
+	}
+	if err := fresh.SetRules(f.Rules()); err != nil || !f.Equal(fresh) {
 		t.Error("a cleared filter does not equal a new one")
 	}
 	if st := f.Stats(); st.Added != 0 || st.Ones != 0 {

@@ -17,7 +17,7 @@
 // All numbers are little-endian; rates are IEEE 754 doubles.
 //
 //	0    8   magic: 89 53 45 45 4e 0d 0a 1a
-//	8    4   format version, 1
+//	8    4   format version, 1 or 2
 //	12   4   H, length of the header, a multiple of 4096
 //	16   2   type
 //	18   1   hash algorithm
@@ -31,10 +31,13 @@
 //	188  4   chunk size of the checksums, 65536
 //	192  8   length of the whole frame
 //	200  8   B, end of the body and offset of the checksum table
-//	208  48  zero
+//	208  16  secret of the hash, or zero
+//	224  4   version 2: R, length of the rules of keys, at most 2048; else zero
+//	228  28  zero
 //	256  64  state area (see State)
 //	320  192 zero
 //	512  96* part table
+//	...  R   rules of keys (see CanonicalRules)
 //	...      zero
 //	H-4  4   CRC-32 of the bytes 0 to H-4, the state area taken as zeros
 //	H        body: each part at a multiple of 4096, padded with zeros to one
@@ -67,8 +70,9 @@ import (
 
 // Sizes and limits of the format.
 const (
-	// Version is the format version this package writes, and the newest it reads.
-	Version = 1
+	// Version is the newest format version that this package reads and writes. A frame is
+	// written in the oldest version that can hold it.
+	Version = 2
 	// PageSize is what the header's length and every part's offset are multiples of.
 	PageSize = 4096
 	// ChunkSize is the number of body bytes one checksum covers.
@@ -83,8 +87,8 @@ const (
 	partsOffset = 512
 	partSize    = 96
 	crcSize     = 4
-	// maxHeader is the length of a header with MaxParts parts.
-	maxHeader = (partsOffset + MaxParts*partSize + crcSize + PageSize - 1) / PageSize * PageSize
+	// maxHeader is the length of a header with MaxParts parts and MaxRules.
+	maxHeader = (partsOffset + MaxParts*partSize + MaxRules + crcSize + PageSize - 1) / PageSize * PageSize
 	// maxTotal keeps every offset within an int64 and sums of two from overflowing.
 	maxTotal = 1 << 62
 )
@@ -205,6 +209,9 @@ type Part struct {
 
 // Header is what a frame has before its arrays.
 type Header struct {
+	// Version is the format version that was read. 0 stands for the oldest that can hold
+	// the frame.
+	Version       uint32
 	Type          Type
 	HashAlgorithm uint8                    // a keyhash.Algorithm
 	HashSeed      uint64                   // 0 for SipHash and NH
@@ -213,5 +220,6 @@ type Header struct {
 	Capacity      uint64
 	ErrorRate     float64 // 0 to 1; 0 where none was asked for
 	Fields        [16]uint64
+	Rules         string // what was done to keys before they were hashed; see CanonicalRules
 	Parts         []Part
 }

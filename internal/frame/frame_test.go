@@ -53,6 +53,15 @@ func random(t *rapid.T) (*Header, [][]byte) {
 	for i := range h.Fields {
 		h.Fields[i] = rapid.Uint64().Draw(t, "field")
 	}
+	if rapid.Bool().Draw(t, "no tag") {
+		h.Fields[tagField] = 0
+	}
+	words := rapid.SliceOf(rapid.SampledFrom([]string{"trim", "lower", "email", "rule-20", "url", "url-drop=ref", "x-own"})).Draw(t, "rules")
+	h.Rules, _ = CanonicalRules(strings.Join(words, " "))
+	if version, _ := h.version(); version == 2 {
+		h.Rules = strings.TrimSpace(strings.Replace(h.Rules, "rule-20", "", 1)) // only a tag can have it
+		h.Rules, _ = CanonicalRules(h.Rules)
+	}
 	rng := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "bytes")))
 	h.Parts = make([]Part, rapid.IntRange(0, 50).Draw(t, "parts"))
 	parts := make([][]byte, len(h.Parts))
@@ -111,7 +120,9 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if d := cmp.Diff(h, g); d != "" {
+			want := *h
+			want.Version, _ = h.version()
+			if d := cmp.Diff(&want, g); d != "" {
 				t.Fatalf("%s: header differs (-want +got):\n%s", name, d)
 			}
 			for i := range parts {
@@ -283,7 +294,7 @@ func TestForeignBytes(t *testing.T) {
 		{"gzip", append([]byte{0x1f, 0x8b}, b...), ErrNotFrame, ""},
 		{"empty", nil, ErrTruncated, "truncated: 0 bytes of 4096; restore the file from a copy"},
 		{"line ends translated", bytes.Replace(b, []byte("\r\n"), []byte("\n"), 1), nil, "damaged at byte 5: line ends were translated; transfer the file in binary mode"},
-		{"newer version", reseal(b, func(b []byte) { b[8] = 9 }), ErrVersion, "newer format version 9; this program reads up to version 1, use a newer one"},
+		{"newer version", reseal(b, func(b []byte) { b[8] = 9 }), ErrVersion, "newer format version 9; this program reads up to version 2, use a newer one"},
 		{"dirty", markDirty(b), ErrDirty, ""},
 		{"dirty with a journal", append(markDirty(b), 1), ErrDirty, ""},
 	} {
@@ -398,11 +409,15 @@ func TestFieldsAreChecked(t *testing.T) {
 
 func TestWriteRefusesWhatReadWould(t *testing.T) {
 	for name, change := range map[string]func(h *Header, parts [][]byte) [][]byte{
-		"unknown type":  func(h *Header, p [][]byte) [][]byte { h.Type = 0; return p },
-		"k 0":           func(h *Header, p [][]byte) [][]byte { h.Parts[0].K = 0; return p },
-		"NaN":           func(h *Header, p [][]byte) [][]byte { h.ErrorRate = math.NaN(); return p },
-		"array too few": func(h *Header, p [][]byte) [][]byte { return p[:1] },
-		"array short":   func(h *Header, p [][]byte) [][]byte { return [][]byte{p[0][1:], p[1]} },
+		"unknown type":          func(h *Header, p [][]byte) [][]byte { h.Type = 0; return p },
+		"k 0":                   func(h *Header, p [][]byte) [][]byte { h.Parts[0].K = 0; return p },
+		"NaN":                   func(h *Header, p [][]byte) [][]byte { h.ErrorRate = math.NaN(); return p },
+		"rules in no order":     func(h *Header, p [][]byte) [][]byte { h.Rules = "b a"; return p },
+		"rules of bytes":        func(h *Header, p [][]byte) [][]byte { h.Rules = "a\x00b"; return p },
+		"rules too long":        func(h *Header, p [][]byte) [][]byte { h.Rules = strings.Repeat("x", MaxRules+1); return p },
+		"a rule without a name": func(h *Header, p [][]byte) [][]byte { h.Rules = "rule-20 url-drop=ref"; return p },
+		"array too few":         func(h *Header, p [][]byte) [][]byte { return p[:1] },
+		"array short":           func(h *Header, p [][]byte) [][]byte { return [][]byte{p[0][1:], p[1]} },
 		"too many parts": func(h *Header, p [][]byte) [][]byte {
 			h.Parts = make([]Part, MaxParts+1)
 			return make([][]byte, MaxParts+1)

@@ -32,6 +32,20 @@ func FuzzParse(f *testing.F) {
 	f.Add(changed, false)
 	f.Add(reseal(b, func(b []byte) { b[600] = 7 }), true)
 	f.Add(reseal(b, func(b []byte) { b[184] = 40; b[13] = 0x20 }), true)
+	for _, rules := range []string{"email", "lower rule-23", "url-drop=ref x-own", strings.Repeat("y", MaxRules)} {
+		for _, h := range []*Header{one, {Type: TypeStatic}} {
+			ruled := *h
+			ruled.Rules = rules
+			var parts [][]byte
+			if len(h.Parts) > 0 {
+				parts = [][]byte{make([]byte, 56)}
+			}
+			if b, err := Append(nil, &ruled, parts); err == nil {
+				f.Add(b, true)
+				f.Add(reseal(b, func(b []byte) { b[atRules]++ }), true)
+			}
+		}
+	}
 	f.Fuzz(func(t *testing.T, b []byte, sealed bool) {
 		if sealed {
 			b = bytes.Clone(b)

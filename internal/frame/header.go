@@ -25,6 +25,7 @@ const (
 	atTotal        = 192
 	atBodyEnd      = 200
 	atSecret       = 208
+	atRules        = 224
 
 	partAtLines       = 2
 	partAtLanes       = 3
@@ -60,7 +61,8 @@ func encodeHeader(h *Header) ([]byte, Layout, error) {
 	le := binary.LittleEndian
 	b := make([]byte, l.Header)
 	copy(b, magic)
-	le.PutUint32(b[atVersion:], Version)
+	version, tag := h.version()
+	le.PutUint32(b[atVersion:], version)
 	le.PutUint32(b[atHeaderLength:], uint32(l.Header))
 	le.PutUint16(b[atType:], uint16(h.Type))
 	b[atAlgorithm] = h.HashAlgorithm
@@ -69,6 +71,9 @@ func encodeHeader(h *Header) ([]byte, Layout, error) {
 	le.PutUint64(b[atCapacity:], h.Capacity)
 	le.PutUint64(b[atErrorRate:], math.Float64bits(h.ErrorRate))
 	for i, f := range h.Fields {
+		if i == tagField {
+			f = tag
+		}
 		le.PutUint64(b[atFields+8*i:], f)
 	}
 	le.PutUint32(b[atParts:], uint32(len(h.Parts)))
@@ -76,6 +81,10 @@ func encodeHeader(h *Header) ([]byte, Layout, error) {
 	le.PutUint64(b[atTotal:], l.Total)
 	le.PutUint64(b[atBodyEnd:], l.BodyEnd)
 	copy(b[atSecret:], h.HashSecret[:])
+	if version == 2 {
+		le.PutUint32(b[atRules:], uint32(len(h.Rules)))
+		copy(b[partsOffset+partSize*len(h.Parts):], h.Rules)
+	}
 	for i := range h.Parts {
 		p, r := &h.Parts[i], b[partsOffset+i*partSize:]
 		le.PutUint16(r, uint16(p.Kind))
@@ -150,17 +159,19 @@ func ParseHeader(b []byte) (*Header, error) {
 		return nil, corrupt(0, "the header, bytes 0 to %d, does not match its checksum", n-1)
 	}
 	// After the checksum, so that a flipped bit does not look like a newer version.
-	if v := le.Uint32(b[atVersion:]); v != Version {
-		if v > Version {
-			return nil, fmt.Errorf("%w %d; this program reads up to version %d, use a newer one", ErrVersion, v, Version)
-		}
-		return nil, corrupt(atVersion, "format version %d", v)
+	version := le.Uint32(b[atVersion:])
+	switch {
+	case version > Version:
+		return nil, fmt.Errorf("%w %d; this program reads up to version %d, use a newer one", ErrVersion, version, Version)
+	case version == 0:
+		return nil, corrupt(atVersion, "format version 0")
 	}
 	parts := le.Uint32(b[atParts:])
-	if parts > MaxParts || headerLength(int(parts)) != uint64(n) {
+	if parts > MaxParts || version == 1 && headerLength(int(parts), 0) != uint64(n) {
 		return nil, corrupt(atParts, "%d parts do not belong to a header of %d bytes", parts, n)
 	}
 	h := &Header{
+		Version:       version,
 		Type:          Type(le.Uint16(b[atType:])),
 		HashAlgorithm: b[atAlgorithm],
 		HashSeed:      le.Uint64(b[atSeed:]),
@@ -172,6 +183,9 @@ func ParseHeader(b []byte) (*Header, error) {
 	copy(h.HashSecret[:], b[atSecret:])
 	for i := range h.Fields {
 		h.Fields[i] = le.Uint64(b[atFields+8*i:])
+	}
+	if err := h.parseRules(b); err != nil {
+		return nil, err
 	}
 	for i := range h.Parts {
 		h.Parts[i] = parsePart(b[partsOffset+i*partSize:])
@@ -231,6 +245,9 @@ func (h *Header) validate() *CorruptError {
 		return corrupt(atType, "unknown type %d", uint16(h.Type))
 	}
 	if e := h.validateHash(); e != nil {
+		return e
+	}
+	if e := h.validateRules(); e != nil {
 		return e
 	}
 	if !isRate(h.ErrorRate) {

@@ -20,7 +20,7 @@ func (h *Header) Layout() (Layout, error) {
 	if len(h.Parts) > MaxParts {
 		return Layout{}, fmt.Errorf("%d parts are more than the %d a frame can hold", len(h.Parts), MaxParts)
 	}
-	l := Layout{Header: headerLength(len(h.Parts)), Offsets: make([]uint64, len(h.Parts))}
+	l := Layout{Header: headerLength(len(h.Parts), h.rulesLength()), Offsets: make([]uint64, len(h.Parts))}
 	end := l.Header
 	for i := range h.Parts {
 		l.Offsets[i] = end
@@ -45,8 +45,9 @@ func (l *Layout) Chunk(i uint64) (start, end uint64) {
 	return start, min(start+ChunkSize, l.BodyEnd)
 }
 
-func headerLength(parts int) uint64 {
-	return roundUp(uint64(partsOffset + parts*partSize + crcSize))
+// headerLength returns the length of a header with a number of parts and bytes of rules.
+func headerLength(parts, rules int) uint64 {
+	return roundUp(uint64(partsOffset + parts*partSize + rules + crcSize))
 }
 
 func roundUp(n uint64) uint64 { return (n + PageSize - 1) &^ (PageSize - 1) }

@@ -89,11 +89,11 @@ func WritePieces(w io.Writer, h *Header, piece func(part int, off, n uint64) []b
 }
 
 // WriteOpen writes a frame of one part whose length is known only after its last
-// piece. It writes zeros where the header belongs, which the caller replaces. It
-// returns the length of the part.
+// piece. It writes zeros where the header belongs, which the caller replaces: with one
+// part it has one page, whatever its rules. It returns the length of the part.
 func WriteOpen(w io.Writer, pieces iter.Seq2[[]byte, error]) (length uint64, err error) {
 	out := writer{w: w}
-	if err := out.write(make([]byte, headerLength(1))); err != nil {
+	if err := out.write(make([]byte, headerLength(1, MaxRules))); err != nil {
 		return 0, err
 	}
 	for piece, err := range pieces {
