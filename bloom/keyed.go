@@ -63,6 +63,9 @@ func (l *lookup) SetTag(tag uint64) { l.tag = tag }
 // Rules returns what SetRules stored, "" if nothing.
 func (l *lookup) Rules() string { return l.rules }
 
+// MaxRules is the length in bytes of the longest text for SetRules.
+const MaxRules = frame.MaxRules
+
 // SetRules stores what is done to keys before they are added, as words with blanks between
 // them, such as "lower trim"; [seen/keys.Rules] has the words that "seen" uses. Files
 // contain the rules; filters with different ones are not equal and do not unite. The filter

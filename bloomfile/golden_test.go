@@ -18,15 +18,24 @@ import (
 	"seen/sketch"
 )
 
-// The files in testdata/v1 were written in format version 1 and are read for
-// ever. Those of a released version are never changed; -update is for new ones.
+// The files in testdata/v1 and v2 were written in these versions of the format and are
+// read for ever. Those of a released version are never changed; -update is for new ones.
 var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	goldenDir  = "testdata/v1"
+	goldenTwo  = "testdata/v2"
 	goldenKeys = 500  // "golden 0" and on were added to each
 	goldenAsks = 2000 // "golden 0" and on are asked of each
 )
+
+// goldenPath returns the path of a golden file without its extension.
+func goldenPath(name string) string {
+	if strings.HasPrefix(name, "v2-") {
+		return filepath.Join(goldenTwo, name)
+	}
+	return filepath.Join(goldenDir, name)
+}
 
 func goldenKey(i int) string { return fmt.Sprintf("golden %d", i) }
 
@@ -103,11 +112,7 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 		put("adaptive-filter", f, err)
 	}
 	for _, bits := range []int{8, 16, 32} {
-		var hs []uint64
-		for i := range goldenKeys {
-			hs = append(hs, c.Hash.SumString(goldenKey(i)))
-		}
-		f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hashes: hs})
+		f, err := bloom.NewStatic(bloom.StaticConfig{Bits: bits, Hashes: hashesOfGolden(c)})
 		put(fmt.Sprintf("static-%d", bits), f, err)
 	}
 	for name, k := range map[string]bloom.CuckooConfig{
@@ -151,6 +156,24 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 			f.Add([]byte(goldenKey(i % (1 + i%goldenKeys))))
 		}
 	}
+	ruled := func(name, rules string, f bloom.View, err error) {
+		put(name, f, err)
+		if err := f.SetRules(rules); err != nil {
+			t.Fatal(err)
+		}
+	}
+	{
+		f, err := bloom.New(c)
+		ruled("blocked-rules", "email rule-23", f, err)
+		s, err := bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.01, Growth: 2})
+		ruled("scalable-rules", "lower trim url url-keep-host", s, err)
+		s, err = bloom.NewScalable(bloom.ScalableConfig{Capacity: 50, ErrorRate: 0.01, Growth: 2})
+		ruled("v2-scalable-rules", "lower url url-drop=%C3%A9* url-drop=ref", s, err)
+		f, err = bloom.New(c)
+		ruled("v2-blocked-long", strings.Repeat("x", bloom.MaxRules), f, err)
+		static, err := bloom.NewStatic(bloom.StaticConfig{ErrorRate: 0.01, Hashes: hashesOfGolden(c)})
+		ruled("v2-static-rules", "email", static, err)
+	}
 	for name, conservative := range map[string]bool{"count-min-plain": false, "count-min-conservative": true} {
 		f, err := sketch.NewCountMin(sketch.CountMinConfig{Width: 300, Depth: 4, Conservative: conservative})
 		put(name, f, err)
@@ -159,6 +182,14 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 		}
 	}
 	return all
+}
+
+// hashesOfGolden returns the hashes of the keys.
+func hashesOfGolden(c bloom.Config) (hs []uint64) {
+	for i := range goldenKeys {
+		hs = append(hs, c.Hash.SumString(goldenKey(i)))
+	}
+	return hs
 }
 
 func goldenSecret() bloom.Hash {
@@ -257,20 +288,17 @@ func readSketch[S io.ReaderFrom](t testing.TB, path string, s S) S {
 func TestGoldenFiles(t *testing.T) {
 	all := goldens(t)
 	if *update {
-		if err := os.MkdirAll(goldenDir, 0o777); err != nil {
-			t.Fatal(err)
-		}
 		for name, s := range all {
-			path := filepath.Join(goldenDir, name+".seen")
-			if err := bloomfile.Write(path, s); err != nil {
+			path := goldenPath(name) + ".seen"
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), bloomfile.Write(path, s)); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(goldenDir, name+".answers"), []byte(goldenAnswers(t, path)+"\n"), 0o666); err != nil {
+			if err := os.WriteFile(goldenPath(name)+".answers", []byte(goldenAnswers(t, path)+"\n"), 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	paths, err := filepath.Glob(filepath.Join(goldenDir, "*.seen"))
+	paths, err := filepath.Glob("testdata/v*/*.seen")
 	if err != nil || len(paths) != len(all) {
 		t.Fatalf("%d golden files for %d values, %v", len(paths), len(all), err)
 	}

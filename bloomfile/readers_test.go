@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,15 @@ func (r reader) ask(path string, keys [][]byte) (string, error) {
 		err = fmt.Errorf("%w: %s", err, stderr.String())
 	}
 	return string(out), err
+}
+
+// says returns what a reader writes to standard error when it is asked for nothing.
+func (r reader) says(path string) (string, error) {
+	cmd := exec.Command(r[0], append(r[1:len(r):len(r)], path)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	return stderr.String(), err
 }
 
 // answersOf is what a reader should print.
@@ -125,14 +135,24 @@ func readersOnGoldenFiles(t *testing.T, all map[string]reader) {
 	for _, name := range []string{
 		"classic", "classic-seeded", "blocked", "blocked-tight", "blocked-overfull", "partitioned",
 		"counting-4", "counting-8", "counting-16", "scalable", "scalable-nh",
+		"blocked-rules", "scalable-rules", "v2-scalable-rules", "v2-blocked-long",
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(goldenDir, name+".seen")
+			path := goldenPath(name) + ".seen"
 			v, err := bloomfile.Read(path, bloom.LoadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			compareReaders(t, all, path, v, keys)
+			for lang, r := range all {
+				said, err := r.says(path)
+				_, rules, _ := strings.Cut(said, " were made with ")
+				words := strings.Fields(rules)
+				slices.Sort(words)
+				if err != nil || strings.Join(words, " ") != v.Rules() || rules == "" && said != "" {
+					t.Errorf("%s says %q of the keys, %v; want %q", lang, said, err, v.Rules())
+				}
+			}
 		})
 	}
 	for _, name := range []string{"classic-secret", "static-8", "cascade", "window-time", "hyperloglog"} {

@@ -2,7 +2,9 @@
  *
  * Prints key, tab and maybe or no for each line of KEYS. It knows classic, blocked,
  * partitioned, counting and scalable filters whose keys are hashed with XXH3 or NH. A
- * file whose checksums are right is trusted.
+ * file whose checksums are right is trusted. If the file says what was done to its keys
+ * before they were hashed, such as "email", that is printed on standard error: KEYS have to
+ * be in that form already.
  * cc -o seen_reader seen_reader.c */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -32,13 +34,26 @@ static void check(const uint8_t *d, uint64_t n) {
     need(head >= 4096 && head <= n, "truncated");
     uint32_t crc = crc32(crc32(crc32(0, d, 256), zero, 64), d + 320, head - 324);
     need(crc == get(d + head - 4, 4), "damaged header");
-    need(get(d + 8, 4) == 1, "another format version");
+    need(get(d + 8, 4) == 1 || get(d + 8, 4) == 2, "another format version");
     need(get(d + 16, 2) >= 1 && get(d + 16, 2) <= 5 && (d[18] == 0 || d[18] == 3), "a type or hash that this reader does not know");
     need(get(d + 256, 4) != 1, "being changed by another process");
     need(n == total, "truncated or too long");
     need(crc32(0, d + end, total - end - 4) == get(d + total - 4, 4), "damaged checksums");
     for (uint64_t at = head, sum = end; at < end; at += chunk, sum += 4)
         need(crc32(0, d + at, end - at < chunk ? end - at : chunk) == get(d + sum, 4), "damaged body");
+}
+/* Prints what was done to keys before they were hashed, if the file says so. */
+static void print_rules(const uint8_t *d) {
+    static const char *const names[24] = {0, "trim", "ignore-case", "lower", "email", "hex", "decimal", "url", "url-keep-host",
+        "url-keep-port", "url-keep-dots", "url-keep-escapes", "url-keep-fragment", "url-sort-query", "url-drop-tracking-1"};
+    uint64_t tag = r64(d + 56 + 15 * 8), length = get(d + 224, 4);
+    int version = (int)get(d + 8, 4), in_tag = version == 1 && tag >> 24 == 0x72756c6573 && !(tag & 1);
+    if (!in_tag && (version == 1 || length == 0)) return;
+    fputs("seen_reader: keys are looked up as they are; those of the file were made with", stderr);
+    if (version == 2) fprintf(stderr, " %.*s", (int)length, (const char *)d + 512 + 96 * get(d + 184, 4));
+    for (int i = 1; in_tag && i < 24; i++)
+        if (tag >> i & 1) names[i] ? fprintf(stderr, " %s", names[i]) : fprintf(stderr, " rule-%d", i);
+    fputc('\n', stderr);
 }
 /* Whether cell i of width bits is not zero. */
 static int cell(const uint8_t *a, uint64_t i, int width) {
@@ -77,6 +92,7 @@ int main(int argc, char **argv) {
     rewind(f);
     need(d && fread(d, 1, n, f) == n, "cannot read the file");
     check(d, n);
+    print_rules(d);
     nh_key nh;
     if (d[18] == 3) nh_expand(&nh, d + 208);
     char *key = NULL;

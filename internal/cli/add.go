@@ -69,8 +69,11 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 	}
 	var keys, isNew uint64
 	var after bloom.View
-	fill := func(hash bloom.Hash, add func(hs []uint64) (int, error)) error {
-		var err error
+	fill := func(rules string, hash bloom.Hash, add func(hs []uint64) (int, error)) error {
+		err := c.records.follow(ruledSet{name, rules})
+		if err != nil {
+			return err
+		}
 		keys, err = a.eachHash(cmd, c, files, hash, func(hs []uint64) error {
 			n, err := add(hs)
 			isNew += uint64(n)
@@ -80,7 +83,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 	}
 	if c.inPlace {
 		return a.addInPlace(cmd, c, name, o, func(f *bloomfile.File) error {
-			return fill(f.Info().Hash, func(hs []uint64) (int, error) { return f.AddHashes(nil, hs) })
+			return fill(f.Info().Rules, f.Info().Hash, func(hs []uint64) (int, error) { return f.AddHashes(nil, hs) })
 		}, &keys, &isNew)
 	}
 	err = changeSet(name, o, func(v bloom.View) error {
@@ -100,7 +103,7 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 				}
 			}
 		}
-		return fill(set.Hash(), func(hs []uint64) (int, error) { return addAll(set, hs, nil) })
+		return fill(set.Rules(), set.Hash(), func(hs []uint64) (int, error) { return addAll(set, hs, nil) })
 	})
 	if err != nil {
 		return err

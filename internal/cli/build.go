@@ -165,6 +165,10 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 	if b.bits != 0 && !cmd.Flags().Changed("error-rate") {
 		b.rate = 0 // the layout determines it
 	}
+	rules, err := b.records.keptRules()
+	if err != nil {
+		return err
+	}
 	hash, err := b.hashing.hash()
 	if err != nil {
 		return err
@@ -200,6 +204,9 @@ func (a *app) build(cmd *cobra.Command, b *buildFlags, files []string) error {
 		v, err = a.buildCounted(b, in, config)
 	}
 	if err != nil {
+		return err
+	}
+	if err := v.SetRules(rules); err != nil {
 		return err
 	}
 	if err := lock.Write(v); err != nil {

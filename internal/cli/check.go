@@ -70,13 +70,14 @@ func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []strin
 	if isStdin(name) && len(keys) == 0 {
 		return usagef("standard input cannot be both the SET and the keys; give the keys as arguments")
 	}
-	set, err := a.openLookup(name, &c.records, &c.hashing, &c.foreign)
+	sets, err := a.openLookups([]string{name}, &c.records, &c.hashing, &c.foreign)
+	defer closeSets(sets)
 	if err != nil {
 		return err
 	}
-	defer set.Close() // it is only read
-	a.sayOfSets(cmd, []*lookupSet{set}, &c.records, &c.foreign)
-	if err := a.checkMembers([]*lookupSet{set}, &c.records, &c.foreign); err != nil {
+	set := sets[0]
+	a.sayOfSets(cmd, sets, &c.records, &c.foreign)
+	if err := a.checkMembers(sets, &c.records, &c.foreign); err != nil {
 		return err
 	}
 	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error {

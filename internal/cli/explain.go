@@ -153,6 +153,9 @@ func (a *app) explainFile(e *explainFlags, name string, keys []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	if err := e.records.follow(ruledSet{name, f.Info().Rules}); err != nil {
+		return err
+	}
 	return a.explainAll(e, hash, keys, func(key []byte, h uint64) (*explanation, error) { return explainKey(f, key, h) })
 }
 

@@ -130,23 +130,16 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	} else {
 		keep = append(keep, flags.sets...)
 	}
-	for _, names := range []struct {
-		from []string
-		to   *[]*lookupSet
-	}{{keep, &f.keep}, {drop, &f.drop}} {
-		for _, name := range names.from {
-			if isStdin(name) && (len(files) == 0 || slices.ContainsFunc(files, isStdin)) {
-				return usagef("standard input cannot be both a SET and the input; name a FILE to filter")
-			}
-			s, err := a.openLookup(name, &flags.records, &flags.hashing, &flags.foreign)
-			if err != nil {
-				return err
-			}
-			defer s.Close() // it is only read
-			*names.to = append(*names.to, s)
-		}
+	names := slices.Concat(keep, drop)
+	if slices.ContainsFunc(names, isStdin) && (len(files) == 0 || slices.ContainsFunc(files, isStdin)) {
+		return usagef("standard input cannot be both a SET and the input; name a FILE to filter")
 	}
-	all := append(slices.Clone(f.keep), f.drop...)
+	all, err := a.openLookups(names, &flags.records, &flags.hashing, &flags.foreign)
+	defer closeSets(all)
+	if err != nil {
+		return err
+	}
+	f.keep, f.drop = all[:len(keep)], all[len(keep):]
 	a.sayOfSets(cmd, all, &flags.records, &flags.foreign)
 	if err := sameKeys(all, decimal); err != nil {
 		return err

@@ -148,19 +148,18 @@ func (a *app) openLive(address string, login *fleetFlags, c setfile.Config) (*se
 	return f, nil
 }
 
-// lookupForeign opens a filter of another system for asking. Without --key-encoding, r gets
-// the encoding of the filter's keys.
-func lookupForeign(f *setfile.Foreign, r *recordFlags) (*lookupSet, error) {
-	set := &lookupSet{Lookup: f.Lookup()}
-	switch {
-	case set.Numbers && r.encoding.Value == "":
+// encodeFor gives r the encoding of the keys of a filter of another system, unless
+// --key-encoding is given.
+func (r *recordFlags) encodeFor(f *setfile.Foreign) error {
+	switch numbers := f.Filter.KeyKind() == interop.KeyInt64; {
+	case numbers && r.encoding.Value == "":
 		r.encoding.Value = encodingDecimal
-	case set.Numbers && r.encoding.Value != encodingDecimal:
-		return nil, usagef("the keys of %s are numbers; --key-encoding %s cannot be used with it", f.Name, r.encoding.Value)
-	case !set.Numbers && r.encoding.Value == encodingDecimal:
-		return nil, usagef("the keys of %s are %s, not numbers as for --key-encoding decimal or another SET; give one SET at a time", f.Name, f.Filter.KeyKind())
+	case numbers && r.encoding.Value != encodingDecimal:
+		return usagef("the keys of %s are numbers; --key-encoding %s cannot be used with it", f.Name, r.encoding.Value)
+	case !numbers && r.encoding.Value == encodingDecimal:
+		return usagef("the keys of %s are %s, not numbers as for --key-encoding decimal or another SET; give one SET at a time", f.Name, f.Filter.KeyKind())
 	}
-	return set, nil
+	return nil
 }
 
 // checkMembers fails unless all sets have the keys of --must-contain.

@@ -77,11 +77,10 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	}
 	f := opened.Foreign
 	defer f.Close() // it is only read
-	set, err := lookupForeign(f, &flags.records)
-	if err != nil {
+	if err := flags.records.encodeFor(f); err != nil {
 		return err
 	}
-	if err := a.checkMembers([]*lookupSet{set}, &flags.records, &flags.foreign); err != nil {
+	if err := a.checkMembers([]*lookupSet{{Lookup: f.Lookup()}}, &flags.records, &flags.foreign); err != nil {
 		return err
 	}
 	as := flags.name

@@ -23,6 +23,7 @@ type infoReport struct {
 	Window    *windowReport `json:"window,omitempty"`
 	Layers    []layerReport `json:"layers,omitempty"`
 	Hash      hashReport    `json:"hash"`
+	Rules     string        `json:"key_rules,omitempty"`
 	FileBytes int64         `json:"file_bytes"`
 	Format    int           `json:"format_version"`
 	Checksums string        `json:"checksums"`
@@ -74,7 +75,7 @@ type layerReport struct {
 // newInfoReport reports what the header says.
 func newInfoReport(name string, i bloomfile.Info) *infoReport {
 	r := &infoReport{
-		Set: name, FileBytes: i.Size, Format: i.Format, Hash: hashOf(i),
+		Set: name, FileBytes: i.Size, Format: i.Format, Hash: hashOf(i), Rules: i.Rules,
 		setState: setState{
 			Type: i.Type, M: i.Cells, K: i.Last.K, Lines: i.Last.Lines, Lanes: i.Last.Lanes, CounterBits: i.Last.CounterBits,
 			Bytes: i.Bytes, Capacity: i.Capacity, Added: i.Added, Asked: i.ErrorRate,
@@ -181,6 +182,9 @@ func (r *infoReport) print(w io.Writer, another bool) error {
 	}
 	r.setState.rows(t, "  ")
 	t.row("  hash", "%s%s", r.Hash.text, publicHash(r.Hash.KeyID == ""))
+	if r.Rules != "" {
+		t.row("  keys", "made with %s", optionsOfRules(r.Rules))
+	}
 	checksums := "checksums " + r.Checksums
 	if r.Problem != "" {
 		checksums = "DAMAGED: " + r.Problem

@@ -50,6 +50,9 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 		if !ok {
 			return fmt.Errorf("%s is a %s filter; only counting filters can remove keys: build it with --type counting", name, v.Design().Type)
 		}
+		if err := c.records.follow(ruledSet{name, v.Rules()}); err != nil {
+			return err
+		}
 		_, err := a.eachHash(cmd, c, files, f.Hash(), func(hs []uint64) error {
 			for _, h := range hs {
 				if r.Keys++; f.RemoveHash(h) {

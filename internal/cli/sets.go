@@ -32,31 +32,60 @@ func (s *lookupSet) past() error {
 	return past(s.Name, st)
 }
 
-// openLookup opens SET for asking. The lines of a text file are keys. The options that
-// normalise keys apply to them as to the input; the options that select a part of a
-// line do not.
-func (a *app) openLookup(name string, r *recordFlags, h *hashFlags, flags *foreignFlags) (*lookupSet, error) {
-	set, err := a.openSet(name, flags, r, false)
-	if err != nil {
-		return nil, err
-	}
-	var s *lookupSet
-	switch set.Kind {
-	case setfile.KindText:
-		text := *r
-		text.anyBytes = flags.format.lines
-		s, err = a.readTextSet(name, set.Text, &text, h)
-	case setfile.KindForeign:
-		if s, err = lookupForeign(set.Foreign, r); err != nil {
-			set.Foreign.Close() // it is only read
+// openLookups opens sets for asking. Without options about keys, r gets those that the
+// filters of seen were made with. The lines of a text file are keys: the options that
+// normalise keys apply to them as to the input; the options that select a part of a line do
+// not. The caller closes the sets, also after an error.
+func (a *app) openLookups(names []string, r *recordFlags, h *hashFlags, flags *foreignFlags) ([]*lookupSet, error) {
+	opened := make([]*setfile.Set, len(names))
+	sets := make([]*lookupSet, len(names))
+	var ruled []ruledSet
+	for i, name := range names {
+		set, err := a.openSet(name, flags, r, false)
+		if err != nil {
+			return sets, err
 		}
-	default:
-		s, err = openOwn(name, set.Own, h)
+		opened[i] = set
+		switch set.Kind {
+		case setfile.KindForeign:
+			sets[i] = &lookupSet{Lookup: set.Foreign.Lookup()}
+		case setfile.KindOwn:
+			if sets[i], err = openOwn(name, set.Own, h); err != nil {
+				return sets, err
+			}
+		default:
+			continue
+		}
+		ruled = append(ruled, ruledSet{name, sets[i].Rules})
 	}
-	if err == nil {
-		s.Unpacked = set.Unpacked
+	if err := r.follow(ruled...); err != nil {
+		return sets, err
 	}
-	return s, err
+	for i, set := range opened {
+		var err error
+		switch set.Kind {
+		case setfile.KindText:
+			text := *r
+			text.anyBytes = flags.format.lines
+			sets[i], err = a.readTextSet(names[i], set.Text, &text, h)
+		case setfile.KindForeign:
+			err = r.encodeFor(set.Foreign)
+		}
+		if err != nil {
+			return sets, err
+		}
+		sets[i].Unpacked = set.Unpacked
+	}
+	return sets, nil
+}
+
+// closeSets closes the sets that were opened, which are only read.
+func closeSets(sets []*lookupSet) {
+	for _, s := range sets {
+		if s != nil {
+			s.Close()
+		}
+	}
 }
 
 // openOwn opens a filter of seen for asking, from its bytes or, if they are nil, from
@@ -68,7 +97,10 @@ func openOwn(name string, b []byte, h *hashFlags) (*lookupSet, error) {
 	}
 	if b == nil {
 		set, err := setfile.OpenLookup(name, o)
-		return &lookupSet{Lookup: set}, err
+		if err != nil {
+			return nil, err
+		}
+		return &lookupSet{Lookup: set}, nil
 	}
 	v, err := bloom.Decode(b, o)
 	if err != nil {

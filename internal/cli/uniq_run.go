@@ -116,7 +116,11 @@ func (u *uniqRun) openSet() (err error) {
 		return err
 	}
 	u.set.SetTag(u.records.tag())
-	return nil
+	rules, err := u.records.keptRules()
+	if err != nil {
+		return err
+	}
+	return u.set.SetRules(rules)
 }
 
 // newSet creates the set that the flags describe.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -31,23 +32,27 @@ func (u *urlFlags) config() (*keys.URLConfig, error) {
 	if !u.on && !c.SortQuery && !c.DropTracking && len(c.Drop) == 0 && len(u.keep) == 0 {
 		return nil, nil
 	}
-	for _, part := range u.keep {
-		switch part {
-		case "host":
-			c.KeepHost = true
-		case "port":
-			c.KeepPort = true
-		case "dots":
-			c.KeepDots = true
-		case "escapes":
-			c.KeepEscapes = true
-		case "fragment":
-			c.KeepFragment = true
-		default:
-			return nil, usagef("--url-keep %s: known are host, port, dots, escapes and fragment", part)
+	parts := urlParts(&c)
+	for _, word := range u.keep {
+		i := slices.IndexFunc(parts, func(p urlPart) bool { return p.word == word })
+		if i < 0 {
+			return nil, usagef("--url-keep %s: known are host, port, dots, escapes and fragment", word)
 		}
+		*parts[i].keep = true
 	}
 	return &c, nil
+}
+
+// urlPart is a word of --url-keep, and what it sets.
+type urlPart struct {
+	word string
+	keep *bool
+}
+
+func urlParts(c *keys.URLConfig) []urlPart {
+	return []urlPart{
+		{"host", &c.KeepHost}, {"port", &c.KeepPort}, {"dots", &c.KeepDots}, {"escapes", &c.KeepEscapes}, {"fragment", &c.KeepFragment},
+	}
 }
 
 // tag is the part of recordFlags.tag for URLs. It lists each parameter that is dropped,

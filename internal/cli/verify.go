@@ -17,6 +17,7 @@ type verifyReport struct {
 	Set    string   `json:"set"`
 	OK     bool     `json:"ok"`
 	Errors []string `json:"errors,omitempty"`
+	Rules  string   `json:"key_rules,omitempty"` // of a filter file
 	*folderReport
 }
 
@@ -75,7 +76,7 @@ func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, as
 		if isDataFolder(name) {
 			r.folderReport, problems, err = a.verifyFolder(name, quiet)
 		} else {
-			problems, err = a.checkFile(name, flags)
+			problems, err = a.checkFile(name, flags, &r)
 		}
 		switch {
 		case err != nil && a.ctx.Err() != nil:
@@ -115,7 +116,11 @@ func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, as
 
 func printVerified(w io.Writer, r verifyReport) error {
 	if r.OK {
-		_, err := fmt.Fprintf(w, "%s: ok%s\n", r.Set, r.folderReport)
+		rules := ""
+		if r.Rules != "" {
+			rules = ", keys made with " + optionsOfRules(r.Rules)
+		}
+		_, err := fmt.Fprintf(w, "%s: ok%s%s\n", r.Set, r.folderReport, rules)
 		return err
 	}
 	for _, e := range r.Errors {
@@ -129,9 +134,9 @@ func printVerified(w io.Writer, r verifyReport) error {
 // maxProblems bounds the list for a badly damaged file.
 const maxProblems = 100
 
-// checkFile returns what is damaged in a filter file. The error is for files that are
-// not filters or cannot be read.
-func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err error) {
+// checkFile returns what is damaged in a filter file, whose rules it reports. The error is
+// for files that are not filters or cannot be read.
+func (a *app) checkFile(name string, flags *foreignFlags, r *verifyReport) (problems []error, err error) {
 	opened, err := a.openFile(name, flags, true)
 	switch {
 	case errors.Is(err, interop.ErrBadData):
@@ -153,6 +158,7 @@ func (a *app) checkFile(name string, flags *foreignFlags) (problems []error, err
 		return nil, err
 	}
 	defer f.Close() // it is only read
+	r.Rules = f.Info().Rules
 	for problem := range f.Check() {
 		if problems = append(problems, problem); len(problems) == maxProblems {
 			break

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -75,6 +76,15 @@ func TestRulesVersion(t *testing.T) {
 		b := mustAppend(t, &c.h, nil)
 		if v := binary.LittleEndian.Uint32(b[atVersion:]); v != c.version {
 			t.Errorf("%s: version %d, want %d", c.name, v, c.version)
+		}
+		if c.version == 1 { // a reader of that version sees a tag, and nothing else
+			plain := c.h
+			plain.Rules = ""
+			without := mustAppend(t, &plain, nil)
+			tagless := reseal(b, func(b []byte) { clear(b[atFields+8*tagField:][:8]) })
+			if !bytes.Equal(tagless, without) {
+				t.Errorf("%s: the rules change more than the tag", c.name)
+			}
 		}
 		for name, open := range sources {
 			h, _, err := open(b)

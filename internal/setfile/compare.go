@@ -74,7 +74,7 @@ func compareFiles(nameA, nameB string) (*Comparison, error) {
 		return nil, err
 	}
 	c := &Comparison{Names: [2]string{nameA, nameB}}
-	if a.info.KeyID == b.info.KeyID && a.info.Hash.Algorithm == b.info.Hash.Algorithm && a.info.Hash.Seed == b.info.Hash.Seed {
+	if a.info.Rules == b.info.Rules && a.info.KeyID == b.info.KeyID && a.info.Hash.Algorithm == b.info.Hash.Algorithm && a.info.Hash.Seed == b.info.Hash.Seed {
 		exactA, exactB := exactSet(a.view), exactSet(b.view)
 		switch {
 		case exactA != nil && exactB != nil:

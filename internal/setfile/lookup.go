@@ -25,6 +25,7 @@ type Lookup struct {
 	Numbers  bool   // keys are numbers
 	Empty    bool   // there are certainly no keys
 	First    []byte // of a text that is not empty, its first key; else nil
+	Rules    string // of a filter of seen: what was done to its keys; see package keys
 	Unpacked uint64 // bytes of memory that the set takes since it is not mapped
 
 	ask func(found []bool, hs []uint64) error
@@ -75,7 +76,7 @@ func isEmpty(st bloom.Stats) bool { return st.Added == 0 && st.Ones == 0 }
 func NewLookup(name string, v bloom.View) *Lookup {
 	st := v.Stats()
 	return &Lookup{
-		Name: name, Hash: v.Hash(), Empty: isEmpty(st), close: func() error { return nil },
+		Name: name, Hash: v.Hash(), Empty: isEmpty(st), Rules: v.Rules(), close: func() error { return nil },
 		ask: func(found []bool, hs []uint64) error {
 			v.HasHashes(found, hs)
 			return nil
@@ -104,7 +105,7 @@ func OpenLookup(name string, o bloom.LoadOptions) (*Lookup, error) {
 		empty = isEmpty(st)
 	}
 	return &Lookup{
-		Name: name, Hash: hash, Empty: empty, close: f.Close,
+		Name: name, Hash: hash, Empty: empty, Rules: f.Info().Rules, close: f.Close,
 		ask: func(found []bool, hs []uint64) error {
 			_, err := f.HasHashes(found, hs)
 			return err

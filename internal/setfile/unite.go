@@ -1,6 +1,7 @@
 package setfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,6 +159,7 @@ func (s *fileSet) unlike(other *fileSet) error {
 	if differ("hash", HashText(s.info), HashText(other.info)) {
 		e.RandomKey = s.info.Hash.Algorithm == bloom.NH || other.info.Hash.Algorithm == bloom.NH
 	}
+	differ("rules of keys", orNone(s.info.Rules), orNone(other.info.Rules))
 	if s.info.Type == other.info.Type {
 		a, b := s.view.Stats(), other.view.Stats()
 		p, q := a.Params, b.Params
@@ -175,6 +177,9 @@ func (s *fileSet) unlike(other *fileSet) error {
 	e.Differences = strings.Join(list, "; ")
 	return e
 }
+
+// orNone returns rules, or a word for none.
+func orNone(rules string) string { return cmp.Or(rules, "none") }
 
 // HashText describes the hash of a filter file, with the id of its secret or random key.
 func HashText(i bloomfile.Info) string {

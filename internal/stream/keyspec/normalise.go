@@ -14,6 +14,9 @@ type normaliser struct {
 	email             *keys.EmailConfig
 }
 
+// FoldsCase reports whether the key is one part of which the case of A to Z is ignored.
+func (k *Key) FoldsCase() bool { return k != nil && len(k.parts) == 1 && k.parts[0].norm.fold }
+
 // apply returns the normalised form of b, which stays as it is: the result
 // aliases b where nothing had to change, and s otherwise.
 func (n normaliser) apply(b []byte, s *Scratch) []byte {
