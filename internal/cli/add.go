@@ -35,6 +35,9 @@ func (a *app) addCommand() *cobra.Command {
 		Long: `Add keys, one per line, to a filter file that exists. To make one, use build; to unite
 two, use merge.
 
+Keys are made as "seen build" made those of the filter: with --email, say, if it had
+--email. Other options about keys are an error.
+
 The file is replaced as a whole at the end; if something fails, it is unchanged. With
 --in-place, only the parts that change are written, which is faster for few keys in a
 large file.`,
@@ -83,7 +86,15 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 	}
 	if c.inPlace {
 		return a.addInPlace(cmd, c, name, o, func(f *bloomfile.File) error {
-			return fill(f.Info().Rules, f.Info().Hash, func(hs []uint64) (int, error) { return f.AddHashes(nil, hs) })
+			rules := f.Info().Rules
+			if rules == "" {
+				own, err := c.records.keptRules()
+				if err != nil {
+					return err
+				}
+				c.records.sayUnkept(a, cmd, name, own)
+			}
+			return fill(rules, f.Info().Hash, func(hs []uint64) (int, error) { return f.AddHashes(nil, hs) })
 		}, &keys, &isNew)
 	}
 	err = changeSet(name, o, func(v bloom.View) error {
@@ -102,6 +113,9 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 					return err
 				}
 			}
+		}
+		if err := c.records.keepIn(a, cmd, name, v); err != nil {
+			return err
 		}
 		return fill(set.Rules(), set.Hash(), func(hs []uint64) (int, error) { return addAll(set, hs, nil) })
 	})

@@ -52,6 +52,10 @@ Types:
   static        the smallest; read-only
   window        forgets keys; needs --window
 
+What options such as --email or --lower do to a key is kept in the file, and "seen
+check", "filter", "add" and "remove" do the same to theirs. Where the key is in a line
+(-k, -f, -w and the like) is not kept.
+
 The hash is public, so that filters of different machines can be merged. It also lets
 others compute keys that the filter says yes to. --secret prevents that.
 

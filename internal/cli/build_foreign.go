@@ -14,6 +14,7 @@ import (
 	"seen/internal/figure"
 	"seen/internal/stream"
 	"seen/interop"
+	"seen/keys"
 )
 
 // ownOnly are the flags of build that are only for seen's own filters.
@@ -64,6 +65,14 @@ func (a *app) buildForeign(cmd *cobra.Command, b *buildFlags, files []string) er
 	if err := lock.Write(f.filter); err != nil {
 		return err
 	}
+	rules, err := b.records.rules()
+	if err != nil {
+		return err
+	}
+	if sample.KeyKind() == interop.KeyInt64 {
+		rules.Encoding = keys.Text // the format says that its keys are numbers
+	}
+	b.records.sayUnkept(a, cmd, b.output, rules.String())
 	return a.reportFilled(cmd, b.output, b.json, b.records.quiet, f.keys, f.added, f)
 }
 

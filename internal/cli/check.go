@@ -32,6 +32,9 @@ standard input if there are no arguments.
 "no" is certain. The exit code is 0 if all keys may be in the set, and 1 if one is
 certainly not. With -q, nothing is printed.
 
+Keys are made as "seen build" made those of SET: with --email, say, if it had --email.
+Other options about keys are an error.
+
 SET may be a filter of another system, see "seen formats". Its content tells which one;
 --format adds what the content does not tell. In a filter of numbers, keys are decimal
 numbers.`,

@@ -42,6 +42,9 @@ in compressed files. The name - is standard input. A file that looks like a filt
 cannot be opened is an error (docs/INTEROP.md has the rule); --format lines reads it as
 lines. A UTF-8 byte order mark at the start of a file is not part of its first key.
 
+Keys are made as "seen build" made those of the filters: with --email, say, if it had
+--email. Other options about keys are an error.
+
 A filter may say yes to a key that is not in it. With --confirm, each yes is looked up
 in the full text of the set, and the result is exact.`,
 		Example: `  seen filter --set members.txt -k 2,2 -t , log.csv   lines whose 2nd field is a member

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"seen/bloom"
 	"seen/internal/stream/keyspec"
 	"seen/keys"
@@ -72,17 +74,21 @@ func (r *recordFlags) follow(sets ...ruledSet) error {
 		return err
 	}
 	asked := own.String()
-	given := asked != "" || r.encoding.Value != ""
+	given := asked != ""
 	var kept keys.Rules
 	for i, s := range sets {
 		rules, err := keys.ParseRules(s.rules)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+		if r.encoding.Value == encodingText { // the keys of this input are written as they are
+			rules.Encoding = keys.Text
+			s.rules = rules.String()
+		}
 		switch {
 		case given && s.rules != "" && s.rules != asked:
 			return usagef("the keys of %s were made with %s, not with %s; give the same options about keys, or none", s.name, optionsOf(rules), optionsOf(own))
-		case !given && s.rules != sets[0].rules:
+		case !given && i > 0 && s.rules != kept.String():
 			return usagef("the keys of %s were made with %s, and those of %s with %s; give one SET at a time, or the options that fit both",
 				sets[0].name, optionsOf(kept), s.name, optionsOf(rules))
 		case i == 0:
@@ -93,6 +99,27 @@ func (r *recordFlags) follow(sets ...ruledSet) error {
 		r.setRules(kept)
 	}
 	return nil
+}
+
+// keepIn lets an empty filter without rules keep those of the flags, and tells of one with
+// keys that it cannot.
+func (r *recordFlags) keepIn(a *app, cmd *cobra.Command, name string, v bloom.View) error {
+	rules, err := r.keptRules()
+	if err != nil || rules == "" || v.Rules() != "" {
+		return err
+	}
+	if v.Added() == 0 && v.Stats().Ones == 0 {
+		return v.SetRules(rules)
+	}
+	r.sayUnkept(a, cmd, name, rules)
+	return nil
+}
+
+// sayUnkept tells that a file does not keep the options about keys.
+func (r *recordFlags) sayUnkept(a *app, cmd *cobra.Command, name, rules string) {
+	if rules != "" && !r.quiet {
+		a.say(cmd, "note: %s does not keep how its keys are made; give %s also when you ask it", name, optionsOfRules(rules))
+	}
 }
 
 // optionsOf returns the options that make keys by rules.
@@ -108,7 +135,7 @@ func optionsOf(rules keys.Rules) string {
 		add(u.SortQuery, "--url-sort-query")
 		add(u.DropTracking, "--url-drop-tracking")
 		for _, name := range u.Drop {
-			add(true, "--url-drop "+name)
+			add(true, "--url-drop "+shellWord(name))
 		}
 		var kept []string
 		for _, part := range urlParts(u) {
@@ -127,6 +154,17 @@ func optionsOf(rules keys.Rules) string {
 		return "no option about keys"
 	}
 	return strings.Join(list, " ")
+}
+
+// shellWord returns s, in quotes if a shell would not read it as one word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r > ' ' && r <= '~' && !strings.ContainsRune(`"'\$&;<>()|*?[]#~=%!{}`+"`", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // optionsOfRules is optionsOf for the rules in a file. Rules that this version does not know

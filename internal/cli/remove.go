@@ -17,6 +17,9 @@ func (a *app) removeCommand() *cobra.Command {
 		Annotations: common("json key field-separator ignore-case email url"),
 		Long: `Remove keys, one per line, from a counting filter.
 
+Keys are made as "seen build" made those of the filter: with --email, say, if it had
+--email. Other options about keys are an error.
+
 A key that is certainly not in the filter is counted and changes nothing. A key has to
 be removed as often as it was added.
 
