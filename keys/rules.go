@@ -13,12 +13,12 @@ import (
 // [Rules.String] and SetRules of package bloom. They are applied in the order of the fields;
 // the zero value leaves keys as they are.
 type Rules struct {
-	URL        *URLConfig // the canonical form of a URL, URLForm.Append, unless nil
-	Email      bool       // the canonical form of a mail address, AppendEmail; includes the next three
-	Trim       bool       // white space goes from both ends, bytes.TrimSpace
-	Lower      bool       // lower case by Unicode, AppendLower; includes the next one
-	IgnoreCase bool       // lower case of A to Z, AppendFold
-	Encoding   Encoding   // what bytes the text of the key means
+	URL        *URLConfig   // the canonical form of a URL, URLForm.Append, unless nil
+	Email      *EmailConfig // the canonical form of a mail address, unless nil; includes the next three
+	Trim       bool         // white space goes from both ends, bytes.TrimSpace
+	Lower      bool         // lower case by Unicode, AppendLower; includes the next one
+	IgnoreCase bool         // lower case of A to Z, AppendFold
+	Encoding   Encoding     // what bytes the text of the key means
 }
 
 // Encoding says what bytes the text of a key means.
@@ -44,8 +44,13 @@ func (r *Rules) words() []ruleWord {
 	if u == nil {
 		u = new(URLConfig)
 	}
+	e := r.Email
+	if e == nil {
+		e = new(EmailConfig)
+	}
 	return []ruleWord{
-		{"email", &r.Email}, {"trim", &r.Trim}, {"lower", &r.Lower}, {"ignore-case", &r.IgnoreCase},
+		{"trim", &r.Trim}, {"lower", &r.Lower}, {"ignore-case", &r.IgnoreCase},
+		{"email-keep-host", &e.KeepHost}, {"email-plus", &e.DropTags},
 		{"url-keep-host", &u.KeepHost}, {"url-keep-port", &u.KeepPort}, {"url-keep-dots", &u.KeepDots},
 		{"url-keep-escapes", &u.KeepEscapes}, {"url-keep-fragment", &u.KeepFragment},
 		{"url-sort-query", &u.SortQuery}, {"url-drop-tracking-1", &u.DropTracking},
@@ -58,23 +63,27 @@ type ruleWord struct {
 }
 
 const (
-	urlWord  = "url"
-	dropWord = "url-drop=" // a parameter follows
+	emailWord = "email"
+	urlWord   = "url"
+	dropWord  = "url-drop=" // a parameter follows
 )
 
 // String returns the rules as words with blanks between them, in ascending order: "" for the
 // zero value, "email", "url url-drop=ref url-sort-query". Rules with the same effect on every
 // key have the same text, as far as their fields say so.
 func (r Rules) String() string {
-	if r.Email {
-		r.Trim, r.Lower = false, false
+	if r.Email != nil {
+		r.Trim, r.Lower, r.IgnoreCase = false, false, false
 	}
-	r.IgnoreCase = r.IgnoreCase && !r.Email && !r.Lower
+	r.IgnoreCase = r.IgnoreCase && !r.Lower
 	var list []string
 	for _, w := range r.words() {
 		if *w.on {
 			list = append(list, w.word)
 		}
+	}
+	if r.Email != nil {
+		list = append(list, emailWord)
 	}
 	if r.URL != nil {
 		list = append(list, urlWord)
@@ -95,10 +104,10 @@ func (r Rules) String() string {
 func ParseRules(text string) (Rules, error) {
 	var r Rules
 	var u URLConfig
-	inURL := false
+	var e EmailConfig
+	isURL, isEmail := false, false
+	r.URL, r.Email = &u, &e // for words
 	for word := range strings.FieldsSeq(text) {
-		isURL := strings.HasPrefix(word, urlWord)
-		r.URL = &u // for words
 		known := slices.ContainsFunc(r.words(), func(w ruleWord) bool {
 			if w.word == word {
 				*w.on = true
@@ -107,7 +116,7 @@ func ParseRules(text string) (Rules, error) {
 		})
 		name, isDrop := strings.CutPrefix(word, dropWord)
 		switch {
-		case known, word == urlWord:
+		case known, word == urlWord, word == emailWord:
 		case isDrop:
 			name, err := unescapeName(name)
 			if err != nil {
@@ -119,15 +128,18 @@ func ParseRules(text string) (Rules, error) {
 		default:
 			return Rules{}, &UnknownRuleError{word}
 		}
-		inURL = inURL || isURL
+		isURL = isURL || strings.HasPrefix(word, urlWord)
+		isEmail = isEmail || strings.HasPrefix(word, emailWord)
 	}
-	if r.URL = nil; inURL {
-		r.URL = &u
-		if _, err := NewURL(u); err != nil {
-			return Rules{}, err
-		}
+	if !isURL {
+		r.URL = nil
+	} else if _, err := NewURL(u); err != nil {
+		return Rules{}, err
 	}
-	if r.Email && inURL {
+	if !isEmail {
+		r.Email = nil
+	}
+	if isEmail && isURL {
 		return Rules{}, errors.New("its keys were made by the rules of URLs and of mail addresses, which exclude each other")
 	}
 	return r, nil

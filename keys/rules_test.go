@@ -16,7 +16,8 @@ func TestRules(t *testing.T) {
 		want  string
 	}{
 		{Rules{}, ""},
-		{Rules{Email: true, Trim: true, Lower: true, IgnoreCase: true}, "email"},
+		{Rules{Email: &EmailConfig{}, Trim: true, Lower: true, IgnoreCase: true}, "email"},
+		{Rules{Email: &EmailConfig{KeepHost: true, DropTags: true}}, "email email-keep-host email-plus"},
 		{Rules{Lower: true, IgnoreCase: true, Trim: true}, "lower trim"},
 		{Rules{IgnoreCase: true, Encoding: Hex}, "hex ignore-case"},
 		{Rules{URL: &URLConfig{}}, "url"},
@@ -66,9 +67,11 @@ func TestRulesRoundTrip(t *testing.T) {
 			names := rapid.SliceOf(rapid.StringMatching(`[^*&#=]+\*?`)).Draw(t, "drop")
 			slices.Sort(names)
 			r.URL.Drop = slices.Compact(names)
+		} else if rapid.Bool().Draw(t, "email") {
+			r.Email = &EmailConfig{}
 		}
 		for _, w := range r.words() {
-			*w.on = rapid.Bool().Draw(t, w.word) && (r.URL == nil || w.word != "email")
+			*w.on = rapid.Bool().Draw(t, w.word)
 		}
 		r.Encoding = rapid.SampledFrom([]Encoding{Text, Hex, Decimal}).Draw(t, "encoding")
 		text := r.String()

@@ -45,7 +45,7 @@ static void check(const uint8_t *d, uint64_t n) {
 /* Prints what was done to keys before they were hashed, if the file says so. */
 static void print_rules(const uint8_t *d) {
     static const char *const names[24] = {0, "trim", "ignore-case", "lower", "email", "hex", "decimal", "url", "url-keep-host",
-        "url-keep-port", "url-keep-dots", "url-keep-escapes", "url-keep-fragment", "url-sort-query", "url-drop-tracking-1"};
+        "url-keep-port", "url-keep-dots", "url-keep-escapes", "url-keep-fragment", "url-sort-query", "url-drop-tracking-1", "email-keep-host", "email-plus"};
     uint64_t tag = r64(d + 56 + 15 * 8), length = get(d + 224, 4);
     int version = (int)get(d + 8, 4), in_tag = version == 1 && tag >> 24 == 0x72756c6573 && !(tag & 1);
     if (!in_tag && (version == 1 || length == 0)) return;

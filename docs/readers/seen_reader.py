@@ -20,7 +20,7 @@ BLOCKED, PARTITIONED, COUNTERS = 2, 3, 4
 LANE_SETS = [[b for b in range(256) if b.bit_count() == lanes] for lanes in range(9)]
 # The rules in the tag of version 1, by their bits from 1 on.
 RULES = ("trim ignore-case lower email hex decimal url url-keep-host url-keep-port url-keep-dots url-keep-escapes "
-         "url-keep-fragment url-sort-query url-drop-tracking-1").split()
+         "url-keep-fragment url-sort-query url-drop-tracking-1 email-keep-host email-plus").split()
 
 
 def need(ok, what):

@@ -21,7 +21,11 @@ func (r *recordFlags) rules() (keys.Rules, error) {
 	if err != nil {
 		return keys.Rules{}, err
 	}
-	rules := keys.Rules{URL: url, Email: k.Email, Trim: k.Trim, Lower: k.Lower, IgnoreCase: k.FoldCase}
+	email, err := r.email.config()
+	if err != nil {
+		return keys.Rules{}, err
+	}
+	rules := keys.Rules{URL: url, Email: email, Trim: k.Trim, Lower: k.Lower, IgnoreCase: k.FoldCase}
 	switch encodings[r.encoding.Value] {
 	case keyspec.Hex:
 		rules.Encoding = keys.Hex
@@ -54,7 +58,10 @@ func (r *recordFlags) keptRules() (string, error) {
 // setRules sets the flags for rules.
 func (r *recordFlags) setRules(rules keys.Rules) {
 	k := &r.key
-	k.Email, k.Trim, k.Lower, k.FoldCase = rules.Email, rules.Trim, rules.Lower, rules.IgnoreCase
+	k.Trim, k.Lower, k.FoldCase = rules.Trim, rules.Lower, rules.IgnoreCase
+	if rules.Email != nil {
+		r.email = emailFlags{on: true, rules: *rules.Email}
+	}
 	if rules.URL != nil {
 		r.url = urlFlags{on: true, rules: *rules.URL}
 	}
@@ -145,7 +152,11 @@ func optionsOf(rules keys.Rules) string {
 		}
 		add(len(kept) > 0, "--url-keep "+strings.Join(kept, ","))
 	}
-	add(rules.Email, "--email")
+	if e := rules.Email; e != nil {
+		add(true, "--email")
+		add(e.KeepHost, "--email-keep "+emailHost)
+		add(e.DropTags, "--email-plus")
+	}
 	add(rules.Trim, "--trim")
 	add(rules.Lower, "--lower")
 	add(rules.IgnoreCase, "-i")

@@ -47,6 +47,8 @@ var ruleWords = [ruleBits]string{
 	12: "url-keep-fragment",
 	13: "url-sort-query",
 	14: "url-drop-tracking-1",
+	15: "email-keep-host",
+	16: "email-plus",
 }
 
 // CanonicalRules returns the words of rules in the order of the format, each once. The error
