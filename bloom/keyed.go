@@ -37,7 +37,7 @@ type lookup struct {
 	label
 }
 
-// label is what the owner of a filter keeps in it besides keys.
+// label is what the owner of a filter keeps in it in addition to its keys.
 type label struct {
 	tag   uint64
 	rules string

@@ -209,7 +209,7 @@ type Part struct {
 
 // Header is what a frame has before its arrays.
 type Header struct {
-	// Version is the format version that was read. 0 stands for the oldest that can hold
+	// Version is the format version that was read. 0 means the oldest that can hold
 	// the frame.
 	Version       uint32
 	Type          Type
