@@ -83,7 +83,7 @@ func (a *app) openLookups(names []string, r *recordFlags, h *hashFlags, flags *f
 func closeSets(sets []*lookupSet) {
 	for _, s := range sets {
 		if s != nil {
-			s.Close()
+			s.Close() // it is only read
 		}
 	}
 }
