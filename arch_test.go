@@ -46,6 +46,7 @@ var arrows = []arrow{
 		"time": "a protocol has no clock",
 	}},
 	{level: 0, pkg: "internal/fair"},
+	{level: 0, pkg: "internal/frequent"},
 	{level: 0, pkg: "internal/recipe"},
 	{level: 0, pkg: "internal/rdb"},
 	{level: 0, pkg: "internal/stream/split", modules: []string{"golang.org/x/sys"}},

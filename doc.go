@@ -40,6 +40,7 @@
 //	internal/resp              the protocol of Redis on byte slices
 //	internal/store             names and values of the server, kept through crashes
 //	internal/fair              connections and memory, divided fairly among addresses
+//	internal/frequent          the most frequent keys of a stream, for "seen top"
 //	internal/web               the pages for browsers
 //	internal/server            connections and commands of the server
 //	internal/server/args       reads the arguments of commands

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"seen/internal/corpus"
 )
@@ -71,6 +72,13 @@ func plans(seen, dir string) []plan {
 			return []string{seen, "build", "-q", "-p", "1e-6", "-o", set + ".seen", set}
 		},
 	}, plan{
+		name:     "top/urls",
+		title:    "Print the 20 most frequent lines with their counts",
+		config:   corpus.Standard(corpus.URLs),
+		keep:     func(l corpus.Line) bool { return l.First && l.Ordinal < topLines },
+		repeats:  1,
+		programs: func(in input) []program { return topPrograms(seen, in) },
+	}, plan{
 		name:     "start/urls",
 		title:    "Print each line the first time it is seen, with so few lines that only the start counts",
 		config:   corpus.Config{Kind: corpus.URLs, Lines: 1000, Distinct: 500, Seed: 1},
@@ -108,6 +116,23 @@ func uniqPrograms(seen string, in input) []program {
 		program{name: "perl", argv: []string{"perl", "-ne", "print unless $s{$_}++", in.path}, order: inOrder},
 		program{name: "datamash rmdup 1", argv: []string{"datamash", "rmdup", "1"}, stdin: true, order: inOrder},
 	)
+}
+
+// topLines is how many lines the most frequent are.
+const topLines = 20
+
+func topPrograms(seen string, in input) []program {
+	var all []program
+	for _, j := range jobs {
+		all = append(all, program{name: "seen top -j " + j, argv: []string{seen, "top", "-q", "-j", j, in.path}, order: anyOrder, ours: true})
+	}
+	for _, count := range []string{"sort $0 | uniq -c", "mawk '{n[$0]++} END {for (l in n) print n[l], l}' $0"} {
+		all = append(all, program{
+			name: strings.ReplaceAll(count, " $0", "") + " | sort -rn | head -n 20",
+			argv: []string{"sh", "-c", count + " | sort -rn | head -n 20", in.path}, order: anyOrder,
+		})
+	}
+	return all
 }
 
 func filterPrograms(seen string, in input) []program {

@@ -10,7 +10,7 @@ import (
 // file names.
 var wordFlags = []string{
 	"addr", "bits", "capacity", "check-chars", "checkpoint", "cluster", "counter-bits", "delimiter", "email-keep", "error-rate", "field-separator",
-	"jobs", "key", "lines", "memory", "method", "missing", "name", "nth", "on-full", "precision", "probes", "redis", "seed", "server", "skip-chars",
+	"jobs", "key", "lines", "memory", "method", "missing", "name", "nth", "number", "on-full", "precision", "probes", "redis", "seed", "server", "skip-chars",
 	"skip-fields", "slice", "stats", "time-key", "timeout", "type", "undecided", "url-drop", "url-keep", "user", "wait", "window",
 	"format", "key-encoding", "must-contain", "to", // of filters of other systems
 	"count-error", "recall", "share", "skew", "topk", // of plan --topk

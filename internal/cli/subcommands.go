@@ -12,6 +12,7 @@ func (a *app) addSubcommands(root *cobra.Command) {
 			a.uniqCommand(),
 			a.filterCommand(),
 			a.countCommand(),
+			a.topCommand(),
 		}},
 		{"filters", "Filter files", []*cobra.Command{
 			a.buildCommand(),
