@@ -171,7 +171,7 @@ var arrows = []arrow{
 	{level: 7, pkg: "internal/cli/daemon", modules: []string{"github.com/BurntSushi/toml"}},
 	{level: 7, pkg: "internal/cli", modules: []string{
 		"github.com/dustin/go-humanize", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "github.com/spf13/pflag",
-		"golang.org/x/term",
+		"golang.org/x/net", "golang.org/x/term",
 	}, not: map[string]string{
 		"internal/frame": "what a file says is told by bloomfile and bloom",
 	}},

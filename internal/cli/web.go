@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
 
 	"seen/internal/web"
 )
@@ -51,7 +51,7 @@ func (a *app) web(address string) error {
 		return errors.Join(err, l.Close())
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- s.Serve(newFewListener(l, maxWebConnections)) }()
+	go func() { failed <- s.Serve(netutil.LimitListener(l, maxWebConnections)) }()
 	select {
 	case err := <-failed:
 		return err
@@ -68,45 +68,3 @@ func (a *app) web(address string) error {
 // maxWebConnections is the most connections of "seen web" at a time. Others wait to be
 // accepted.
 const maxWebConnections = 1024
-
-// fewListener accepts a connection only when there are fewer than a limit.
-type fewListener struct {
-	net.Listener
-	slots chan struct{}
-	once  sync.Once
-	done  chan struct{} // closed with the listener
-}
-
-func newFewListener(l net.Listener, most int) *fewListener {
-	return &fewListener{Listener: l, slots: make(chan struct{}, most), done: make(chan struct{})}
-}
-
-func (l *fewListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &fewConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-func (l *fewListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return l.Listener.Close()
-}
-
-// fewConn is a connection that frees its place when it is closed.
-type fewConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *fewConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
-}

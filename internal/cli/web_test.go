@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // The pages are served until a signal comes, and that is a good end.
@@ -35,55 +36,40 @@ func TestWeb(t *testing.T) {
 			t.Errorf("%q: %s, %v", path, answer.Status, err)
 		}
 	}
+	// There is a limit of connections. The next waits until one has gone.
+	url := strings.TrimSpace(address)
+	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+	idle := make([]net.Conn, maxWebConnections)
+	for i := range idle {
+		if idle[i], err = net.Dial("tcp", host); err != nil {
+			t.Fatal(err)
+		}
+		defer idle[i].Close()
+	}
+	waiting := make(chan error, 1)
+	go func() {
+		answer, err := http.Get(url)
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		waiting <- err
+	}()
+	select {
+	case err := <-waiting:
+		t.Errorf("a connection over the limit was served (%v)", err)
+	case <-time.After(200 * time.Millisecond):
+		_ = idle[0].Close()
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, c := range idle {
+		_ = c.Close()
+	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-}
-
-// A listener for few connections accepts the next when one of them has gone, and
-// can be closed while it waits for that.
-func TestFewListener(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newFewListener(inner, 2)
-	accepted := make(chan net.Conn)
-	go func() {
-		defer close(accepted)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- c
-		}
-	}()
-	for range 4 {
-		c, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
-	first, second := <-accepted, <-accepted
-	if n := len(l.slots); n != 2 {
-		t.Fatalf("%d places are taken", n)
-	}
-	_ = first.Close()
-	_ = first.Close() // twice frees one place
-	third := <-accepted
-	if n := len(l.slots); n != 2 {
-		t.Fatalf("%d places are taken after one was left", n)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if c, more := <-accepted; more {
-		t.Errorf("a connection too many was accepted: %v", c.RemoteAddr())
-	}
-	_, _ = second.Close(), third.Close()
 }
