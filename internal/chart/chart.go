@@ -60,11 +60,12 @@ type Curve struct {
 	Dots   bool // draw the points too
 }
 
-// A Panel is a pair of axes with curves.
+// A Panel is a pair of axes with curves, and above them a legend, which covers nothing.
 type Panel struct {
 	*plot.Plot
 	// Width and Height are the size of the panel in a picture; 0 means the default.
 	Width, Height vg.Length
+	legend        []legendEntry
 }
 
 // NewPanel returns an empty panel with the common fonts.
@@ -80,28 +81,21 @@ func NewPanel(x, y string) *Panel {
 	sans(&p.Y.Tick.Label.Font, 10)
 	sans(&p.Legend.TextStyle.Font, 10)
 	p.X.Padding, p.Y.Padding = 0, 0
-	p.Legend.Top = true
-	p.Legend.ThumbnailWidth = vg.Points(26)
-	p.Legend.Padding = vg.Points(1.5)
-	p.Legend.YOffs = -vg.Points(6)
 	return &Panel{Plot: p, Width: panelWidth, Height: panelHeight}
 }
 
-// LegendLeft puts the legend on the left or on the right side of the panel.
-func (p *Panel) LegendLeft(left bool) {
-	p.Legend.Left = left
-	p.Legend.XOffs = vg.Points(6)
-	if !left {
-		p.Legend.XOffs = -p.Legend.XOffs
-	}
-}
+// Transparent leaves out the background, for pages that have their own.
+func (p *Panel) Transparent() { p.BackgroundColor = nil }
 
 // Grid adds the grid. Curves that are added later cover it.
 func (p *Panel) Grid() {
 	g := plotter.NewGrid()
-	g.Horizontal.Color, g.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}
+	g.Horizontal.Color, g.Vertical.Color = gridColour, gridColour
 	p.Add(g)
 }
+
+// gridColour is visible on every background.
+var gridColour = color.NRGBA{A: 0x22}
 
 // Curves adds curves. One without points adds nothing.
 func (p *Panel) Curves(curves ...Curve) {
@@ -118,7 +112,7 @@ func (p *Panel) curve(c Curve) {
 	line.Color, line.Dashes, line.Width = c.Look.Color, c.Look.Dashes, c.Look.Width
 	p.Add(line)
 	if c.Name != "" {
-		p.Legend.Add(c.Name, line)
+		p.Explain(c.Name, line)
 	}
 	if c.Dots {
 		p.Dots(c.Points, draw.GlyphStyle{Color: c.Look.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}})
@@ -138,7 +132,7 @@ func (p *Panel) Band(name string, c color.RGBA, low, high plotter.XYs) {
 	}
 	area.Color, area.LineStyle.Width = color.NRGBA{c.R, c.G, c.B, bandAlpha}, 0
 	p.Add(area)
-	p.Legend.Add(name, area)
+	p.Explain(name, area)
 }
 
 // bandAlpha is the opacity of a band.
@@ -176,16 +170,25 @@ func Picture(format string, panels ...*Panel) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("the format %q is unknown; use svg or png", format)
 	}
+	if panels[0].BackgroundColor != nil {
+		area := draw.New(canvas)
+		area.FillPolygon(panels[0].BackgroundColor, []vg.Point{{}, {X: width}, {X: width, Y: height}, {Y: height}})
+	}
+	legend := vg.Length(0)
+	for _, p := range panels {
+		legend = max(legend, p.legendHeight())
+	}
 	tiles := draw.Tiles{
 		Rows: 1, Cols: len(panels), PadX: vg.Centimeter,
-		PadTop: vg.Points(8), PadBottom: vg.Points(8), PadLeft: vg.Points(8), PadRight: vg.Points(14),
+		PadTop: vg.Points(8) + legend, PadBottom: vg.Points(8), PadLeft: vg.Points(8), PadRight: vg.Points(14),
 	}
 	plots := make([]*plot.Plot, len(panels))
 	for i, p := range panels {
 		plots[i] = p.Plot
 	}
 	for i, c := range plot.Align([][]*plot.Plot{plots}, tiles, draw.New(canvas))[0] {
-		panels[i].draw(c)
+		panels[i].Draw(c)
+		panels[i].drawLegend(c)
 	}
 	var picture bytes.Buffer
 	if _, err := canvas.WriteTo(&picture); err != nil {
@@ -193,25 +196,6 @@ func Picture(format string, panels ...*Panel) ([]byte, error) {
 	}
 	// Where the font of the picture is not installed, these have its widths.
 	return bytes.ReplaceAll(picture.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil
-}
-
-// faint is the background of a legend: it covers nearly everything under it.
-var faint = color.NRGBA{0xff, 0xff, 0xff, 0xd8}
-
-// draw draws p with its legend on top, readable even where curves cross it.
-func (p *Panel) draw(c draw.Canvas) {
-	legend := p.Legend
-	p.Legend = plot.NewLegend()
-	p.Draw(c)
-	inner := p.DataCanvas(c)
-	size := legend.Rectangle(inner).Size() // the position is right only for legends on the right
-	right, top := inner.Max.X+legend.XOffs, inner.Max.Y+legend.YOffs
-	if legend.Left {
-		right = inner.Min.X + legend.XOffs + size.X
-	}
-	left, bottom := right-size.X, top-size.Y
-	inner.FillPolygon(faint, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}})
-	legend.Draw(inner)
 }
 
 // DecadesDown makes the axis of values logarithmic, from 1 or the largest value down to the

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"fmt"
 	"image/color"
 	"image/png"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 )
 
 // A picture needs panels and a known format.
@@ -36,6 +38,51 @@ func TestLegend(t *testing.T) {
 		if strings.Contains(string(b), text) != want {
 			t.Errorf("%q is in the picture: %v", text, !want)
 		}
+	}
+}
+
+// The legend is above the curves and covers none of them, and its names are wider than in the
+// font of the picture without covering the next symbol.
+func TestLegendCoversNothing(t *testing.T) {
+	p := NewPanel("keys", "bits")
+	p.X.Max, p.Y.Max = 2, 2
+	p.Curves(Curve{Name: "at the top", Points: plotter.XYs{{X: 0, Y: 2}, {X: 2, Y: 2}}, Look: Look{Color: Blue, Width: 2}})
+	for i := range 9 {
+		p.Curves(Curve{Name: fmt.Sprint("a name that is long, number ", i), Points: plotter.XYs{{X: 0, Y: 1}, {X: 2, Y: 1}}, Look: Look{Color: Green, Width: 2}})
+	}
+	rows := p.legendRows()
+	if len(rows) < 3 {
+		t.Errorf("%d rows for 10 long names", len(rows))
+	}
+	for _, row := range rows {
+		width := vg.Length(0)
+		for _, e := range row {
+			width += p.entryWidth(p.legendStyle(), e)
+		}
+		if width > p.Width {
+			t.Errorf("a row of %v names is %v wide, the panel %v", len(row), width, p.Width)
+		}
+	}
+	b, err := Picture("png", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	most, size := 0, img.Bounds().Size()
+	for y := range size.Y {
+		n := 0
+		for x := range size.X {
+			if c := color.RGBAModel.Convert(img.At(x, y)); c == Blue {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	if most < size.X*8/10 {
+		t.Errorf("%d of %d pixels of a curve at the top are visible", most, size.X)
 	}
 }
 

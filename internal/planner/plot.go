@@ -75,7 +75,6 @@ func ratesByKeys(w Wish, rows []Row) *chart.Panel {
 	p.X.Min, p.X.Max = max(1, float64(n)/20), 10*float64(n)
 	p.X.Scale = plot.LogScale{}
 	p.X.Tick.Marker = plot.TickerFunc(chart.CountTicks)
-	p.LegendLeft(true)
 	variants := map[string]int{}
 	var curves []chart.Curve
 	for _, r := range rows {
@@ -120,9 +119,8 @@ func ratesByProbes(w Wish, rows []Row) *chart.Panel {
 	}
 	p.X.Min, p.X.Max = 0.5, float64(most)+0.5
 	p.X.Tick.Marker = plot.TickerFunc(chart.WholeTicks)
-	p.LegendLeft(false)
 	w.draw(p, 0, curves)
-	p.Legend.Add("planned", p.Dots(planned, draw.GlyphStyle{Color: color.Black, Radius: vg.Points(5), Shape: draw.RingGlyph{}}))
+	p.Explain("planned", p.Dots(planned, draw.GlyphStyle{Color: color.Black, Radius: vg.Points(5), Shape: draw.RingGlyph{}}))
 	return p
 }
 

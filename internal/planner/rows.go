@@ -425,6 +425,9 @@ func (r *Row) addCommands() {
 	}
 }
 
+// Asked returns the error rate to ask for, as the commands of the row have it.
+func (r *Row) Asked() string { return figure.ExactRate(r.asked) }
+
 // roundUp returns the least rate of three significant digits that is not below p.
 func roundUp(p float64) float64 {
 	r := figure.ThreeDigits(p)

@@ -170,7 +170,7 @@ func TestBrowserOverview(t *testing.T) {
 	p.fill()
 	p.at("/")
 	p.do(chromedp.WaitVisible(chromedp.CSS("#rows tr")))
-	rows := js[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#rows tr")].map(r => [r.dataset.key, r.children[2].title]))`)
+	rows := js[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#rows tr")].map(r => [r.dataset.key, r.children[3].title]))`)
 	if len(rows) != 7 {
 		t.Errorf("rows %v", rows)
 	}

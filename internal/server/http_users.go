@@ -117,6 +117,13 @@ func (p *pageUser) May(words ...string) bool {
 	return d == acl.Allowed
 }
 
+// MaySome reports whether the user may run a command on values with some names.
+func (p *pageUser) MaySome(command string) bool {
+	args := [][]byte{[]byte(command)}
+	d, _ := p.user.Rights().Check(p.server.table.find(args).acl, args)
+	return d != acl.DeniedCommand
+}
+
 // Ask runs a command and returns its reply once the change is durable.
 func (p *pageUser) Ask(words ...[]byte) (resp.Value, error) {
 	return p.server.newLocalClient(p.user).Ask(words...)

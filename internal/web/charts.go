@@ -69,6 +69,9 @@ func filterChart(r *request) error {
 // picture answers with a picture of panels. An SVG may have style attributes: it is shown by
 // itself, and contains no text from users.
 func (r *request) picture(format string, panels ...*chart.Panel) error {
+	for _, p := range panels {
+		p.Transparent()
+	}
 	b, err := chart.Picture(format, panels...)
 	if err != nil {
 		return err
@@ -92,7 +95,6 @@ func (h *history) panel(y string) *chart.Panel {
 	p := chart.NewPanel(h.axis, y)
 	p.Width, p.Height = 13*vg.Centimeter, 7*vg.Centimeter
 	p.X.Min, p.X.Max = -float64(h.length)/float64(h.unit), 0
-	p.LegendLeft(true)
 	p.Y.Min, p.Y.Max = 0, 1
 	return p
 }

@@ -23,6 +23,7 @@ type fake struct {
 	reader   bool   // visitors may only look
 	overview Overview
 	samples  []Sample
+	created  []NewFilter
 	forecast *forecast.Forecast
 	keys     map[string]bool // of the filter a
 	name     string          // of it, if it is not a
@@ -60,6 +61,19 @@ func (v *fakeVisitor) Valid() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.name == "default" || v.password == v.fake.password
+}
+
+func (v *fakeVisitor) MayAll() bool    { return !v.reader }
+func (v *fakeVisitor) MayCreate() bool { return !v.reader }
+
+func (v *fakeVisitor) Create(f NewFilter) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if f.Name == "taken" {
+		return &Refused{http.StatusConflict, "There is already a filter."}
+	}
+	v.created = append(v.created, f)
+	return nil
 }
 
 func (v *fakeVisitor) Overview() (Overview, error) {

@@ -108,10 +108,11 @@ func (r *request) done() string {
 	}
 	return map[string]string{
 		"added":    count("new") + " of " + count("of") + " keys were new.",
-		"cleared":  "All keys were forgotten.",
+		"cleared":  "The filter was cleared: it has no keys.",
 		"expires":  "The time of deletion is set.",
 		"persists": "The filter will not be deleted automatically.",
 		"deleted":  "The filter was deleted.",
+		"created":  "The filter was created. Add keys below, or with a program.",
 	}[r.FormValue("done")]
 }
 
@@ -284,27 +285,4 @@ func fileName(name string) string {
 		short = base64.RawURLEncoding.EncodeToString([]byte(name[:min(len(name), 30)])) + "filter"
 	}
 	return short
-}
-
-// comparePage is what the comparison shows.
-type comparePage struct {
-	A, B    string
-	Result  *Comparison
-	Problem string
-}
-
-func compare(r *request) error {
-	p := comparePage{A: r.FormValue("a"), B: r.FormValue("b")}
-	status := http.StatusOK
-	if r.URL.Query().Has("b") {
-		var err error
-		if p.Result, err = r.visitor.Compare(p.A, p.B); err != nil {
-			refused, ok := err.(*Refused)
-			if !ok {
-				return err
-			}
-			p.Problem, status = refused.Text, refused.Status
-		}
-	}
-	return r.render(status, "compare", "Compare two filters", p)
 }

@@ -78,7 +78,7 @@ func TestFilterForms(t *testing.T) {
 	}
 	source.keys = map[string]bool{}
 	for query, want := range map[string]string{
-		"&done=added&new=1234&of=5678": "1,234 of 5,678 keys were new.", "&done=added&new=<b>": "0 of 0 keys", "&done=cleared": "All keys were forgotten.", "&done=x<b>": "",
+		"&done=added&new=1234&of=5678": "1,234 of 5,678 keys were new.", "&done=added&new=<b>": "0 of 0 keys", "&done=cleared": "The filter was cleared", "&done=x<b>": "",
 	} {
 		page, _ := b.get("/filter?name=a" + query)
 		if !strings.Contains(page, want) || strings.Contains(page, `class="done"`) != (want != "") {

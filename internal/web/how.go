@@ -395,9 +395,8 @@ func howFill(r *request) error {
 	p := chart.NewPanel(fmt.Sprintf("keys in %d bits", params.M), "error rate")
 	p.Height = 9 * vg.Centimeter
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, float64(most), 0, 1
-	p.LegendLeft(true)
 	p.Grid()
 	p.Curves(chart.Curve{Name: "formula", Look: chart.Look{Color: chart.Blue, Width: 2}, Points: formula})
-	p.Legend.Add(fmt.Sprintf("measured with %d absent keys", fillAsked), p.Dots(measured, draw.GlyphStyle{Color: chart.Vermilion, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}))
+	p.Explain(fmt.Sprintf("measured with %d absent keys", fillAsked), p.Dots(measured, draw.GlyphStyle{Color: chart.Vermilion, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}))
 	return r.picture("svg", p)
 }

@@ -35,16 +35,38 @@ var columns = []column{
 // choice says which filters the overview shows, and in which order.
 type choice struct {
 	Search, Type, Sort string
-	Up                 bool // in reverse order
-	Marked             bool // only filters with a warning
-	Number             int  // of the page, from 1
+	Up                 bool   // in reverse order
+	Marked             string // only filters with this alert; "": all filters
+	Number             int    // of the page, from 1
+}
+
+// alert is a choice of filters by their alerts.
+type alert struct {
+	Name, Title string
+	has         func(f *Filter) bool
+}
+
+// alerts are the choices. The first is for all alerts.
+var alerts = []alert{
+	{"1", "any", (*Filter).Marked},
+	{"full", "full", (*Filter).Full},
+	{"near", "over 80 % full", (*Filter).Near},
+	{"rate", "past the error rate", func(f *Filter) bool { return f.PastRate }},
+}
+
+// alertOf returns the place of the alert with a name, -1 if there is none.
+func alertOf(name string) int {
+	return slices.IndexFunc(alerts, func(a alert) bool { return a.Name == name })
 }
 
 // filterTypes are the types that can be chosen.
 var filterTypes = []string{"bloom", "cuckoo", "countmin", "topk"}
 
 func newChoice(q url.Values) choice {
-	c := choice{Search: q.Get("q"), Type: q.Get("type"), Sort: q.Get("sort"), Up: q.Get("up") != "", Marked: q.Get("marked") != ""}
+	c := choice{Search: q.Get("q"), Type: q.Get("type"), Sort: q.Get("sort"), Up: q.Get("up") != "", Marked: q.Get("marked")}
+	if alertOf(c.Marked) < 0 {
+		c.Marked = ""
+	}
 	if !slices.Contains(filterTypes, c.Type) {
 		c.Type = ""
 	}
@@ -68,13 +90,13 @@ func (c choice) query() string {
 	set("type", c.Type, c.Type != "")
 	set("sort", c.Sort, c.Sort != "name")
 	set("up", "1", c.Up)
-	set("marked", "1", c.Marked)
+	set("marked", c.Marked, c.Marked != "")
 	set("page", strconv.Itoa(c.Number), c.Number > 1)
 	return q.Encode()
 }
 
 func (c choice) wants(f *Filter) bool {
-	return (c.Type == "" || f.Type == c.Type) && (!c.Marked || f.Marked()) && strings.Contains(strings.ToLower(f.Name), strings.ToLower(c.Search))
+	return (c.Type == "" || f.Type == c.Type) && (c.Marked == "" || alerts[alertOf(c.Marked)].has(f)) && strings.Contains(strings.ToLower(f.Name), strings.ToLower(c.Search))
 }
 
 // header is the header of a column.
@@ -97,6 +119,9 @@ type totals struct {
 type overviewPage struct {
 	choice
 	Types   []string
+	Alerts  []alert
+	All     bool        // the visitor may do everything
+	Create  *createForm // nil: the visitor may not create filters
 	Headers []header
 	Rows    []*Filter
 	Totals  totals
@@ -122,11 +147,23 @@ func (r *request) overviewPage() (*overviewPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOverviewPage(o, newChoice(r.URL.Query())), nil
+	p := newOverviewPage(o, newChoice(r.URL.Query()))
+	p.All = r.visitor.MayAll()
+	if r.visitor.MayCreate() {
+		p.Create = r.createForm(url.Values{})
+	}
+	return p, nil
+}
+
+// Only returns the address of the page with only the filters that have an alert.
+func (p *overviewPage) Only(alert string) string {
+	c := p.choice
+	c.Number, c.Marked = 1, alert
+	return "/?" + c.query()
 }
 
 func newOverviewPage(o Overview, c choice) *overviewPage {
-	p := &overviewPage{Types: filterTypes}
+	p := &overviewPage{Types: filterTypes, Alerts: alerts}
 	t := &p.Totals
 	t.All, t.Server = len(o.Filters)+o.Others, o
 	var chosen []*Filter
@@ -206,5 +243,5 @@ func (p *overviewPage) link() {
 
 // overviewEvents keeps an overview up to date.
 func overviewEvents(r *request) error {
-	return r.follow("overview", func() (any, error) { return r.overviewPage() }, "rows", "totals")
+	return r.follow("overview", func() (any, error) { return r.overviewPage() }, "rows", "totals", "none")
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"seen/cluster"
@@ -17,6 +18,7 @@ import (
 // planPage is what the planner shows. All its state is in the address.
 type planPage struct {
 	N, P, Memory, Shape string // as the user wrote them
+	wantCopy, wantFor   string // of the block to copy
 	Shapes              []string
 	Problem             string
 	Wish                planner.Wish
@@ -24,7 +26,9 @@ type planPage struct {
 	Loads               []string
 	Charts              []chartLink
 	Growth              []growthRow
-	Copies              []copies
+	CopyTypes, CopyFor  []spanLink // links to the other blocks to copy
+	Copy                copyLine   // the block that is shown
+	CanCreate           bool       // the visitor may create filters
 	Fleet               []fleetRow
 	NoFleet             string // why no fleet can hold it
 }
@@ -41,13 +45,31 @@ type growthCell struct {
 	Rate  float64
 }
 
-// copies are the commands and the code for a type.
-type copies struct {
-	Name  string
-	Lines []copyLine
+// copyLine is a command or a piece of code to copy.
+type copyLine struct{ Name, For, Text string }
+
+// copyLines returns what can be copied for a type.
+func copyLines(r *planner.Row) (all []copyLine) {
+	for _, l := range []copyLine{{"command", "Command", r.Command}, {"go", "Go", r.Go}, {"redis", "Redis with a Bloom module, or seen serve", r.Redis}} {
+		if l.Text != "" {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
-type copyLine struct{ For, Text string }
+// CreateURL returns the address of the form that creates the filter of a row on this server,
+// "" if the visitor may not, or the server has no such type.
+func (p *planPage) CreateURL(r *planner.Row) string {
+	kind := map[string]string{"blocked": NewFixed, "scalable": NewBloom}[r.Type]
+	if !p.CanCreate || kind == "" || r.Variant != "" || r.N > mostCreated {
+		return ""
+	}
+	return "/create?" + url.Values{"n": {strconv.FormatUint(r.N, 10)}, "p": {r.Asked()}, "type": {kind}}.Encode()
+}
+
+// mostCreated is the largest capacity that the server takes.
+const mostCreated = 1 << 30
 
 // fleetRow is the memory of a filter in a fleet of engines.
 type fleetRow struct {
@@ -95,7 +117,7 @@ func (p *planPage) wish() error {
 func newPlanPage(q url.Values) *planPage {
 	p := &planPage{
 		N: strings.TrimSpace(q.Get("n")), P: strings.TrimSpace(q.Get("p")), Memory: strings.TrimSpace(q.Get("memory")),
-		Shape: q.Get("shape"), Shapes: planner.Types,
+		Shape: q.Get("shape"), Shapes: planner.Types, wantCopy: q.Get("copy"), wantFor: q.Get("for"),
 	}
 	if !q.Has("n") && !q.Has("p") && !q.Has("memory") {
 		p.N, p.P = "10M", "1e-4"
@@ -137,15 +159,7 @@ func (p *planPage) complete() {
 		p.Charts = append(p.Charts, chartLink{"Error rate against the number of probes", "/plan/chart.svg?show=k&" + q})
 	}
 	p.grow(rows)
-	for i := range rows {
-		c := copies{Name: rows[i].Name()}
-		for _, l := range []copyLine{{"Command", rows[i].Command}, {"Go", rows[i].Go}, {"Redis with a Bloom module, or seen serve", rows[i].Redis}} {
-			if l.Text != "" {
-				c.Lines = append(c.Lines, l)
-			}
-		}
-		p.Copies = append(p.Copies, c)
-	}
+	p.choose(rows)
 	rate := p.Wish.Rate
 	if rate == 0 {
 		rate = rows[0].ErrorRate
@@ -157,6 +171,25 @@ func (p *planPage) complete() {
 			return
 		}
 		p.Fleet = append(p.Fleet, fleetRow{nodes, plan})
+	}
+}
+
+// choose chooses the block to copy, and makes the links to the others. One is shown at a
+// time.
+func (p *planPage) choose(rows []planner.Row) {
+	link := func(name, what string) string {
+		q := url.Values{"n": {p.N}, "p": {p.P}, "memory": {p.Memory}, "shape": {p.Shape}, "copy": {name}, "for": {what}}
+		return "/plan?" + q.Encode() + "#copy"
+	}
+	chosen := max(slices.IndexFunc(rows, func(r planner.Row) bool { return r.Name() == p.wantCopy }), 0)
+	lines := copyLines(&rows[chosen])
+	at := max(slices.IndexFunc(lines, func(l copyLine) bool { return l.Name == p.wantFor }), 0)
+	p.Copy = lines[at]
+	for i := range rows {
+		p.CopyTypes = append(p.CopyTypes, spanLink{rows[i].Name(), link(rows[i].Name(), p.Copy.Name), i == chosen})
+	}
+	for i, l := range lines {
+		p.CopyFor = append(p.CopyFor, spanLink{l.For, link(rows[chosen].Name(), l.Name), i == at})
 	}
 }
 
@@ -191,6 +224,7 @@ func (p *planPage) grow(rows []planner.Row) {
 
 func plan(r *request) error {
 	p := newPlanPage(r.URL.Query())
+	p.CanCreate = r.Source != nil && r.visitor.MayCreate()
 	p.complete()
 	status := http.StatusOK
 	if p.Problem != "" {

@@ -23,10 +23,11 @@ func TestPlan(t *testing.T) {
 	} {
 		page, _ := b.get("/plan?" + query)
 		for _, r := range planner.Rows(w, planner.Types) {
-			wants := []string{">" + r.Name() + "<", "<pre>" + strings.ReplaceAll(r.Go, `"`, "&#34;") + "</pre>"}
+			wants := []string{">" + r.Name() + "<"}
 			if r.Error != "" {
 				wants = []string{"not possible"}
 			} else {
+				b.copies(query, &r)
 				wants = append(wants, figure.Comma(r.N), figure.Bytes(r.Bytes), figure.Rate(figure.ThreeDigits(r.ErrorRate)))
 			}
 			for _, want := range wants {
@@ -36,8 +37,29 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	}
-	if page, _ := b.get("/plan?n=1M&p=0.01&shape=classic"); strings.Contains(page, "<th scope=\"row\">blocked</th>") || !strings.Contains(page, "BF.RESERVE KEY 0.01 1000000 NONSCALING") {
+	if page, _ := b.get("/plan?n=1M&p=0.01&shape=classic"); strings.Contains(page, "<th scope=\"row\">blocked</th>") || !strings.Contains(page, "seen build -o SET --type classic -n 1M -p 0.01 FILE") {
 		t.Error("one type is planned as all are, or cannot be copied")
+	}
+	if page, _ := b.get("/plan?n=1M&p=0.01"); strings.Contains(page, "Create this") {
+		t.Error("a filter can be created without a server")
+	}
+}
+
+// copies holds the blocks of a row against the planner: each has a link, and is alone on its
+// page.
+func (b *browser) copies(query string, r *planner.Row) {
+	b.t.Helper()
+	for what, text := range map[string]string{"command": r.Command, "go": r.Go, "redis": r.Redis} {
+		if text == "" {
+			continue
+		}
+		page, _ := b.get("/plan?" + query + "&" + url.Values{"copy": {r.Name()}, "for": {what}}.Encode())
+		if want := "<pre>" + strings.NewReplacer(`"`, "&#34;", "+", "&#43;").Replace(text) + "</pre>"; strings.Count(page, "<pre>") != 1 || !strings.Contains(page, want) {
+			b.t.Errorf("%s: %d blocks to copy, want one: %s", query, strings.Count(page, "<pre>"), want)
+		}
+		if link := "for=" + what; !strings.Contains(page, link) {
+			b.t.Errorf("%s: no link to %s of %s", query, what, r.Name())
+		}
 	}
 }
 

@@ -136,6 +136,7 @@ type frame struct {
 	Data    bool   // there is a server
 	User    string // "": no visitor
 	Guest   bool   // the user has not logged in, and does not have to
+	LogIn   bool   // a log-in may give more rights
 	CSRF    string
 	Page    any
 	Message string // what was done
@@ -148,6 +149,8 @@ func (r *request) render(status int, page, title string, content any) error {
 		f.User = r.visitor.User()
 		f.Guest = r.sessions.visitor(r.token, r.Now()) == nil
 	}
+	// On the page of the log-in and with all rights there is nothing to log in for.
+	f.LogIn = f.Data && page != "login" && (r.visitor == nil || f.Guest && !r.visitor.MayAll())
 	var b bytes.Buffer
 	if err := pages()[page].ExecuteTemplate(&b, "frame.html", f); err != nil {
 		return fmt.Errorf("the page %s cannot be made: %w", page, err)

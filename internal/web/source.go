@@ -29,6 +29,12 @@ type Visitor interface {
 	// Valid reports whether the session may go on: the user still exists, with the same
 	// passwords as at the log-in.
 	Valid() bool
+	// MayAll reports whether the visitor may do everything on this server.
+	MayAll() bool
+	// MayCreate reports whether the visitor may create filters, at least of some names.
+	MayCreate() bool
+	// Create creates a filter.
+	Create(f NewFilter) error
 	// Overview returns the state of the server with the filters that the visitor may
 	// read, as of at most a few seconds ago.
 	Overview() (Overview, error)
@@ -58,6 +64,23 @@ type Visitor interface {
 	// begin when only writing can still fail.
 	Download(name, format string, begin func() io.Writer) error
 }
+
+// NewFilter describes a filter to create.
+type NewFilter struct {
+	Name string
+	Type string // one of the NewTypes
+	Keys uint64
+	Rate float64 // error rate
+}
+
+// The types of a NewFilter.
+const (
+	NewBloom    = "bloom" // grows
+	NewFixed    = "fixed" // a Bloom filter that does not grow
+	NewCuckoo   = "cuckoo"
+	NewCountMin = "countmin"
+	NewTopK     = "topk"
+)
 
 // Refused is the error of a request that a Source refuses. Its text is for the visitor.
 type Refused struct {

@@ -101,6 +101,8 @@ func New(c Config) http.Handler {
 		mux.HandleFunc("GET /filter/bits.png", s.page(filterBits))
 		mux.HandleFunc("GET /filter/download", s.page(download))
 		mux.HandleFunc("GET /compare", s.page(compare))
+		mux.HandleFunc("GET /create", s.page(showCreate))
+		mux.HandleFunc("POST /create", s.page(createFilter))
 		mux.HandleFunc("POST /filter/check", s.page(checkKeys))
 		mux.HandleFunc("POST /filter/add", s.page(addKeys))
 		mux.HandleFunc("POST /filter/upload", s.page(upload))

@@ -49,6 +49,8 @@ type User interface {
 	MayAll() bool
 	// May reports whether the user may run a command.
 	May(words ...string) bool
+	// MaySome reports whether the user may run a command on values with some names.
+	MaySome(command string) bool
 	// Ask runs a command and returns its reply (RESP3) once the change is durable.
 	Ask(words ...[]byte) (resp.Value, error)
 }

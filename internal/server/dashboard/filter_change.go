@@ -90,6 +90,32 @@ func unreadable(err error) error {
 	return &web.Refused{Status: http.StatusBadRequest, Text: "The text cannot be read: " + err.Error() + "."}
 }
 
+// Create creates a filter.
+func (v *visitor) Create(f web.NewFilter) error {
+	c := rest.FilterConfig{Type: f.Type, Capacity: f.Keys, ErrorRate: f.Rate}
+	switch f.Type {
+	case web.NewFixed:
+		c.Type, c.Expansion = web.NewBloom, new(uint64)
+	case web.NewCountMin:
+		c.Probability = countMinProbability
+	case web.NewTopK:
+		c.K = f.Keys
+	}
+	words, err := c.Words(f.Name)
+	if err != nil {
+		return &web.Refused{Status: http.StatusBadRequest, Text: "The filter cannot be created: " + err.Error() + "."}
+	}
+	_, err = v.do(words...)
+	var refused *web.Refused
+	if errors.As(err, &refused) && refused.Status == http.StatusConflict {
+		return &web.Refused{Status: refused.Status, Text: fmt.Sprintf("There is already a filter %q. Choose another name.", f.Name)}
+	}
+	return err
+}
+
+// countMinProbability is the probability that a count is too high by more than was asked for.
+const countMinProbability = 0.01
+
 // Clear forgets all keys.
 func (v *visitor) Clear(name string) error {
 	_, err := v.do("BF.CLEAR", name)

@@ -19,6 +19,12 @@ type visitor struct {
 // User returns the name.
 func (v *visitor) User() string { return v.user.Name() }
 
+// MayAll reports whether the user may do everything.
+func (v *visitor) MayAll() bool { return v.user.MayAll() }
+
+// MayCreate reports whether the user may create Bloom filters, at least of some names.
+func (v *visitor) MayCreate() bool { return v.user.MaySome("BF.RESERVE") }
+
 // Valid reports whether the session may go on.
 func (v *visitor) Valid() bool { return v.user.Valid() }
 

@@ -183,9 +183,9 @@ func number(v resp.Value) (float64, bool) {
 	return 0, false
 }
 
-// filterConfig is the body of PUT /v1/filters/{name}. The comments name the types that use
+// FilterConfig is the body of PUT /v1/filters/{name}. The comments name the types that use
 // a field.
-type filterConfig struct {
+type FilterConfig struct {
 	Type string `json:"type"`
 
 	Capacity  uint64  `json:"capacity"`   // bloom, cuckoo
@@ -205,8 +205,8 @@ type filterConfig struct {
 	Decay float64 `json:"decay"`
 }
 
-// words returns the command that creates the filter.
-func (c *filterConfig) words(name string) ([]string, error) {
+// Words returns the command that creates the filter.
+func (c *FilterConfig) Words(name string) ([]string, error) {
 	whole := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	real := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 	var words []string
@@ -255,7 +255,7 @@ func (c *filterConfig) words(name string) ([]string, error) {
 	return words, nil
 }
 
-// wrongConfig says what is wrong with a filterConfig in the words of JSON, since clients do
+// wrongConfig says what is wrong with a FilterConfig in the words of JSON, since clients do
 // not know the types of this program.
 func wrongConfig(err error) string {
 	var field *json.UnmarshalTypeError
@@ -290,7 +290,7 @@ func makeFilter(r *request) {
 	}
 	decoder := json.NewDecoder(body)
 	decoder.DisallowUnknownFields()
-	var c filterConfig
+	var c FilterConfig
 	if err := decoder.Decode(&c); err != nil {
 		r.fail(http.StatusBadRequest, "the body does not describe a filter: "+wrongConfig(err))
 		return
@@ -299,7 +299,7 @@ func makeFilter(r *request) {
 		r.fail(http.StatusBadRequest, "there is data after the description of the filter")
 		return
 	}
-	words, err := c.words(r.name())
+	words, err := c.Words(r.name())
 	if err != nil {
 		r.fail(http.StatusBadRequest, err.Error())
 		return
