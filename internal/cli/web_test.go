@@ -25,7 +25,7 @@ func TestWeb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"": "BF.RESERVE KEY", "how": "The bits", "plan?n=1M": "1,000,000"} {
+	for path, want := range map[string]string{"": "seen build -o SET", "how": "The bits", "plan?n=1M": "1,000,000"} {
 		answer, err := http.Get(strings.TrimSpace(address) + path)
 		if err != nil {
 			t.Fatal(err)
