@@ -27,19 +27,27 @@ func Short(key []byte) uint64 {
 
 // SumKeys stores the hash of each key in hs, which must be at least as long as
 // keys. It takes less time than Sum for each.
-func (h *Hash) SumKeys(hs []uint64, keys [][]byte) { sums(h, hs, keys) }
-
-// SumStrings is SumKeys for strings.
-func (h *Hash) SumStrings(hs []uint64, keys []string) { sums(h, hs, keys) }
-
-func sums[T []byte | string](h *Hash, hs []uint64, keys []T) {
+func (h *Hash) SumKeys(hs []uint64, keys [][]byte) {
+	hs = hs[:len(keys)]
 	if *h == (Hash{}) {
 		Sums(hs, keys)
 		return
 	}
+	for i, key := range keys {
+		hs[i] = h.Sum(key)
+	}
+}
+
+// SumStrings is SumKeys for strings. A generic function for both would allocate memory for
+// each call.
+func (h *Hash) SumStrings(hs []uint64, keys []string) {
 	hs = hs[:len(keys)]
-	for i := range keys {
-		hs[i] = h.Sum(bytesOf(&keys[i]))
+	if *h == (Hash{}) {
+		Sums(hs, keys)
+		return
+	}
+	for i, key := range keys {
+		hs[i] = h.SumString(key)
 	}
 }
 
