@@ -9,8 +9,9 @@ import (
 
 // GroupsConfig says what a Groups keeps of a key, and where.
 type GroupsConfig struct {
-	// Folder has the files. Nil means that memory has no limit and nothing is written.
-	Folder *Folder
+	// Folder returns the folder for the file. It is called when the file is needed. Nil
+	// means that memory has no limit and nothing is written.
+	Folder func() (*Folder, error)
 	// Memory is how many bytes keys and buffers may take.
 	Memory uint64
 	// Last keeps the last position of each key instead of the first.
@@ -126,8 +127,11 @@ func (g *Groups) spill(position uint64) error {
 		for partitions < mostRuns && uint64(partitions)*runsBuffer < memory {
 			partitions *= 2
 		}
-		var err error
-		if g.runs, err = NewRuns(g.config.Folder, RunsConfig{Record: recordBytes, Partitions: partitions, Memory: int(memory)}); err != nil {
+		folder, err := g.config.Folder()
+		if err != nil {
+			return err
+		}
+		if g.runs, err = NewRuns(folder, RunsConfig{Record: recordBytes, Partitions: partitions, Memory: int(memory)}); err != nil {
 			return err
 		}
 		g.began = position

@@ -60,7 +60,7 @@ func TestGroupsAreExact(t *testing.T) {
 		c := GroupsConfig{
 			Memory: rapid.SampledFrom([]uint64{1, 4096, 64 << 10, 1 << 20}).Draw(t, "memory"),
 			Last:   rapid.Bool().Draw(t, "last"),
-			Folder: testFolder(t, 0),
+			Folder: lazyFolder(t, 0),
 		}
 		if rapid.IntRange(0, 4).Draw(t, "unlimited") == 0 {
 			c.Folder = nil
@@ -110,7 +110,7 @@ func TestGroupsAreExact(t *testing.T) {
 func TestGroupsLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nth := rapid.Uint64Range(1, 4).Draw(t, "nth")
-		g := NewGroups(GroupsConfig{Memory: rapid.SampledFrom([]uint64{1, 64 << 10}).Draw(t, "memory"), Log: nth, Folder: testFolder(t, 0)})
+		g := NewGroups(GroupsConfig{Memory: rapid.SampledFrom([]uint64{1, 64 << 10}).Draw(t, "memory"), Log: nth, Folder: lazyFolder(t, 0)})
 		defer g.Close()
 		all := fill(t, g, rapid.IntRange(0, 10_000).Draw(t, "n"))
 		found := map[uint64]bool{}
@@ -141,7 +141,7 @@ func TestGroupsLog(t *testing.T) {
 // The table stays within the memory that it was given, and makes use of it.
 func TestGroupsMemory(t *testing.T) {
 	const memory = 4 << 20
-	g := NewGroups(GroupsConfig{Memory: memory, Folder: testFolder(t, 0)})
+	g := NewGroups(GroupsConfig{Memory: memory, Folder: lazyFolder(t, 0)})
 	defer g.Close()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var most uint64
@@ -169,8 +169,8 @@ func TestGroupSlot(t *testing.T) {
 
 func TestGroupsErrors(t *testing.T) {
 	run := func(room uint64) (uint64, error) {
-		f := testFolder(t, room)
-		g := NewGroups(GroupsConfig{Memory: 4096, Folder: f})
+		f, open := testFolder(t, room)
+		g := NewGroups(GroupsConfig{Memory: 4096, Folder: open})
 		defer g.Close()
 		rng := rand.New(rand.NewPCG(1, 2))
 		for position := range uint64(5000) {

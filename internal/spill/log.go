@@ -11,7 +11,7 @@ import (
 // chunk is the length of its payload and its checksum, four bytes each, little-endian, and
 // then the payload.
 type chunkLog struct {
-	folder *Folder
+	folder func() (*Folder, error)
 	limit  int // of memory
 	memory []byte
 	file   *File // nil while all is in memory
@@ -42,11 +42,13 @@ func (l *chunkLog) append(payload []byte) error {
 // flush writes what is in memory to the file.
 func (l *chunkLog) flush() error {
 	if l.file == nil {
-		file, err := l.folder.Create()
+		folder, err := l.folder()
+		if err == nil {
+			l.file, err = folder.Create()
+		}
 		if err != nil {
 			return err
 		}
-		l.file = file
 	}
 	if _, err := l.file.Append(l.memory); err != nil {
 		return err
@@ -85,8 +87,8 @@ var errClosed = errors.New("the temporary file is closed")
 // damage returns a *DamageError.
 func (l *chunkLog) damage(what string, args ...any) error {
 	e := &DamageError{What: fmt.Sprintf(what, args...)}
-	if l.folder != nil {
-		e.Dir = l.folder.dir
+	if l.file != nil {
+		e.Dir = l.file.folder.dir
 	}
 	return e
 }

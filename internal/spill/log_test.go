@@ -13,13 +13,20 @@ type tester interface {
 }
 
 // testFolder returns a Folder that holds at most room bytes; 0 is without a limit.
-func testFolder(t tester, room uint64) *Folder {
+func testFolder(t tester, room uint64) (*Folder, func() (*Folder, error)) {
 	t.Helper()
 	f, err := Open(Config{Max: room})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return f, func() (*Folder, error) { return f, nil }
+}
+
+// lazyFolder is testFolder for a test that does not look into it.
+func lazyFolder(t tester, room uint64) func() (*Folder, error) {
+	t.Helper()
+	_, open := testFolder(t, room)
+	return open
 }
 
 func isLimit(err error) bool {

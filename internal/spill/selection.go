@@ -14,8 +14,8 @@ const MaxPosition = 1<<48 - 1
 type SelectionConfig struct {
 	// Memory is how many bytes of positions stay in memory; 0 is 64 KiB, the least.
 	Memory int
-	// Folder has the file, which is made when it is needed.
-	Folder *Folder
+	// Folder returns the folder for the file. It is called when the file is needed.
+	Folder func() (*Folder, error)
 	// Values says that each position has a value.
 	Values bool
 }

@@ -30,8 +30,8 @@ func TestSelectionIsAscending(t *testing.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
 		values := rapid.Bool().Draw(t, "values")
 		room := rapid.SampledFrom([]int{1, 2, 10, 1000, 1 << 20}).Draw(t, "room")
-		folder := testFolder(t, 0)
-		s := NewSelection(SelectionConfig{Folder: folder, Values: values})
+		folder, open := testFolder(t, 0)
+		s := NewSelection(SelectionConfig{Folder: open, Values: values})
 		s.room = room
 		n := rapid.IntRange(0, 6000).Draw(t, "n")
 		want := map[uint64]uint64{}
@@ -78,7 +78,7 @@ func TestSelectionIsAscending(t *testing.T) {
 // filledSelection returns a Selection of many runs.
 func filledSelection(t *testing.T, room uint64) (*Selection, error) {
 	t.Helper()
-	s := NewSelection(SelectionConfig{Folder: testFolder(t, room), Values: true})
+	s := NewSelection(SelectionConfig{Folder: lazyFolder(t, room), Values: true})
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, p := range rng.Perm(200_000) {
 		if err := s.Add(uint64(p), uint64(p)); err != nil {

@@ -14,8 +14,8 @@ type SpoolConfig struct {
 	// Memory is how many bytes of compressed lines stay in memory. With one more, all of
 	// them are in a file.
 	Memory int
-	// Folder has the file, which is made when it is needed.
-	Folder *Folder
+	// Folder returns the folder for the file. It is called when the file is needed.
+	Folder func() (*Folder, error)
 }
 
 // Spool is a compressed log of lines with their positions, for input that cannot be read

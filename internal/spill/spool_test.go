@@ -39,8 +39,8 @@ func TestSpoolReturnsLines(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		memory := rapid.SampledFrom([]int{0, 1000, 1 << 20, 1 << 30}).Draw(t, "memory")
 		longest := rapid.SampledFrom([]int{1, 100, spoolChunk, 3 * spoolChunk}).Draw(t, "longest")
-		folder := testFolder(t, 0)
-		s := NewSpool(SpoolConfig{Memory: memory, Folder: folder})
+		folder, open := testFolder(t, 0)
+		s := NewSpool(SpoolConfig{Memory: memory, Folder: open})
 		var want []spooled
 		at := uint64(0)
 		for range rapid.IntRange(0, 40).Draw(t, "lines") {
@@ -90,7 +90,7 @@ func TestSpoolReturnsLines(t *testing.T) {
 func filledSpool(t *testing.T, room uint64) (*Spool, error) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
-	s := NewSpool(SpoolConfig{Folder: testFolder(t, room)})
+	s := NewSpool(SpoolConfig{Folder: lazyFolder(t, room)})
 	line := make([]byte, 1000)
 	for i := range uint64(2000) {
 		for j := range line {
