@@ -44,6 +44,9 @@ func sayFlagError(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
+	if renamed, is := wrong.GetFlag().Value.(renamedFlag); is && len(wrong.GetFlag().Name) == 1 {
+		return errors.New(string(renamed))
+	}
 	name, kind := wrong.GetFlag().Name, wrong.GetFlag().Value.Type()
 	var number *strconv.NumError
 	if !errors.As(err, &number) {

@@ -98,7 +98,7 @@ func slowRun(t *testing.T, set bloom.Set) (*uniqRun, *slowState, *sinkBuffer) {
 	sink := new(sinkBuffer)
 	slow := newSlowState(sink)
 	u := &uniqRun{
-		uniqFlags: &uniqFlags{nth: 1, state: "slow"}, app: &app{ctx: t.Context()}, set: set,
+		uniqFlags: &uniqFlags{groupFlags: groupFlags{nth: 1}, state: "slow"}, app: &app{ctx: t.Context()}, set: set,
 		state: &state{path: "slow", lock: slow}, sink: sink, out: stream.NewWriter(sink, stream.WriterOptions{}),
 		occur: occurrences{set: set}, started: time.Now(),
 	}

@@ -10,8 +10,8 @@ import (
 // file names.
 var wordFlags = []string{
 	"addr", "bits", "capacity", "check-chars", "checkpoint", "cluster", "counter-bits", "delimiter", "email-keep", "error-rate", "field-separator",
-	"jobs", "key", "lines", "memory", "method", "missing", "name", "nth", "number", "on-full", "precision", "probes", "redis", "seed", "server", "skip-chars",
-	"skip-fields", "slice", "stats", "time-key", "timeout", "type", "undecided", "url-drop", "url-keep", "user", "wait", "window",
+	"jobs", "keep", "key", "lines", "memory", "method", "missing", "name", "nth", "number", "on-full", "precision", "probes", "redis", "seed", "server", "skip-chars",
+	"skip-fields", "slice", "stats", "time-key", "timeout", "top", "type", "undecided", "url-drop", "url-keep", "user", "wait", "window",
 	"format", "key-encoding", "must-contain", "to", // of filters of other systems
 	"count-error", "recall", "share", "skew", "topk", // of plan --topk
 }
@@ -21,7 +21,7 @@ var wordFlags = []string{
 func completeFlags(cmd *cobra.Command) {
 	for _, name := range wordFlags {
 		f := cmd.Flags().Lookup(name)
-		if f == nil || cmd.Name() == "plan" && name == "type" {
+		if f == nil || cmd.Name() == "plan" && name == "type" || cmd.Name() == "filter" && name == "keep" {
 			continue
 		}
 		var choices []string

@@ -16,12 +16,14 @@ var notWithFleet = []struct{ name, why string }{
 	{"memory", whyNotHere}, {"exact", whyNotHere},
 	{"state", whyNoState}, {"checkpoint", whyNoState},
 	{"time-key", ": a shared --window goes by the clock of the engine"},
-	{"nth", ": a shared filter knows whether a line came before, not how often; use -d for repeated lines, or run without a shared filter"},
+	{"nth", whyNoCount},
+	{"repeated", whyNoCount},
 	{"on-full", whyNotHere},
 }
 
 const (
 	whyNotHere = ": the filter is not in the memory of this machine; -n and -p say how large it is when it is created"
+	whyNoCount = ": a shared filter knows whether a line came before, not how often; use --after-first for every line that came before, or run without a shared filter"
 	whyNoState = ": the shared filter is the state"
 )
 
@@ -107,7 +109,7 @@ func (u *fleetUniq) deliver(b *stream.Block, v *remote.Verdicts) error {
 func (u *fleetUniq) write(b *stream.Block, v *remote.Verdicts) error {
 	u.show = resize(u.show, b.Len())
 	for i, isNew := range v.Yes {
-		u.show[i] = u.mark || isNew != u.repeated
+		u.show[i] = u.mark || isNew != u.afterFirst
 	}
 	for _, i := range v.Undecided {
 		u.show[i] = v.Yes[i]
@@ -138,10 +140,10 @@ func (u *fleetUniq) written(fresh int, err error) error {
 	return err
 }
 
-// lose counts lines that are in the filter and not in the output. With -d new lines are
-// not printed anyway.
+// lose counts lines that are in the filter and not in the output. With --after-first, new
+// lines are not printed anyway.
 func (u *fleetUniq) lose(fresh int) {
-	if !u.repeated {
+	if !u.afterFirst {
 		u.lost += uint64(fresh)
 	}
 }

@@ -55,7 +55,7 @@ func TestForgedLines(t *testing.T) {
 		{"rotate", []string{"uniq", "-q", "--on-full", "rotate", "-n", "1000"}, all, all, half},
 		{"state", []string{"uniq", "-q", "--state", fresh("state.seen")}, all, all, half},
 		{"output", []string{"uniq", "-q", "-k", "1,1", "--nth", "1"}, all, all, half},
-		{"repeated", []string{"uniq", "-q", "-d"}, all, "", strings.TrimPrefix(all, half)},
+		{"repeated", []string{"uniq", "-q", "--after-first", "-n", "1000"}, all, "", strings.TrimPrefix(all, half)},
 		{"count", []string{"count", "-q"}, all, "40\n", "20\n"},
 		{"text set", []string{"filter", "-q", "-v", "--format", "lines", "--set", set}, all, strings.TrimPrefix(all, half), ""},
 	} {

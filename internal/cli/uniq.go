@@ -20,9 +20,7 @@ type uniqFlags struct {
 	exact    bool
 	onFull   flagvalue.Choice
 
-	repeated bool
-	nth      int
-	mark     bool
+	groupFlags
 	buffered bool
 
 	window    flagvalue.Span
@@ -49,12 +47,21 @@ func (a *app) uniqCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "uniq [FILE...]",
 		Short:       "print each line the first time it occurs",
-		Annotations: common("capacity error-rate memory repeated nth mark window state output stats redis server name key field-separator ignore-case email url line-buffered"),
+		Annotations: common("capacity error-rate memory count top unique repeated all-repeated keep window state output stats redis server name key field-separator ignore-case email url line-buffered"),
 		Long: `Print each line the first time it occurs, in input order, without sorting.
 
 With neither -n nor -p, the result is exact until --memory is used up. Then a filter
 takes over, and a note says so. A filter drops a new line by error with a probability
 of at most -p. With -n or -p, a filter is used from the start.
+
+-c, -d, -D and -u are those of uniq(1), without sorting: they look at all lines that are
+equal, not only at neighbours. The order is that of the input. With --keep last and
+these, the input is read twice, or kept in a temporary file if it is a pipe; the output
+comes at the end. -d of whole lines prints a line when it occurs a second time. With
+keys (-k and the like) it prints the first line of each, at the end; with a filter, the
+second. These modes, --after-first, --nth and --mark are exact at any size: past
+--memory they go on in temporary files in TMPDIR. Only with -n, -p, --state, --window,
+--on-full, --redis or --server does a filter answer.
 
 FILE may be compressed: gzip, zstd, xz, bzip2 or lz4. Each run hashes lines with a
 random key, so that no one can construct a line that hides another. --state keeps the
@@ -70,7 +77,8 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
   seen uniq --state crawl.seen new.txt           the lines that no earlier run has printed
   seen uniq --url --url-drop-tracking urls.txt   each page once, however its URL is written
   tail -f log | seen uniq --window 1h            nothing twice within an hour
-  seen uniq -d mail.txt                          only the repetitions
+  seen uniq -c access.log                        each line with the number of its occurrences
+  seen uniq -c --top 20 -k 1,1 access.log        the 20 most frequent values of the first field
   seen uniq --redis redis://db1 --name crawl -n 1G urls    the lines that no machine of the fleet has printed`,
 		RunE: func(cmd *cobra.Command, files []string) error { return a.uniq(cmd, &u, files) },
 	}
@@ -82,14 +90,14 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
 	f.BoolVar(&u.exact, "exact", false, "never use a filter, whatever the memory; compare 64-bit fingerprints")
 	u.onFull = flagvalue.OneOf("grow", "grow", "stop", "warn", "rotate")
 	f.Var(&u.onFull, "on-full", "what to do when the filter is full: grow it, stop (exit code 3), warn and go on, or rotate: forget the oldest lines")
-	f.BoolVarP(&u.repeated, "repeated", "d", false, "print every occurrence after the first instead")
-	f.IntVar(&u.nth, "nth", 1, "print only the `N`th occurrence; 2: each repeated line once")
-	f.BoolVar(&u.mark, "mark", false, `print every line, with "new\t" or "old\t" before it`)
+	u.groupFlags.register(cmd)
 	f.BoolVar(&u.buffered, "line-buffered", false, "write every line at once, not only when the input pauses for 0.1 s")
 	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, otherwise up to a seventh later; with --redis: a time only, and needs -n")
 	f.BoolVar(&u.noRefresh, "no-refresh", false, "with --window: count from the first occurrence, not from the last")
 	f.StringVar(&u.timeKey, "time-key", "", "with --window: take the time from the line, `SPEC` as for -k")
-	f.StringVarP(&u.state, "state", "s", "", "remember lines across runs in `FILE`")
+	f.StringVar(&u.state, "state", "", "remember lines across runs in `FILE`")
+	f.VarP(renamedFlag("-s is not an option: --state FILE keeps lines across runs, --skip-chars N skips the first bytes of lines as -s of uniq(1) does"), "s", "s", "")
+	_ = f.MarkHidden("s") // it is there
 	u.checkpoint = flagvalue.Duration(30 * time.Second)
 	f.Var(&u.checkpoint, "checkpoint", "with --state: how often to save it")
 	f.StringVarP(&u.output, "output", "o", "", "write to `FILE`, which is replaced as a whole at the end")
@@ -110,17 +118,10 @@ func (u *uniqFlags) check(cmd *cobra.Command) error {
 		return err
 	}
 	set := cmd.Flags().Changed
-	modes := 0
-	for _, name := range []string{"repeated", "nth", "mark"} {
-		if set(name) {
-			modes++
-		}
+	if err := u.groupFlags.check(cmd, u.filterOption(cmd)); err != nil {
+		return err
 	}
 	switch {
-	case modes > 1:
-		return usagef("give only one of --repeated, --nth and --mark")
-	case u.nth < 1 || u.nth > maxNth:
-		return usagef("--nth %d is outside 1 to %d", u.nth, maxNth)
 	case u.exact && (set("capacity") || set("error-rate") || set("memory") || set("on-full") || u.window.IsSet()):
 		return usagef("--exact cannot be combined with -n, -p, -m, --on-full or --window")
 	case u.window.IsSet() && (set("memory") || set("on-full")):

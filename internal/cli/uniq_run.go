@@ -54,6 +54,9 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 	if flags.fleet.isSet() {
 		return a.uniqFleet(cmd, flags, files)
 	}
+	if flags.isGroupMode() && flags.filterOption(cmd) == "" {
+		return a.uniqGroups(cmd, flags, files)
+	}
 	u := &uniqRun{uniqFlags: flags, app: a, cmd: cmd, started: time.Now()}
 	in, config, err := u.records.open(a, files)
 	if err != nil {
@@ -199,14 +202,14 @@ func (u *uniqRun) decide(b *stream.Block, lo, hi int) (int, error) {
 		times = b.Times[lo:hi]
 	}
 	keep := u.keep[lo:hi]
-	n, err := u.occur.nth(u.nth, keep, b.Hashes[lo:hi], times)
+	n, err := u.occur.nth(u.occurrence(), keep, b.Hashes[lo:hi], times)
 	fresh := n
-	if u.nth == 1 {
+	if u.occurrence() == 1 {
 		fresh = trues(keep[:n])
 	}
 	u.atRisk += uint64(fresh)
 	u.old += uint64(n - fresh)
-	if u.repeated {
+	if u.afterFirst {
 		invert(keep[:n])
 	}
 	return n, err

@@ -50,6 +50,9 @@ const (
 	runsShare  = 8 // one in so many bytes is for buffers of records
 	runsBuffer = 4 << 10
 	mostRuns   = 256 // partitions
+	// With less memory than this, records would be written and read one by one.
+	leastBuffers = 256 << 10
+	leastMerge   = 1 << 20
 )
 
 // recordBytes is the length of a Record on disk: the hash, 32 bits of the second one, six
@@ -122,7 +125,7 @@ func (g *Groups) spill(position uint64) error {
 		return errors.New("a table without a limit is full")
 	}
 	if g.runs == nil {
-		memory := g.config.Memory / runsShare
+		memory := max(g.config.Memory/runsShare, leastBuffers)
 		partitions := 4
 		for partitions < mostRuns && uint64(partitions)*runsBuffer < memory {
 			partitions *= 2
@@ -193,7 +196,7 @@ func (g *Groups) Merge(v Visitor) error {
 		// it has grown within the memory.
 		needed := g.runs.Records(i) * slotBytes * 4
 		passes := uint(0)
-		for needed>>passes > max(g.config.Memory, leastMemory) {
+		for needed>>passes > max(g.config.Memory, leastMerge) {
 			passes++
 		}
 		for pass := range uint64(1) << passes {
