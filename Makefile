@@ -41,7 +41,7 @@ export PATH := $(PATH):$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seen/programs/bin
 RACE = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(GO) test -race -timeout 20m
 STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
-.PHONY: build install dist demo deps quick test race fuzz soak bench gen check portable emulated cover clean
+.PHONY: build install dist demo deps quick test race fuzz soak bench compare pictures gen check portable emulated cover clean
 
 build:
 	$(GO) build -ldflags '-X seen/internal/cli.stamp=$(VERSION)' -o bin/seen ./cmd/seen
@@ -102,6 +102,14 @@ bench:
 	$(GO) run -C bench ./filters $(FILTERFLAGS)
 	$(GO) run -C bench ./server $(SERVERFLAGS)
 	$(GO) run -C bench ./cluster $(CLUSTERFLAGS)
+
+# One table of the comparison, which the README quotes.
+compare:
+	@$(GO) run -C bench ./cli -works uniq/urls -scale 0.25 -programs awk -runs 3
+
+# Makes the pictures of pages in docs/web anew.
+pictures: deps
+	$(GO) test ./internal/server -run Browser -screenshots $(CURDIR)/docs/web
 
 gen:
 	$(GO) generate ./...

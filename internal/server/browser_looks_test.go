@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +51,12 @@ func (p *pageTest) looks(name, path string, check func(where string)) {
 			if dark {
 				mode = "dark"
 			}
-			p.shot(fmt.Sprintf("look-%s-%d-%s", name, wide, mode))
+			if *allLooks != "" {
+				b := get(p, chromedp.FullScreenshot(100))
+				if err := os.WriteFile(filepath.Join(*allLooks, fmt.Sprintf("%s-%d-%s.png", name, wide, mode)), b, 0o644); err != nil {
+					p.t.Fatal(err)
+				}
+			}
 		}
 	}
 	p.dark(false)
