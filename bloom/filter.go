@@ -1,6 +1,8 @@
 package bloom
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"runtime"
 
@@ -215,6 +217,36 @@ func (f *Filter) LossyAnd(g *Filter) error { return f.lossyAnd(&g.array) }
 
 // Equal reports whether f and g have the same parameters, hash and bits.
 func (f *Filter) Equal(g *Filter) bool { return f.equal(&g.array) }
+
+// Grow returns a [Scalable] with the keys of f, whose error rate is at most the one that f
+// was made for, however many keys are added to it. Its first layer is a copy of f. Grow
+// fails, with an error matched by [ErrFull], if f has nearly as many keys as it was made
+// for, which leaves too little of the error rate to other layers.
+func (f *Filter) Grow() (*Scalable, error) {
+	if !(f.rate > 0 && f.rate < 1) || f.capacity == 0 {
+		return nil, errors.New("the filter was not made for a capacity and an error rate")
+	}
+	c := ScalableConfig{Capacity: 1, ErrorRate: f.rate, Growth: sizing.DefaultGrowth, Hash: f.Hash()}
+	share := c.growth().Rate(0)
+	var err error
+	if c.Capacity, err = f.params.Capacity(share); err != nil {
+		return nil, err
+	}
+	c.Capacity = min(c.Capacity, f.capacity)
+	if has := f.Stats().Cardinality; !(max(float64(f.added), has.Value) <= float64(c.Capacity)) {
+		return nil, fmt.Errorf("%w: it has %.0f keys, and can become the first layer of a growing filter with at most %d", ErrFull, max(float64(f.added), has.Value), c.Capacity)
+	}
+	s, err := emptyScalable(c)
+	if err != nil {
+		return nil, err
+	}
+	first := f.clone()
+	first.capacity, first.rate = c.Capacity, share
+	s.layers = []*layer{asLayer(first, 0)}
+	s.bind(f.hash, f.keyID, s)
+	s.label = f.label
+	return s, nil
+}
 
 // Clone returns a copy that shares nothing with f.
 func (f *Filter) Clone() *Filter { return asFilter(f.clone(), f.hash, f.keyID) }

@@ -38,9 +38,12 @@ func (a *app) buildCommand() *cobra.Command {
 		Long: `Make a filter file from keys, one per line. To put keys into a file that exists, use
 add; to unite filter files, use merge.
 
-Without -n, the keys are counted first: their hashes are kept in memory, up to --memory,
-and the filter has exactly the size for them. With -n, the filter is filled as the
-input arrives, in constant memory. A UTF-8 byte order mark at the start of a file is
+Without -n, the keys are counted first: their hashes are kept in memory, up to --memory.
+The filter has room for them and at least a tenth more, up to the next of ten steps
+between one power of ten and the next (1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.4, 8; at least
+1000 keys), so that filters of about as many keys can be merged. A static filter has
+exactly their size. With -n, the filter is filled as the input arrives, in constant
+memory. A UTF-8 byte order mark at the start of a file is
 not part of its first key.
 
 Types:

@@ -96,7 +96,7 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats m
 	})
 }
 
-// buildCounted makes a filter of the size for the keys of the input.
+// buildCounted makes a filter with room for the keys of the input and some more.
 func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (bloom.View, error) {
 	var repeats map[uint64]uint64
 	if b.kind.Value == "counting" { // which counts how often a key is added
@@ -106,7 +106,7 @@ func (a *app) buildCounted(b *buildFlags, in *input.Files, c stream.Config) (blo
 	if err != nil {
 		return nil, err
 	}
-	set, err := b.newFilter(max(all.Added(), 1), b.hash)
+	set, err := b.newFilter(roomFor(all.Added()), b.hash)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +166,12 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 			return err
 		}
 	} else if !quiet {
-		a.say(cmd, "%s: %s filter, %s new of %s keys, error rate %.2g, %s", name, st.Type,
-			figure.Comma(isNew), figure.Comma(keys), st.ErrorRate, humanize.IBytes(st.Bytes))
+		room := ""
+		if st.Capacity > st.Added && st.Type != "static" && !st.Exact {
+			room = fmt.Sprintf(", room for %s", figure.Comma(st.Capacity))
+		}
+		a.say(cmd, "%s: %s filter, %s new of %s keys%s, error rate %.2g, %s", name, st.Type,
+			figure.Comma(isNew), figure.Comma(keys), room, st.ErrorRate, humanize.IBytes(st.Bytes))
 		for _, w := range stuckCounters(st.Stuck) {
 			a.say(cmd, "warning: %s: %s; build it with more --counter-bits", name, w)
 		}

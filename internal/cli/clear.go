@@ -55,12 +55,12 @@ file with rm.`,
 
 func clearFiles(names []string) error {
 	for _, name := range names {
-		err := changeSet(name, bloom.LoadOptions{Inspect: true}, func(v bloom.View) error {
+		err := changeSet(name, bloom.LoadOptions{Inspect: true}, func(v bloom.View) (bloom.View, error) {
 			set, err := asSet(name, v)
 			if err == nil {
 				set.Clear()
 			}
-			return err
+			return v, err
 		})
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 type mergeFlags struct {
 	output  string
 	foreign foreignFlags
+	force   bool
 	json    bool
 	quiet   bool
 }
@@ -30,6 +31,9 @@ report its new fill and error rate. To put keys into a filter, use add.
 Files that differ are refused, with the difference.
 OUT is replaced as a whole and may be one of the SETs.
 
+A union that would be past its error rate is refused before anything is written; --force
+writes it.
+
 All types can be merged, except static filters and windows of a number of keys. The
 secret of the filters is not needed. Filters of one other system, with one layout and
 hash, become one filter of that system.`,
@@ -39,6 +43,7 @@ hash, become one filter of that system.`,
 		RunE: func(cmd *cobra.Command, names []string) error { return a.merge(cmd, &m, names) },
 	}
 	cmd.Flags().StringVarP(&m.output, "output", "o", "", "write the union to `OUT`")
+	cmd.Flags().BoolVar(&m.force, "force", false, "write the union even if it is past its error rate")
 	cmd.Flags().BoolVar(&m.json, "json", false, "report as JSON")
 	cmd.Flags().BoolVarP(&m.quiet, "quiet", "q", false, "no report")
 	m.foreign.registerFormat(cmd)
@@ -70,10 +75,15 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	if err != nil {
 		return explainUnlike(err)
 	}
+	st := all.Stats()
+	if !m.force {
+		if err := refusePast(m.output, st, "merge"); err != nil {
+			return err
+		}
+	}
 	if err := lock.Write(all); err != nil {
 		return err
 	}
-	st := all.Stats()
 	r := mergeReport{Output: m.output, Sets: names, setState: stateOf(st), Warnings: warningsOf(st, true)}
 	r.uncounted = st.Added == 0 && st.Ones > 0
 	r.OrFewer = len(names) > 1 && st.Layers > 1 && st.Type != "cascade"
@@ -106,6 +116,8 @@ func explainUnlike(err error) error {
 	switch {
 	case errors.As(err, &unlike) && unlike.RandomKey:
 		return fmt.Errorf(`%w (every state of "seen uniq" has a key of its own, unless all are made with one --secret FILE or one --seed)`, err)
+	case unlike != nil:
+		return sayHowToUnite(unlike)
 	case errors.Is(err, bloomfile.ErrNotFrame):
 		return unknownFormat(err)
 	}

@@ -31,6 +31,29 @@ func past(name string, st bloom.Stats) error {
 	return pastError(name, st.ErrorRate, st.AskedErrorRate, st.Added, st.Capacity)
 }
 
+// refusePast returns the error about a change of a filter that would take it past its error
+// rate, nil if it does not. Nothing is written yet.
+func refusePast(name string, st bloom.Stats, change string) error {
+	if !pastRate(st) {
+		return nil
+	}
+	n := st.Added
+	if n == 0 && st.Cardinality.Known() { // the file does not say how many
+		n = uint64(st.Cardinality.Value)
+	}
+	text := fmt.Sprintf("%s would be past its error rate, and is not written: it would say yes to a new key with probability %s instead of %s",
+		name, figure.Rate(figure.ThreeDigits(st.ErrorRate)), figure.Rate(st.AskedErrorRate))
+	if st.Capacity > 0 {
+		text += fmt.Sprintf(", with %s keys in a filter for %s", figure.Comma(n), figure.Comma(st.Capacity))
+	}
+	larger := "build a larger one from all keys"
+	switch st.Type {
+	case "blocked", "classic", "partitioned", "counting":
+		larger += " with " + buildCommand(st.Type, n, st.AskedErrorRate, "")
+	}
+	return &exitError{ExitLimit, fmt.Errorf("%s; %s, or %s with --force", text, larger, change)}
+}
+
 // orPast returns err, or the error of check if the command succeeded or said no. check
 // may be nil.
 func orPast(err error, check func() error) error {

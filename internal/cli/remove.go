@@ -48,13 +48,13 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 		return err
 	}
 	r := removedReport{Set: name}
-	err = changeSet(name, o, func(v bloom.View) error {
+	err = changeSet(name, o, func(v bloom.View) (bloom.View, error) {
 		f, ok := v.(*bloom.Counting)
 		if !ok {
-			return fmt.Errorf("%s is a %s filter; only counting filters can remove keys: build it with --type counting", name, v.Design().Type)
+			return nil, fmt.Errorf("%s is a %s filter; only counting filters can remove keys: build it with --type counting", name, v.Design().Type)
 		}
 		if err := c.records.follow(ruledSet{name, v.Rules()}); err != nil {
-			return err
+			return nil, err
 		}
 		_, err := a.eachHash(cmd, c, files, f.Hash(), func(hs []uint64) error {
 			for _, h := range hs {
@@ -65,7 +65,7 @@ func (a *app) remove(cmd *cobra.Command, c *changeFlags, name string, files []st
 			return nil
 		})
 		r.Absent, r.Stuck = r.Keys-r.Removed, f.Stats().Stuck
-		return err
+		return v, err
 	})
 	switch {
 	case err != nil:

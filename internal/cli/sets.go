@@ -193,8 +193,8 @@ func (a *app) readTextSet(name string, text io.Reader, r *recordFlags, h *hashFl
 }
 
 // changeSet locks the filter file name, loads it, calls change, and replaces the file
-// by the result. If change fails, the file stays as it is.
-func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error) error {
+// by its result. If change fails, the file stays as it is.
+func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) (bloom.View, error)) error {
 	lock, err := bloomfile.Lock(name)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func changeSet(name string, o bloom.LoadOptions, change func(v bloom.View) error
 	if err != nil {
 		return setfile.ExplainCompressed(name, err)
 	}
-	if err := change(v); err != nil {
+	if v, err = change(v); err != nil {
 		return err
 	}
 	return lock.Write(v)

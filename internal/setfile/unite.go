@@ -22,6 +22,14 @@ type UnlikeError struct {
 	A, B        string // the names of the sets
 	Differences string // such as "type classic and blocked; k 7 and 6"
 	RandomKey   bool   // the hashes differ, and one has a random key
+
+	// What two filters of seen with one hash have to be made for so that one can take the
+	// keys of both. Type is empty for other sets, and for types that build does not size.
+	Type           string
+	Keys           uint64 // of both together
+	ErrorRate      float64
+	Rules          string // of the first
+	DifferentRules bool
 }
 
 func (e *UnlikeError) Error() string {
@@ -156,10 +164,11 @@ func (s *fileSet) unlike(other *fileSet) error {
 		return true
 	}
 	differ("type", s.info.Type, other.info.Type)
-	if differ("hash", HashText(s.info), HashText(other.info)) {
+	otherHash := differ("hash", HashText(s.info), HashText(other.info))
+	if otherHash {
 		e.RandomKey = s.info.Hash.Algorithm == bloom.NH || other.info.Hash.Algorithm == bloom.NH
 	}
-	differ("rules of keys", orNone(s.info.Rules), orNone(other.info.Rules))
+	e.DifferentRules = differ("rules of keys", orNone(s.info.Rules), orNone(other.info.Rules))
 	if s.info.Type == other.info.Type {
 		a, b := s.view.Stats(), other.view.Stats()
 		p, q := a.Params, b.Params
@@ -175,6 +184,10 @@ func (s *fileSet) unlike(other *fileSet) error {
 		return nil
 	}
 	e.Differences = strings.Join(list, "; ")
+	if _, ok := s.view.(bloom.Set); ok && !otherHash && s.info.Type != "window" && s.info.Type != "adaptive" && s.info.Type != "cascade" {
+		e.Type, e.Keys = s.info.Type, s.info.Added+other.info.Added
+		e.ErrorRate, e.Rules = s.info.ErrorRate, s.info.Rules
+	}
 	return e
 }
 
