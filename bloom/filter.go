@@ -240,9 +240,8 @@ func (f *Filter) Grow() (*Scalable, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := f.clone()
-	first.capacity, first.rate = c.Capacity, share
-	s.layers = []*layer{asLayer(first, 0)}
+	copied := f.clone() // a layer has neither hash nor label
+	s.layers = []*layer{asLayer(array{params: f.params, capacity: c.Capacity, rate: share, added: f.added, words: copied.words, mem: copied.mem}, 0)}
 	s.bind(f.hash, f.keyID, s)
 	s.label = f.label
 	return s, nil
