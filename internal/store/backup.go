@@ -266,12 +266,12 @@ func emptyFolder(fsys vfs.FS, dir string) error {
 	return err
 }
 
-// unreadError is an error of reading a file that was to be copied.
+// unreadError is an error of reading a file, which may not be damaged.
 type unreadError struct{ error }
 
 func (e *unreadError) Unwrap() error { return e.error }
 
-// unreadReader makes errors of reading a file that is copied unreadErrors.
+// unreadReader makes errors of reading a file unreadErrors.
 type unreadReader struct{ io.Reader }
 
 func (r unreadReader) Read(p []byte) (int, error) {

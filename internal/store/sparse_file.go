@@ -132,9 +132,13 @@ func (f *files) readSummed(ref fileRef) (c contents, err error) {
 		return c, fmt.Errorf("reading %s: %w: %w", name, ErrMemory, err)
 	}
 	w := arrayWriter(c.mem.Bytes())
-	if err := checkSummed(io.TeeReader(file, &w), size, ref); err != nil {
+	if err := checkSummed(io.TeeReader(unreadReader{file}, &w), size, ref); err != nil {
 		c.release()
-		return c, fmt.Errorf("%s: %w; restore it from a backup", name, err)
+		var unread *unreadError
+		if errors.As(err, &unread) { // which says nothing about the contents
+			return c, fmt.Errorf("reading %s: %w", name, err)
+		}
+		return c, fmt.Errorf("%s is damaged: %w; restore it from a backup", name, err)
 	}
 	c.bytes = c.mem.Bytes()[:size-crc32.Size]
 	return c, nil

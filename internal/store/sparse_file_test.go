@@ -5,6 +5,8 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -227,6 +229,47 @@ func TestHolesAreZeros(t *testing.T) {
 			t.Fatalf("%d bytes are read as others, or %v", len(want), err)
 		}
 		c.release()
+	}
+}
+
+// A file that was read and is not what was written is damaged. One that cannot be read may
+// be whole: its error does not send the user to a backup.
+func TestReadSummedErrors(t *testing.T) {
+	f := files{fs: vfs.Default, dir: t.TempDir()}
+	ref, _, err := f.write(1, func(w io.Writer) error {
+		return summed(w, func(w io.Writer) error {
+			_, err := w.Write(make([]byte, 3*holePiece))
+			return err
+		})
+	}, always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := f.path(1)
+	broken := files{fs: unreadable{noLinks{vfs.Default}, &name}, dir: f.dir}
+	want := fmt.Sprintf("reading %s: %v", name, syscall.EIO)
+	if _, err := broken.readSummed(ref); !errors.Is(err, syscall.EIO) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct {
+		b    []byte
+		says string
+	}{
+		{append(bytes.Clone(b[:len(b)-1]), b[len(b)-1]^1), fmt.Sprintf("its %d bytes do not match their checksum", len(b))},
+		{b[:len(b)/2], fmt.Sprintf("its %d bytes do not match their checksum", len(b)/2)},
+		{b[:3], "it has 3 bytes, too few for its checksum"},
+	} {
+		if err := os.WriteFile(name, change.b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("%s is damaged: %s; restore it from a backup", name, change.says)
+		if _, err := f.readSummed(ref); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

@@ -260,7 +260,7 @@ func TestBackupOfDamage(t *testing.T) {
 }
 
 // noLinks is a file system without links.
-type noLinks struct{ *vfs.MemFS }
+type noLinks struct{ vfs.FS }
 
 func (noLinks) Link(string, string) error { return errors.ErrUnsupported }
 
