@@ -338,3 +338,15 @@ func TestStaticLabel(t *testing.T) {
 		t.Errorf("rules that no file can hold: %v, and now %q", err, f.Rules())
 	}
 }
+
+// A builder gives its tag and its rules to the filter that it builds.
+func TestStaticBuilderLabel(t *testing.T) {
+	b := must(bloom.NewStaticBuilder(bloom.StaticConfig{ErrorRate: 0.01, Hashes: []uint64{1, 2, 3}}))
+	b.SetTag(77)
+	if err := b.SetRules("email"); err != nil {
+		t.Fatal(err)
+	}
+	if f := must(b.Build()); f.Tag() != 77 || f.Rules() != "email" {
+		t.Errorf("tag %d and rules %q, want 77 and email", f.Tag(), f.Rules())
+	}
+}

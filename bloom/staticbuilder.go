@@ -60,8 +60,9 @@ func (b *StaticBuilder) HasHashes(found []bool, hs []uint64) int {
 // Added returns the number of distinct keys collected so far.
 func (b *StaticBuilder) Added() uint64 { return b.hashes.count() }
 
-// Build returns the filter of the keys. It uses the memory of the builder, which has no
-// keys afterwards. It fails as [NewStatic] does, and then the builder keeps its keys.
+// Build returns the filter of the keys, with the tag and the rules of the builder. It uses
+// the memory of the builder, which has no keys afterwards. It fails as [NewStatic] does, and
+// then the builder keeps its keys.
 func (b *StaticBuilder) Build() (*Static, error) {
 	sorted := b.hashes.sorted()
 	b.hashes = newFingerprints(nil)
@@ -70,5 +71,6 @@ func (b *StaticBuilder) Build() (*Static, error) {
 		b.hashes = newFingerprints(sorted)
 		return nil, err
 	}
+	f.label = b.label
 	return f, nil
 }
