@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// makeMany makes n filters for 100 keys with one key each.
+// makeMany makes n filters for 100 keys with one key each. It lets the log write what they
+// add to it, so that its memory does not depend on the speed of the disk.
 func makeMany(t *testing.T, s *Store, n int) {
 	t.Helper()
 	var added [1]bool
@@ -20,6 +22,11 @@ func makeMany(t *testing.T, s *Store, n int) {
 		}
 		if _, _, err := f.Add(added[:], [][]byte{fmt.Appendf(nil, "key %d", i)}); err != nil || !added[0] {
 			t.Fatal(added, err)
+		}
+		if i%1000 == 999 {
+			if err := s.flush(t.Context(), s.Last()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -42,18 +49,29 @@ func checkMany(t *testing.T, s *Store, n int) {
 	}
 }
 
-// heap returns the bytes that are in use, without those of the database.
+// heap returns the bytes that are in use, without those of the database, for which it waits
+// until nothing runs in the background.
 func heap(t *testing.T, s *Store) int64 {
 	t.Helper()
 	if err := s.flush(t.Context(), s.Last()); err != nil {
 		t.Fatal(err)
 	}
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	tables := s.db.Load().db.Metrics().MemTable
-	return int64(m.HeapAlloc - tables.Size - tables.ZombieSize)
+	db := s.db.Load().db
+	for range 1000 {
+		before := db.Metrics()
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		after := db.Metrics()
+		tables, cached := after.MemTable, after.BlockCache.Size
+		if tables == before.MemTable && cached == before.BlockCache.Size && after.Flush.NumInProgress == 0 && after.Compact.NumInProgress == 0 {
+			return int64(m.HeapAlloc-tables.Size-tables.ZombieSize) - cached
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the database does not come to rest")
+	return 0
 }
 
 // A small filter takes little memory beside its bits, no more than is charged for it,
