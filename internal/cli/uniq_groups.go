@@ -36,6 +36,7 @@ type groupRun struct {
 	spool    *spill.Spool  // nil if the inputs can be read again
 	folder   *spill.Folder // nil until a temporary file is needed
 	top      *topLines     // of -c --top
+	list     *growingList  // of --append
 
 	position uint64        // of the next line
 	distinct uint64        // keys, when all are known
@@ -57,6 +58,13 @@ const (
 func (a *app) uniqGroups(cmd *cobra.Command, flags *uniqFlags, files []string) (err error) {
 	g := &groupRun{uniqFlags: flags, app: a, cmd: cmd, started: time.Now()}
 	flags.records.again = true
+	if flags.listName != "" {
+		if g.list, err = a.openList(flags.listName, files, &flags.records); err != nil {
+			return err
+		}
+		defer g.list.close()
+		files = g.list.inputs(files)
+	}
 	if g.in, g.config, err = flags.records.open(a, files); err != nil {
 		return err
 	}
@@ -81,6 +89,10 @@ func (a *app) uniqGroups(cmd *cobra.Command, flags *uniqFlags, files []string) (
 		}
 		defer g.file.Abort() // does nothing once it is committed
 		sink = g.file
+	}
+	if g.list != nil {
+		g.list.delimiter = g.config.Delimiter
+		sink = twice{sink, g.list}
 	}
 	g.out = stream.NewWriter(sink, stream.WriterOptions{LineBuffered: flags.buffered, Counters: g.config.Counters})
 	if g.file == nil {
@@ -138,6 +150,9 @@ func (g *groupRun) block(b *stream.Block) error {
 		return g.keepHeader(b)
 	}
 	n := b.Len()
+	if g.list != nil && g.list.has(b) {
+		return g.learn(b)
+	}
 	g.keep, g.show = resize(g.keep, n), resize(g.show, n)
 	clear(g.keep)
 	clear(g.show)
@@ -185,6 +200,21 @@ func (g *groupRun) block(b *stream.Block) error {
 		return nil
 	}
 	return g.write(b, g.keep, g.show)
+}
+
+// learn counts the lines that the list of --append has. They are not printed.
+func (g *groupRun) learn(b *stream.Block) error {
+	seconds := b.Seconds()
+	for lo, hi := range b.Keyed() {
+		for i := lo; i < hi; i++ {
+			if _, _, err := g.groups.Add(b.Hashes[i], seconds[i], g.position+uint64(i)); err != nil {
+				return err
+			}
+		}
+	}
+	g.position += uint64(b.Len())
+	g.list.lines = g.position
+	return nil
 }
 
 // isLate reports whether lines are decided at the end.
@@ -237,7 +267,15 @@ func (g *groupRun) keepHeader(b *stream.Block) error {
 	if g.headed {
 		return nil
 	}
+	if g.list != nil && g.list.has(b) {
+		g.list.headed = true
+		return nil
+	}
 	g.headed = true
+	if g.list != nil && g.list.headed {
+		_, err := g.app.env.Stdout.Write(b.Data)
+		return err
+	}
 	if g.mode.streams {
 		return g.out.Write(b, nil)
 	}
@@ -375,6 +413,11 @@ func (g *groupRun) end(err error) error {
 			return err
 		}
 	}
+	if g.list != nil {
+		if err := g.list.commit(); err != nil {
+			return err
+		}
+	}
 	return g.report()
 }
 
@@ -382,6 +425,11 @@ func (g *groupRun) end(err error) error {
 func (g *groupRun) explain(err error) error {
 	if stream.IsBrokenPipe(err) {
 		return err
+	}
+	if g.mode.streams && g.file == nil {
+		if flushErr := g.flush(); flushErr != nil {
+			return flushErr
+		}
 	}
 	var printed string
 	switch {
@@ -391,13 +439,8 @@ func (g *groupRun) explain(err error) error {
 		printed = "the output is not complete"
 	case !g.mode.streams:
 		printed = "nothing was printed, since " + g.mode.option + " needs the whole input"
-	default:
-		if flushErr := g.out.Flush(); flushErr != nil {
-			return flushErr
-		}
-		if g.groups.Generation() > 0 {
-			printed = fmt.Sprintf("the output is right for the first %s lines and ends there", figure.Comma(g.groups.Began()))
-		}
+	case g.groups.Generation() > 0:
+		printed = fmt.Sprintf("the output is right for the first %s lines and ends there", figure.Comma(g.groups.Began()))
 	}
 	if g.app.ctx.Err() != nil && errors.Is(err, context.Canceled) { // by a signal, which is reported instead of err
 		if printed != "" && !g.records.quiet {
@@ -409,6 +452,16 @@ func (g *groupRun) explain(err error) error {
 		err = fmt.Errorf("%w; %s", err, printed)
 	}
 	return spillError(err)
+}
+
+// flush writes out what was decided before an error. The list of --append then has exactly the
+// lines that were printed.
+func (g *groupRun) flush() error {
+	err := g.out.Flush()
+	if err == nil && g.list != nil {
+		err = g.list.commit()
+	}
+	return err
 }
 
 // spillError makes the end of a run of which the disk is full one with exit code 3, and says

@@ -18,6 +18,7 @@ type groupFlags struct {
 	nth         int
 	mark        bool
 	which       flagvalue.Choice
+	listName    string // of --append
 }
 
 // maxTop bounds --top, because as many lines are kept in memory and sorted.
@@ -35,6 +36,7 @@ func (u *groupFlags) register(cmd *cobra.Command) {
 	f.BoolVar(&u.mark, "mark", false, `print every line, with "new\t" or "old\t" before it`)
 	u.which = flagvalue.OneOf("first", "first", "last")
 	f.Var(&u.which, "keep", "which line of each key to print")
+	f.StringVar(&u.listName, "append", "", "add to `FILE` the lines that it does not have, and print them")
 }
 
 // modes are the flags that choose what is printed, of which one can be given. Those that need
@@ -66,6 +68,12 @@ func (u *groupFlags) check(cmd *cobra.Command, filter string) error {
 		}
 	}
 	switch {
+	case u.listName != "" && filter != "":
+		return usagef("--append cannot be combined with %s: the lines of FILE are what was seen before", filter)
+	case u.listName != "" && given != "":
+		return usagef("--append cannot be combined with %s: it prints the lines that FILE does not have", given)
+	case u.listName != "" && set("output"):
+		return usagef("--append cannot be combined with -o; use > for the lines that are printed")
 	case u.nth < 1 || u.nth > maxNth:
 		return usagef("--nth %d is outside 1 to %d", u.nth, maxNth)
 	case set("top") && !u.counts:
@@ -80,6 +88,8 @@ func (u *groupFlags) check(cmd *cobra.Command, filter string) error {
 // one: the first line of each key.
 func (u *groupFlags) mode(c *stream.Config) *groupMode {
 	switch {
+	case u.listName != "":
+		return firstMode()
 	case u.counts && u.top > 0:
 		return topMode()
 	case u.counts:

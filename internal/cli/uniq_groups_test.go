@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -213,4 +214,54 @@ type tester interface {
 	Helper()
 	Fatalf(string, ...any)
 	Context() context.Context
+}
+
+// On an input in which equal lines are neighbours, the options of uniq(1) print what it prints.
+func TestGroupModesLikeUniq(t *testing.T) {
+	program, err := exec.LookPath("uniq")
+	if err != nil {
+		t.Skip("uniq(1) is not installed")
+	}
+	var lines []string
+	for i := range 300 {
+		for n := range i % 4 {
+			lines = append(lines, fmt.Sprintf("%d %s %d", n%2, strings.Repeat(string(rune('a'+n%2*('A'-'a'))), 1)+fmt.Sprintf("%03d", i), i%3))
+		}
+	}
+	for _, part := range []string{"", "-i", "-f1", "-f1 -i", "-w3", "-f1 -w5 -i", "-z"} {
+		content := strings.Join(lines, "\n") + "\n"
+		if part != "-f1 -i" && part != "-f1 -w5 -i" {
+			sorted := slices.Clone(lines)
+			slices.SortFunc(sorted, func(a, b string) int {
+				if strings.HasPrefix(part, "-f1") {
+					a, b = a[1:], b[1:]
+				}
+				if part == "-i" {
+					a, b = strings.ToLower(a), strings.ToLower(b)
+				}
+				return strings.Compare(a, b)
+			})
+			content = strings.Join(sorted, "\n") + "\n"
+		}
+		if part == "-z" {
+			content = strings.ReplaceAll(content, "\n", "\x00")
+		}
+		for _, mode := range []string{"-c", "-d", "-D", "-u", ""} {
+			args := strings.Fields(mode + " " + part)
+			cmd := exec.Command(program, args...)
+			cmd.Env = append(os.Environ(), "LC_ALL=C")
+			cmd.Stdin = strings.NewReader(content)
+			want, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("uniq %q: %v", args, err)
+			}
+			got, errs, code := runSeen(t, strings.NewReader(content), append([]string{"uniq", "-m", "4096", "-q"}, args...)...)
+			if mode == "" {
+				got, errs, code = runSeen(t, strings.NewReader(content), append([]string{"uniq", "-q"}, args...)...)
+			}
+			if got != string(want) || code != 0 {
+				t.Errorf("uniq %q: exit code %d, %s; they differ at byte %d:\n%.200q\n%.200q", args, code, errs, differAt(got, string(want)), got, want)
+			}
+		}
+	}
 }
