@@ -64,7 +64,7 @@ func NewGroups(c GroupsConfig) *Groups {
 	g := &Groups{config: c}
 	limit := uint64(0)
 	if c.Folder != nil {
-		limit = max(c.Memory-c.Memory/runsShare, 1)
+		limit = max(c.Memory-c.Memory/4, 1) // the rest is for buffers and for what the system rounds up
 	}
 	g.table = newGroupTable(limit)
 	return g

@@ -38,7 +38,10 @@ const (
 	slotWords   = 3
 	slotBytes   = 8 * slotWords
 	leastSlots  = 16
-	shardBytes  = 64 << 10 // of the smallest limit for which there is another shard
+	hugePage    = 2 << 20 // large arrays take whole ones
+	smallShard  = 64 << 10
+	largeShard  = 4 << 20
+	smallTable  = 48 << 20 // up to this limit, shards are smaller than huge pages
 	mostShards  = 64
 	countOfHigh = 1<<16 - 1
 )
@@ -56,8 +59,11 @@ func (s *groupSlot) second() uint32 { return uint32(s.low >> 32) }
 
 // newGroupTable returns an empty table with a limit of its memory.
 func newGroupTable(limit uint64) *groupTable {
-	n := uint64(mostShards)
-	for limit > 0 && n > 1 && n*shardBytes > limit {
+	n, least := uint64(mostShards), uint64(largeShard)
+	if limit <= smallTable {
+		least = smallShard
+	}
+	for limit > 0 && n > 1 && n*least > limit {
 		n /= 2
 	}
 	return &groupTable{shift: uint(64 - bits.Len64(n-1)), shards: make([]groupShard, n), limit: limit}
@@ -110,6 +116,9 @@ func (t *groupTable) take(slot *groupSlot, hash uint64, second uint32, position,
 // fuller; where it is as full as it may be, nothing changes.
 func (t *groupTable) grow(s *groupShard) error {
 	n := max(len(s.slots)*3/2, leastSlots)
+	if size := n * slotBytes; size >= hugePage {
+		n = (size + hugePage - 1) / hugePage * hugePage / slotBytes
+	}
 	more := uint64(n) * slotBytes // both are there for a moment
 	if t.limit > 0 && t.bytes+more > t.limit && len(s.slots) > 0 {
 		s.room = len(s.slots) * 7 / 8

@@ -151,7 +151,7 @@ func TestGroupsMemory(t *testing.T) {
 		}
 		most = max(most, g.Bytes())
 	}
-	if most > memory || g.Began() < memory/slotBytes/2 {
+	if most > memory || g.Began() < memory/slotBytes*2/5 {
 		t.Errorf("%d bytes and %d keys in %d bytes", most, g.Began(), memory)
 	}
 }
