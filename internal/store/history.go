@@ -243,8 +243,10 @@ func (p Sample) encode() []byte {
 	}
 	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p.Fill)))
 	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p.Rate)))
-	b = binary.AppendVarint(b, p.From.Sub(p.Begin).Milliseconds())
-	return binary.AppendVarint(b, p.To.Sub(p.Begin).Milliseconds())
+	// Of the times only milliseconds are kept, so that the end of a sample is the beginning
+	// of the next one.
+	b = binary.AppendVarint(b, p.From.UnixMilli()-p.Begin.UnixMilli())
+	return binary.AppendVarint(b, p.To.UnixMilli()-p.Begin.UnixMilli())
 }
 
 // parseSample reads a sample of a span. Older versions wrote no From and To: such a sample is

@@ -183,6 +183,35 @@ func TestHistoryGoes(t *testing.T) {
 	}
 }
 
+// While a value is in use, each sample of its history begins where the one before ends.
+func TestSamplesJoin(t *testing.T) {
+	clock := newHandClock()
+	s, err := Open("/d", Options{FS: vfs.NewMem(), Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() // it is in memory
+	f, _, err := s.CreateBloom([]byte("a"), BloomConfig{ErrorRate: 1e-6, Capacity: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		clock.advance(time.Minute + 1_234_567)
+		f.Has(make([]bool, 1), testKeys("k", 1))
+		if err := s.Record(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, span := range []Span{Hour, Day} {
+		samples := historyOf(t, s, "a", span)
+		for i := range samples[1:] {
+			if !samples[i].To.Equal(samples[i+1].From) {
+				t.Errorf("a sample ends at %v, the next begins at %v", samples[i].To, samples[i+1].From)
+			}
+		}
+	}
+}
+
 // A sample without times, of an older version, is of all of its step.
 func TestSampleWithoutTimes(t *testing.T) {
 	begin := time.Unix(1715947200, 0)

@@ -144,7 +144,7 @@ const (
 	// is in use.
 	nextSample = 90 * time.Second
 	// leastTime bounds the time by which traffic is divided: a filter may have been made a
-	// moment before its first sample.
+	// moment before its first sample. Shorter gaps between samples are not shown.
 	leastTime = time.Second
 )
 
@@ -165,7 +165,7 @@ func (h *history) perSecond(of func(Sample) uint64) (points plotter.XYs) {
 		if !from.Before(to) {
 			continue // before the chart begins
 		}
-		if from.After(last) {
+		if from.Sub(last) > leastTime {
 			add(last, 0)
 			add(from, 0)
 		}
