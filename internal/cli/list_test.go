@@ -80,6 +80,19 @@ func TestList(t *testing.T) {
 	}
 }
 
+// An address without a server is an error that names it; a host needs no port.
+func TestListWithoutAServer(t *testing.T) {
+	for address, want := range map[string]string{
+		"127.0.0.1:1":      "no server can be reached at 127.0.0.1:1: connect: connection refused; give the address of a seen serve with --server",
+		"unix:/none/there": "no server can be reached at unix:/none/there: ",
+		"none.invalid":     "no server can be reached at none.invalid: ",
+	} {
+		if text, code := seenOutput(t, "list", "--server", address); code != ExitError || !strings.Contains(text, want) || strings.Contains(text, "missing port") {
+			t.Errorf("%s: exit code %d\n%s", address, code, text)
+		}
+	}
+}
+
 // Another server than seen's is named as the reason.
 func TestListOfAnotherServer(t *testing.T) {
 	s := redistest.NewServer(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"seen/internal/cli/daemon"
+	"seen/internal/remote"
 	"seen/internal/resp"
 )
 
@@ -30,7 +31,7 @@ type serverFlags struct {
 // register adds the flags to cmd.
 func (f *serverFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "server", "127.0.0.1:6380", "the server listens on `ADDR`, HOST:PORT or unix:PATH")
+	flags.StringVar(&f.addr, "server", "127.0.0.1:6380", "the server listens on `ADDR`, HOST[:PORT] or unix:PATH")
 	flags.StringVar(&f.user, "user", "default", "log in as the user `NAME`")
 	flags.StringVar(&f.passwordFile, "password-file", "", "the password is the first line of `FILE`")
 	flags.BoolVar(&f.tls, "tls", false, "use TLS; the options about it imply it")
@@ -56,7 +57,7 @@ func (a *app) order(f *serverFlags, command ...[]byte) error {
 func (a *app) orders(f *serverFlags, talk func(send func(command ...[]byte) (resp.Value, error)) error) error {
 	conn, err := f.dial(a.ctx)
 	if err != nil {
-		return err
+		return f.unreachable(a.ended(err))
 	}
 	defer conn.Close() // the answer has come, or its error
 	// An interrupt ends the wait; the command continues in the server.
@@ -115,14 +116,26 @@ func (a *app) ended(err error) error {
 	return err
 }
 
+// unreachable says what to do about an error of dial.
+func (f *serverFlags) unreachable(err error) error {
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		return fmt.Errorf("no server can be reached at %s: %w; give the address of a seen serve with --server", f.addr, e.Err)
+	}
+	return err
+}
+
 // dial connects to the server.
 func (f *serverFlags) dial(ctx context.Context) (net.Conn, error) {
 	d := net.Dialer{Timeout: 10 * time.Second}
 	if path, ok := strings.CutPrefix(f.addr, daemon.UnixScheme); ok {
 		return d.DialContext(ctx, "unix", path)
 	}
+	address := f.addr
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		address = net.JoinHostPort(strings.Trim(address, "[]"), remote.ServerPort)
+	}
 	if !f.tls && f.tlsCA == "" && f.tlsCert == "" {
-		return d.DialContext(ctx, "tcp", f.addr)
+		return d.DialContext(ctx, "tcp", address)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.tlsCA != "" {
@@ -139,7 +152,7 @@ func (f *serverFlags) dial(ctx context.Context) (net.Conn, error) {
 		}
 		config.Certificates = []tls.Certificate{certificate}
 	}
-	return (&tls.Dialer{NetDialer: &d, Config: config}).DialContext(ctx, "tcp", f.addr)
+	return (&tls.Dialer{NetDialer: &d, Config: config}).DialContext(ctx, "tcp", address)
 }
 
 // replyReader reads replies from a connection.

@@ -126,8 +126,8 @@ func (f *Filter) call(ctx context.Context, q questions, adds bool) ([]bool, erro
 	return f.Fleet.HasHashes(ctx, q.Hashes)
 }
 
-// serverPort is the port of "seen serve".
-const serverPort = "6380"
+// ServerPort is the port of "seen serve".
+const ServerPort = "6380"
 
 // ParseServerAddress reads the address of a server that has the BF commands: one for
 // ParseAddress, or HOST[:PORT][/NAME], whose default port is that of "seen serve".
@@ -139,7 +139,7 @@ func ParseServerAddress(text string) (Address, error) {
 		}
 		host, rest := text[:end], text[end:]
 		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), serverPort)
+			host = net.JoinHostPort(strings.Trim(host, "[]"), ServerPort)
 		}
 		text = "redis://" + host + rest
 	}
