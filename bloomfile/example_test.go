@@ -9,6 +9,7 @@ import (
 
 	"seen/bloom"
 	"seen/bloomfile"
+	"seen/keys"
 )
 
 // A filter is made in memory and written; other programs map it and ask.
@@ -151,4 +152,45 @@ func ExampleIsDamage() {
 	}
 	// Output:
 	// the file has another length than its header says, damage: true
+}
+
+// A list of mail addresses keeps what was done to them, so that those who ask do the same.
+func ExampleInfo() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "blocked.seen")
+
+	f, err := bloom.New(bloom.Config{Capacity: 1000, ErrorRate: 1e-6})
+	if err != nil {
+		log.Fatal(err)
+	}
+	rules := keys.Rules{Email: &keys.EmailConfig{}}
+	if err := f.SetRules(rules.String()); err != nil {
+		log.Fatal(err)
+	}
+	f.Add(rules.Email.Append(nil, []byte("Jane.Doe+news@GMail.com")))
+	if err := bloomfile.Write(path, f); err != nil {
+		log.Fatal(err)
+	}
+
+	file, err := bloomfile.Open(path, bloomfile.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	kept, err := keys.ParseRules(file.Info().Rules)
+	if err != nil {
+		log.Fatal(err) // a rule of a later version: no key can be looked up
+	}
+	key := []byte("janedoe@googlemail.com")
+	if kept.Email != nil {
+		key = kept.Email.Append(nil, key)
+	}
+	found, err := file.Has(key)
+	fmt.Println(kept, found, err)
+	// Output:
+	// email true <nil>
 }

@@ -29,7 +29,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Print each key, a tab, and "maybe" or "no". Keys are the arguments, or the lines of
 standard input if there are no arguments.
 
-"no" is certain. The exit code is 0 if all keys may be in the set, and 1 if one is
+"no" is certain. The answer is "yes" instead of "maybe" if SET holds its keys exactly: a
+text with one key per line, or a state of "seen uniq" without a filter. The exit code is 0 if all keys may be in the set, and 1 if one is
 certainly not. With -q, nothing is printed.
 
 Keys are made as "seen build" made those of SET: with --email, say, if it had --email.
@@ -52,7 +53,7 @@ numbers.`,
 			return a.check(cmd, &c, args[0], args[1:])
 		},
 	}
-	cmd.Flags().BoolVar(&c.json, "json", false, `one JSON object a line: {"key": ..., "seen": true or false}`)
+	cmd.Flags().BoolVar(&c.json, "json", false, `one JSON object a line: {"key": ..., "seen": true or false}, and "exact": true where yes is certain`)
 	c.records.register(cmd)
 	c.hashing.registerSecret(cmd)
 	c.fleet.register(cmd, &c.hashing, false)
@@ -67,6 +68,7 @@ type checkAnswer struct {
 	Key    string `json:"key"`
 	Base64 []byte `json:"key_base64,omitempty"` // where the key is not UTF-8, which JSON cannot hold
 	Seen   bool   `json:"seen"`
+	Exact  bool   `json:"exact,omitempty"` // "seen" is certain if it is true, too
 }
 
 func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []string) error {
@@ -83,7 +85,7 @@ func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []strin
 	if err := a.checkMembers(sets, &c.records, &c.foreign); err != nil {
 		return err
 	}
-	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error {
+	err = a.answer(c, set.Exact, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error {
 		return a.ask(cmd, r, set, each, flush)
 	})
 	if err == errNo {
@@ -92,9 +94,9 @@ func (a *app) check(cmd *cobra.Command, c *checkFlags, name string, keys []strin
 	return orPast(err, set.past)
 }
 
-// answer prints the answers of ask for the keys, or for the keys of standard input if
-// there are none.
-func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
+// answer prints the answers of ask for the keys, or for the keys of standard input if there
+// are none. In an exact set, a yes is certain.
+func (a *app) answer(c *checkFlags, exact bool, keys []string, ask asker) error {
 	w := bufio.NewWriterSize(a.env.Stdout, 64<<10)
 	absent := false
 	answer := func(record, end []byte, found bool) error {
@@ -103,7 +105,7 @@ func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 			return nil
 		}
 		if c.json {
-			a := checkAnswer{Key: string(record), Seen: found}
+			a := checkAnswer{Key: string(record), Seen: found, Exact: exact}
 			if !utf8.Valid(record) {
 				a.Base64 = record
 			}
@@ -115,7 +117,10 @@ func (a *app) answer(c *checkFlags, keys []string, ask asker) error {
 			return err
 		}
 		text := "\tno"
-		if found {
+		switch {
+		case found && exact:
+			text = "\tyes"
+		case found:
 			text = "\tmaybe"
 		}
 		w.Write(record)

@@ -73,7 +73,7 @@ func (a *app) checkFleet(cmd *cobra.Command, c *checkFlags, keys []string) error
 		return err
 	}
 	defer fleet.Close()
-	err = a.answer(c, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error {
+	err = a.answer(c, false, keys, func(a *app, r *recordFlags, each func(b *stream.Block, i int, found bool) error, flush func() error) error {
 		in, config, err := r.open(a, nil)
 		if err != nil {
 			return err

@@ -49,7 +49,7 @@ func TestOutputInAPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(in, "first")
-	if got, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || got != "first\tmaybe\n" {
+	if got, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || got != "first\tyes\n" {
 		t.Errorf("check: %q, %v", got, err)
 	}
 	in.Close()

@@ -46,7 +46,7 @@ with the filter that needs it. A running server checks its files itself, see --s
 		Example: `  seen verify *.seen
   seen verify --rebuild after-power-failure.seen
   seen verify /var/backups/seen/2026-11-21
-  seen verify --json /var/lib/seen | jq -r '.[].damage[]?.filter'`,
+  seen verify --json /var/lib/seen | jq -r '.damage[]?.filter'`,
 		Args: arguments(1, anyMore, "SET or DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rebuild {
@@ -60,14 +60,13 @@ with the filter that needs it. A running server checks its files itself, see --s
 		},
 	}
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "first compute new checksums for files that were interrupted")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "report as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "report as JSON, one object for each SET or DIR")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing; the exit code is the answer")
 	foreign.registerFormat(cmd)
 	return cmd
 }
 
 func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, asJSON, quiet bool) error {
-	reports := make([]verifyReport, 0, len(names))
 	damaged, unread := false, false
 	for _, name := range names {
 		r := verifyReport{Set: name}
@@ -85,7 +84,11 @@ func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, as
 			a.sayError(cmd, err)
 			unread = true
 			r.Errors = []string{err.Error()}
-			reports = append(reports, r)
+			if asJSON {
+				if err := printJSON(a.env.Stdout, r); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		for _, p := range problems {
@@ -93,16 +96,14 @@ func (a *app) verify(cmd *cobra.Command, names []string, flags *foreignFlags, as
 		}
 		r.OK = len(problems) == 0
 		damaged = damaged || !r.OK
-		reports = append(reports, r)
-		if !quiet && !asJSON {
-			if err := printVerified(a.env.Stdout, r); err != nil {
-				return err
-			}
+		switch {
+		case asJSON:
+			err = printJSON(a.env.Stdout, r)
+		case !quiet:
+			err = printVerified(a.env.Stdout, r)
 		}
-	}
-	if asJSON {
-		if err := printJSON(a.env.Stdout, reports); err != nil {
-			return err
+		if err != nil {
+			return err // from writing
 		}
 	}
 	switch {

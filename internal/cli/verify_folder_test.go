@@ -48,11 +48,11 @@ func TestVerifyFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, out, messages := run("", "verify", "--json", folder)
-		var reports []struct {
+		var report struct {
 			OK     bool           `json:"ok"`
 			Damage []folderDamage `json:"damage"`
 		}
-		if err := json.Unmarshal([]byte(out), &reports); err != nil || code != ExitNo || len(reports) != 1 || reports[0].OK || len(reports[0].Damage) != 1 || reports[0].Damage[0].Filter != "crawl" {
+		if err := json.Unmarshal([]byte(out), &report); err != nil || code != ExitNo || report.OK || len(report.Damage) != 1 || report.Damage[0].Filter != "crawl" {
 			t.Errorf("%s damaged: exit code %d, output %s, messages %q, %v", folder, code, out, messages, err)
 		}
 	}

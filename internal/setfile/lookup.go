@@ -25,6 +25,7 @@ type Lookup struct {
 	Numbers  bool   // keys are numbers
 	Empty    bool   // there are certainly no keys
 	First    []byte // of a text that is not empty, its first key; else nil
+	Exact    bool   // yes is certain too
 	Rules    string // of a filter of seen: what was done to its keys; see package keys
 	Unpacked uint64 // bytes of memory that the set takes since it is not mapped
 
@@ -76,7 +77,7 @@ func isEmpty(st bloom.Stats) bool { return st.Added == 0 && st.Ones == 0 }
 func NewLookup(name string, v bloom.View) *Lookup {
 	st := v.Stats()
 	return &Lookup{
-		Name: name, Hash: v.Hash(), Empty: isEmpty(st), Rules: v.Rules(), close: func() error { return nil },
+		Name: name, Hash: v.Hash(), Empty: isEmpty(st), Exact: st.Exact, Rules: v.Rules(), close: func() error { return nil },
 		ask: func(found []bool, hs []uint64) error {
 			v.HasHashes(found, hs)
 			return nil
@@ -105,7 +106,7 @@ func OpenLookup(name string, o bloom.LoadOptions) (*Lookup, error) {
 		empty = isEmpty(st)
 	}
 	return &Lookup{
-		Name: name, Hash: hash, Empty: empty, Rules: f.Info().Rules, close: f.Close,
+		Name: name, Hash: hash, Empty: empty, Exact: f.Info().Exact, Rules: f.Info().Rules, close: f.Close,
 		ask: func(found []bool, hs []uint64) error {
 			_, err := f.HasHashes(found, hs)
 			return err
@@ -146,7 +147,7 @@ func ReadText(ctx context.Context, name string, in *input.Files, c stream.Config
 		return nil, err
 	}
 	return &Lookup{
-		Name: name, Hash: hash, Empty: c.Counters.Records.Load() == 0, First: first, close: func() error { return nil },
+		Name: name, Hash: hash, Exact: true, Empty: c.Counters.Records.Load() == 0, First: first, close: func() error { return nil },
 		ask: func(found []bool, hs []uint64) error {
 			set.HasHashes(found, hs)
 			return nil
