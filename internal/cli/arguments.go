@@ -37,20 +37,43 @@ func (f renamedFlag) Set(string) error { return errors.New(string(f)) }
 func (f renamedFlag) String() string   { return "" }
 func (f renamedFlag) Type() string     { return "string" }
 
-// sayFlagError shortens an error about the value of a flag, and replaces the texts of
+// sayFlagError shortens an error about an option, and replaces the texts of pflag and
 // strconv.
-func sayFlagError(err error) error {
+func sayFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var lacking *pflag.ValueRequiredError
+	var syntax *pflag.InvalidSyntaxError
 	var wrong *pflag.InvalidValueError
-	if !errors.As(err, &wrong) {
-		return err
+	switch {
+	case errors.As(err, &unknown):
+		return unknownOption(cmd, unknown)
+	case errors.As(err, &lacking) && lacking.GetSpecifiedShortnames() != "":
+		return fmt.Errorf("-%s needs a value", lacking.GetSpecifiedName())
+	case errors.As(err, &lacking):
+		return fmt.Errorf("--%s needs a value", lacking.GetSpecifiedName())
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%q is not an option", syntax.GetSpecifiedFlag())
+	case errors.As(err, &wrong):
+		return sayValueError(cmd, wrong)
+	}
+	return err
+}
+
+// sayValueError is sayFlagError for a wrong value. A user that writes -missing in place of
+// --missing gives the value issing to -m.
+func sayValueError(cmd *cobra.Command, wrong *pflag.InvalidValueError) error {
+	hint := ""
+	word, _, _ := strings.Cut(wrong.GetFlag().Shorthand+wrong.GetValue(), "=")
+	if f := cmd.Flags().Lookup(word); f != nil && wrong.GetFlag().Shorthand != "" {
+		hint = didYouMean([]string{"--" + word})
 	}
 	if renamed, is := wrong.GetFlag().Value.(renamedFlag); is && len(wrong.GetFlag().Name) == 1 {
 		return errors.New(string(renamed))
 	}
 	name, kind := wrong.GetFlag().Name, wrong.GetFlag().Value.Type()
 	var number *strconv.NumError
-	if !errors.As(err, &number) {
-		return fmt.Errorf("--%s: %w", name, wrong.Unwrap())
+	if !errors.As(wrong, &number) {
+		return fmt.Errorf("--%s: %w%s", name, wrong.Unwrap(), hint)
 	}
 	what := "is not a whole number"
 	switch {
@@ -58,8 +81,8 @@ func sayFlagError(err error) error {
 		what = "is not true or false"
 	case strings.HasPrefix(kind, "float"):
 		what = "is not a number"
-	case errors.Is(err, strconv.ErrRange):
+	case errors.Is(wrong, strconv.ErrRange):
 		what = "is too large"
 	}
-	return fmt.Errorf("--%s: %q %s", name, wrong.GetValue(), what)
+	return fmt.Errorf("--%s: %q %s%s", name, wrong.GetValue(), what, hint)
 }

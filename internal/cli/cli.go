@@ -160,7 +160,7 @@ memory of "seen uniq" from one run to the next.`,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%q is not a subcommand", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			cmd.SetOut(a.env.Stderr)
 			_ = cmd.Help() // there is no place to report that standard error failed
@@ -170,7 +170,7 @@ memory of "seen uniq" from one run to the next.`,
 	}
 	root.SetIn(a.env.Stdin)
 	root.SetErr(a.env.Stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{sayFlagError(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{sayFlagError(cmd, err)} })
 	root.SetHelpFunc(printHelp)
 	addHelp(root)
 	a.addSubcommands(root)
@@ -206,7 +206,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	print := help.Run
 	help.Run, help.RunE = nil, func(cmd *cobra.Command, args []string) error {
 		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-			return usagef("%q is not a subcommand", strings.Join(args, " "))
+			return unknownCommand(root, strings.Join(args, " "))
 		}
 		print(cmd, args)
 		return nil
