@@ -90,7 +90,7 @@ func (a *app) collect(b *buildFlags, in *input.Files, c stream.Config, repeats m
 				hint = "allow more with -m, because a static filter needs all its keys at once"
 			}
 			return &exitError{ExitLimit, fmt.Errorf("the hashes of %s keys need more than %s; %s",
-				figure.Comma(all.Added()), humanize.IBytes(uint64(b.memory)), hint)}
+				figure.Comma(all.Added()), &b.memory, hint)}
 		}
 		return nil
 	})
@@ -170,8 +170,8 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 		if st.Capacity > st.Added && st.Type != "static" && !st.Exact {
 			room = fmt.Sprintf(", room for %s", figure.Comma(st.Capacity))
 		}
-		a.say(cmd, "%s: %s filter, %s new of %s keys%s, error rate %.2g, %s", name, st.Type,
-			figure.Comma(isNew), figure.Comma(keys), room, st.ErrorRate, humanize.IBytes(st.Bytes))
+		a.say(cmd, "%s: %s filter, %s new of %s keys%s, error rate %s, %s", name, st.Type,
+			figure.Comma(isNew), figure.Comma(keys), room, figure.Rate(st.ErrorRate), humanize.IBytes(st.Bytes))
 		for _, w := range stuckCounters(st.Stuck) {
 			a.say(cmd, "warning: %s: %s; build it with more --counter-bits", name, w)
 		}

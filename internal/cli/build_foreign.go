@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"seen/bloom"
@@ -191,7 +190,7 @@ func (f *foreignFill) counted(files []string) error {
 		held = append(held, heldKey{len(keys) - len(key), len(keys), 1})
 		if uint64(cap(keys)+24*cap(held)+repeatBytes*len(numbers)) > uint64(f.flags.memory) {
 			return &exitError{ExitLimit, fmt.Errorf("%s keys need more than %s; give -n N, the number of distinct keys, to avoid holding them in memory, or allow more with -m",
-				figure.Comma(uint64(len(held))), humanize.IBytes(uint64(f.flags.memory)))}
+				figure.Comma(uint64(len(held))), &f.flags.memory)}
 		}
 		return nil
 	})

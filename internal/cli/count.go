@@ -131,7 +131,7 @@ func (r *countReport) describe() string {
 	if r.Exact {
 		return text + ", exact"
 	}
-	return text + fmt.Sprintf(", standard error %s (%.2g %%)", figure.Comma(uint64(r.StdErr)), 100*r.StdErr/r.Distinct)
+	return text + fmt.Sprintf(", standard error %s (%s)", figure.Comma(uint64(r.StdErr)), figure.Percent(r.StdErr/r.Distinct))
 }
 
 // countDistinct counts the distinct keys of the files. Records without a key are not

@@ -102,7 +102,7 @@ func (r fleetInfo) print(a *app, another bool) error {
 		sampled = ", from a sample of the slices"
 	}
 	t.row("  fill", "%.1f %%%s", 100*r.Fill, sampled)
-	t.row("  error rate", "%.2g now, %.2g at capacity, %g asked for", r.ErrorRate, r.AtCapacity, r.Asked)
+	t.row("  error rate", "%s now, %s at capacity, %s asked for", figure.Rate(r.ErrorRate), figure.Rate(r.AtCapacity), figure.Rate(r.Asked))
 	t.row("  hash", "%s%s", r.Hash, publicHash(r.publicHash))
 	return t.flush()
 }

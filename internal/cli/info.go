@@ -324,11 +324,11 @@ func (s *setState) rows(t table, indent string) {
 	case s.uncounted:
 		added = "the file does not say"
 	case s.Capacity > 0 && !s.Exact && s.Type != "static":
-		added += fmt.Sprintf(", capacity %s (%.3g %%)", figure.Comma(s.Capacity), percent(s.Added, s.Capacity))
+		added += fmt.Sprintf(", capacity %s (%s)", figure.Comma(s.Capacity), figure.Percent(float64(s.Added)/float64(s.Capacity)))
 	}
 	t.row(indent+"added", "%s", added)
 	if s.Fill != nil {
-		t.row(indent+"fill", "%.3g %%", 100**s.Fill)
+		t.row(indent+"fill", "%s", figure.Percent(*s.Fill))
 	}
 	switch {
 	case s.Exact:

@@ -187,7 +187,6 @@ func (f *listedFilter) row() []string {
 		}
 		return text(*x)
 	}
-	share := func(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }
 	rate := func(x float64) string { return figure.Rate(figure.ThreeDigits(x)) }
 	var used *float64
 	if f.Keys != nil && f.Capacity != nil && *f.Capacity > 0 {
@@ -195,7 +194,7 @@ func (f *listedFilter) row() []string {
 		used = &x
 	}
 	return []string{
-		name, kind, whole(f.Keys, figure.Comma), real(used, share), real(f.Fill, share), real(f.ErrorRate, rate), real(f.Asked, rate),
+		name, kind, whole(f.Keys, figure.Comma), real(used, figure.Percent), real(f.Fill, figure.Percent), real(f.ErrorRate, rate), real(f.Asked, rate),
 		whole(f.Bytes, figure.Bytes), f.fullIn(),
 	}
 }

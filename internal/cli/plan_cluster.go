@@ -72,7 +72,7 @@ func (a *app) planCluster(p *planFlags, sample *sampleReport, w planner.Wish) er
 	if sample != nil {
 		t.row("sample", "%s", sample.describe())
 	}
-	t.row("keys", "%s at an error rate of %g", figure.Comma(r.N), r.Asked)
+	t.row("keys", "%s at an error rate of %s", figure.Comma(r.N), figure.Rate(r.Asked))
 	t.row("slices", "%s of %s bytes", figure.Comma(r.Slices), figure.Comma(r.SliceBytes))
 	t.row("memory", "%s, %.2f bits a key (a classic filter: %.2f)", humanize.IBytes(r.Bytes), r.BitsPerKey, r.ClassicBits)
 	switch {
@@ -83,7 +83,7 @@ func (a *app) planCluster(p *planFlags, sample *sampleReport, w planner.Wish) er
 	default:
 		t.row("per node", "%s in %.1f slices, the mean of %d; a replica needs the same again", humanize.IBytes(r.BytesPerNode), r.SlicesPerNode, r.Nodes)
 	}
-	t.row("error rate", "%.3g at capacity, %d probes", r.ErrorRate, r.Probes)
+	t.row("error rate", "%s at capacity, %d probes", figure.Rate(r.ErrorRate), r.Probes)
 	t.row("add", "%d commands for a new key, %d for a seen one; a batch shares one of them per slice", r.CommandsNew, r.CommandsSeen)
 	t.row("round trips", "%d for a batch with new keys, %d for one without", r.TripsNew, r.TripsSeen)
 	return t.flush()

@@ -48,9 +48,9 @@ func (u *uniqRun) noteAdaptive(set *bloom.Adaptive) {
 		what := "at a rate that rises once it is full, within -m"
 		switch {
 		case grows:
-			what = fmt.Sprintf("with probability %.2g at most, and %s", rate, growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: rate}))
+			what = fmt.Sprintf("with probability %s at most, and %s", figure.Rate(rate), growing(sizing.Growth{First: n, Factor: sizing.DefaultGrowth, ErrorRate: rate}))
 		case u.onFull.Value == "stop":
-			what = fmt.Sprintf("with probability %.2g at most, within -m", rate)
+			what = fmt.Sprintf("with probability %s at most, within -m", figure.Rate(rate))
 		}
 		u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines; from now on, a filter drops new lines by error, %s", &u.memory, lines, what)
 	case set.Switched() && grows && !u.notes.grows && set.Bytes() > uint64(u.memory):

@@ -7,6 +7,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/cli/flagvalue"
+	"seen/internal/figure"
 	"seen/sizing"
 )
 
@@ -99,14 +100,14 @@ func (u *uniqRun) rateWithin(first arrays, capacity, memory uint64, rate float64
 			return 0, err
 		}
 		return 0, usagef("-n %d with -p %g needs %s, more than -m %s; leave one of them out",
-			capacity, rate, humanize.IBytes(p.Bytes()*first.of), humanize.IBytes(memory))
+			capacity, rate, figure.Bytes(p.Bytes()*first.of), figure.Size(memory))
 	}
 	if p, err = sizing.Within(sizing.Blocked, lines, memory/first.of); err != nil {
 		return 0, err
 	}
 	if rate = p.ErrorRate(lines) / first.rate(1); rate >= 1 {
 		return 0, usagef("-m %s is too small for -n %d: every line would be dropped as seen; give more memory or fewer lines",
-			humanize.IBytes(memory), capacity)
+			figure.Size(memory), capacity)
 	}
 	return rate, nil
 }
@@ -151,8 +152,8 @@ func (u *uniqRun) checkState() error {
 		return nil
 	}
 	if st := u.set.Stats(); st.ErrorRate > 1.1*st.AskedErrorRate {
-		u.app.say(u.cmd, "warning: %s has more lines than it was made for: it drops a new line by error with probability %.2g instead of %g",
-			u.uniqFlags.state, st.ErrorRate, st.AskedErrorRate)
+		u.app.say(u.cmd, "warning: %s has more lines than it was made for: it drops a new line by error with probability %s instead of %s",
+			u.uniqFlags.state, figure.Rate(st.ErrorRate), figure.Rate(st.AskedErrorRate))
 	}
 	return nil
 }

@@ -99,14 +99,56 @@ func Exact(n uint64) string {
 	return fmt.Sprint(n)
 }
 
-// Short writes a number with three or four digits and a unit: 12.3M.
+// Short writes a number with at most three digits and a unit, 3.79M, or all of it if it has
+// no more than four digits.
 func Short(n uint64) string {
+	if n < 10_000 {
+		return Comma(n)
+	}
+	v := digits(float64(n), 3)
 	for _, u := range units {
-		if n >= u.factor*10 {
-			return fmt.Sprintf("%.4g%s", float64(n)/float64(u.factor), u.name)
+		if v >= float64(u.factor) {
+			return strconv.FormatFloat(digits(v/float64(u.factor), 3), 'f', -1, 64) + u.name
 		}
 	}
-	return humanize.Comma(int64(n))
+	return Comma(n)
+}
+
+// Percent writes a part of a whole with three significant digits and without exponents,
+// as far as anybody reads them so: 12.3 %, 8,890 %, 1.2e-7 %.
+func Percent(part float64) string {
+	v := digits(100*part, 3)
+	switch {
+	case v >= 1000 && v < math.MaxInt64:
+		return Comma(uint64(v)) + " %"
+	case v > 0 && v < 0.001:
+		return Rate(v) + " %"
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64) + " %"
+}
+
+// Size writes an amount of memory exactly, as an option accepts it, in the unit in which it
+// is shortest and not below one. It is how a size is shown that somebody has given: 30MB is
+// not 28.6MiB.
+func Size(n uint64) string {
+	best := strconv.FormatUint(n, 10) + "B"
+	for i, name := range []string{"k", "M", "G", "T", "P", "E"} {
+		for _, unit := range []struct {
+			factor float64
+			name   string
+		}{{math.Pow(1024, float64(i+1)), strings.ToUpper(name) + "iB"}, {math.Pow(1000, float64(i+1)), name + "B"}} {
+			v := float64(n) / unit.factor
+			text := strconv.FormatFloat(v, 'f', -1, 64)
+			whole, err := strconv.ParseFloat(text, 64)
+			if whole *= unit.factor; v < 1 || err != nil || whole >= 1<<64 || uint64(whole) != n {
+				continue
+			}
+			if text += unit.name; len(text) < len(best) {
+				best = text
+			}
+		}
+	}
+	return best
 }
 
 // SixDigits rounds v to six significant digits, so that reports do not change with

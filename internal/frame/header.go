@@ -140,7 +140,7 @@ func notMagic(b []byte) error {
 	case len(b) >= len(name) && string(b[:len(name)]) == name:
 		return corrupt(uint64(len(name)), "line ends were translated; transfer the file in binary mode")
 	}
-	return fmt.Errorf("%w: it does not begin with the magic bytes %x", ErrNotFrame, magic)
+	return fmt.Errorf("%w: it does not begin as one", ErrNotFrame)
 }
 
 // ParseHeader decodes and validates the header that b starts with. It ignores what

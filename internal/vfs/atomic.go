@@ -75,13 +75,13 @@ func Replace(fsys FS, path string, perm fs.FileMode) (*Replacement, error) {
 	}
 	temp, err := fsys.CreateTemp(target, perm)
 	if err != nil {
-		return nil, err
+		return nil, errorOf(target, err)
 	}
 	r := &Replacement{fsys: fsys, target: target, temp: temp, open: true}
 	if exists {
 		if err := temp.Chmod(former.Mode().Perm()); err != nil {
 			r.Abort()
-			return nil, err
+			return nil, errorOf(target, err)
 		}
 	}
 	return r, nil
@@ -99,10 +99,30 @@ func checkReplaceable(fsys FS, path string, info fs.FileInfo) error {
 }
 
 // Write writes to the new file, without buffering.
-func (r *Replacement) Write(p []byte) (int, error) { return r.temp.Write(p) }
+func (r *Replacement) Write(p []byte) (int, error) {
+	n, err := r.temp.Write(p)
+	return n, errorOf(r.target, err)
+}
 
 // WriteAt writes at an offset of the new file.
-func (r *Replacement) WriteAt(p []byte, off int64) (int, error) { return r.temp.WriteAt(p, off) }
+func (r *Replacement) WriteAt(p []byte, off int64) (int, error) {
+	n, err := r.temp.WriteAt(p, off)
+	return n, errorOf(r.target, err)
+}
+
+// errorOf returns err with the name path in place of that of a file which the user does not
+// know: a temporary file, or a lock.
+func errorOf(path string, err error) error {
+	var one *fs.PathError
+	var two *os.LinkError
+	switch {
+	case errors.As(err, &one):
+		return &fs.PathError{Op: one.Op, Path: path, Err: one.Err}
+	case errors.As(err, &two):
+		return &fs.PathError{Op: "replace", Path: path, Err: two.Err}
+	}
+	return err
+}
 
 // Commit makes the new file durable and puts it in its place. After an error
 // before that the former file is still there and the new one is removed. A second
@@ -113,17 +133,17 @@ func (r *Replacement) Commit() error {
 	}
 	defer r.Abort()
 	if err := r.temp.Sync(); err != nil {
-		return err
+		return errorOf(r.target, err)
 	}
 	if closeBeforeRename {
 		if err := r.temp.Close(); err != nil {
-			return err
+			return errorOf(r.target, err)
 		}
 	}
 	// Elsewhere renamed while open: the temporary file's lock must hold until its
 	// name is gone, or another writer would take it for an orphan.
 	if err := r.fsys.Rename(r.temp.Name(), r.target); err != nil {
-		return err
+		return errorOf(r.target, err)
 	}
 	r.open = false
 	if !closeBeforeRename {

@@ -305,3 +305,44 @@ func TestFaultLeavesOneOfTwoFiles(t *testing.T) {
 		}
 	}
 }
+
+// Errors name the file that the caller named, not the temporary file or the lock.
+func TestErrorsNameTheFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	name := filepath.Join(dir, "f")
+	expect := func(what string, err error, want string) {
+		t.Helper()
+		if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), want+" "+name+": ") {
+			t.Errorf("%s: %v, want one that begins with %q", what, err, want+" "+name)
+		}
+	}
+	_, err := vfs.Replace(vfs.OS, name, vfs.Shared)
+	expect("no folder", err, "open")
+	_, err = vfs.Lock(vfs.OS, name)
+	expect("no folder for the lock", err, "lock")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r, err := vfs.Replace(vfs.OS, name, vfs.Shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	expect("the folder is gone", r.Commit(), "replace")
+
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r, err = vfs.Replace(vfs.OS, name, vfs.Shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Write([]byte("late")); err == nil || strings.Contains(err.Error(), "seen-tmp") {
+		t.Errorf("a write after the end: %v", err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -40,7 +41,12 @@ func Lock(fsys FS, path string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fsys.Lock(target + ".lock")
+	lock, err := fsys.Lock(target + ".lock")
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return nil, &fs.PathError{Op: "lock", Path: target, Err: failed.Err}
+	}
+	return lock, err
 }
 
 // parsePID reads what a holder wrote into its lock file, 0 if that is not a pid.

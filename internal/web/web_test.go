@@ -231,7 +231,7 @@ func TestManySessions(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		percent(0): "0 %", percent(0.012): "1.2 %", percent(0.5): "50 %", percent(1): "100 %", percent(math.NaN()): "–",
-		perSecond(0): "0", perSecond(0.25): "0.3", perSecond(9.96): "10", perSecond(12345): "12.35k",
+		perSecond(0): "0", perSecond(0.25): "0.3", perSecond(9.96): "10", perSecond(12345): "12.3k",
 		shown("a b"): "a b", shown(""): `""`, shown(" a"): `" a"`, shown("\xff\n"): `"\xff\n"`, shown("ä"): "ä",
 	} {
 		if got != want {

@@ -191,7 +191,7 @@ func (s *Setting) text(value any) (string, error) {
 		}
 		return strings.Join(texts, ","), nil
 	}
-	return "", fmt.Errorf("a %T is not a string, number, boolean or list", value)
+	return "", errors.New("give a string, a number, true, false or a list")
 }
 
 // hide keeps the value of a secret out of an error about it.

@@ -85,7 +85,7 @@ func TestSettingsRefuse(t *testing.T) {
 		{nil, "fsync = \"never\"\nlog = \"xml\"", []string{`fsync: "never" is not one of always, everysec, no`, `log: "xml" is not one of text, json`}},
 		{nil, "data = [\"a\"]", []string{"data: give one value"}},
 		{nil, "addr = [1]", []string{"addr: 1 in the list is not a string"}},
-		{nil, "drain = 2020-01-01", []string{"drain: a time.Time is not a string"}},
+		{nil, "drain = 2020-01-01", []string{"drain: give a string, a number, true, false or a list"}},
 		{nil, "this is no TOML", []string{"seen.toml: toml: line 1"}},
 		{[]string{"SEEN_MAX_CLIENTS=0"}, "", []string{"SEEN_MAX_CLIENTS: 0 is outside 1 to"}},
 		{[]string{"SEEN_HTTP=6390"}, "", []string{`"6390" is not an address`}},

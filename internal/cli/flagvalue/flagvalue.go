@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"seen/internal/figure"
 )
 
@@ -55,12 +53,12 @@ func (v *Size) Set(s string) error {
 	return err
 }
 
-// String returns the size in binary units, rounded, or "" for 0.
+// String returns the size exactly, or "" for 0.
 func (v *Size) String() string {
 	if *v == 0 {
 		return ""
 	}
-	return strings.ReplaceAll(humanize.IBytes(uint64(*v)), " ", "")
+	return figure.Size(uint64(*v))
 }
 
 // Type returns SIZE.

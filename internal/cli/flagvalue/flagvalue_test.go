@@ -14,6 +14,8 @@ func TestSetAndString(t *testing.T) {
 		{new(Count), "10k", "10000", "N"},
 		{new(Count), "1.5", "", "N"},
 		{new(Size), "64MiB", "64MiB", "SIZE"},
+		{new(Size), "30MB", "30MB", "SIZE"},
+		{new(Size), "1500MiB", "1500MiB", "SIZE"},
 		{new(Size), "many", "", "SIZE"},
 		{new(Rate), "0.1%", "0.001", "P"},
 		{new(Rate), "1", "", "P"},

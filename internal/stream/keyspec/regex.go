@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 )
 
 // pattern is a regular expression (the syntax of Go's regexp, RE2) and the part
@@ -20,7 +21,10 @@ func compileRegex(text string) (finder, error) {
 		return nil, errors.New("the regular expression is empty")
 	}
 	re, err := regexp.Compile(text)
-	if err != nil {
+	var bad *syntax.Error
+	if errors.As(err, &bad) {
+		return nil, fmt.Errorf("%s: %q", bad.Code, bad.Expr)
+	} else if err != nil {
 		return nil, err
 	}
 	return pattern{re, re.NumSubexp() > 0, fmt.Errorf("no match for the regular expression %q", text)}, nil
