@@ -166,7 +166,7 @@ var arrows = []arrow{
 		"interop":   "filters of other systems are values of the store; what a page offers of them is the business of internal/server/dashboard",
 	}},
 
-	{level: 2, pkg: "internal/cli/flagvalue", modules: []string{"github.com/dustin/go-humanize"}},
+	{level: 2, pkg: "internal/cli/flagvalue"},
 	// The server runs without a command line: the command makes flags of its settings.
 	{level: 7, pkg: "internal/cli/daemon", modules: []string{"github.com/BurntSushi/toml"}},
 	{level: 7, pkg: "internal/cli", modules: []string{
