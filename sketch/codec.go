@@ -19,17 +19,25 @@ import (
 // those of tail. They may be the memory of the sketch.
 type encoder interface {
 	encode() (h frame.Header, body, tail []byte)
+	Rules() string
+}
+
+// encodeWhole is encode with the rules of keys.
+func encodeWhole(s encoder) (h frame.Header, body, tail []byte) {
+	h, body, tail = s.encode()
+	h.Rules = s.Rules()
+	return h, body, tail
 }
 
 func appendBinary(s encoder, b []byte) ([]byte, error) {
-	h, body, tail := s.encode()
+	h, body, tail := encodeWhole(s)
 	b, err := frame.AppendPieces(b, &h, pieces(body, tail))
 	runtime.KeepAlive(s)
 	return b, err
 }
 
 func writeTo(s encoder, w io.Writer) (int64, error) {
-	h, body, tail := s.encode()
+	h, body, tail := encodeWhole(s)
 	written, err := frame.WritePieces(w, &h, pieces(body, tail))
 	runtime.KeepAlive(s)
 	return written, err
@@ -63,6 +71,7 @@ type decoder[S any] interface {
 	*S
 	encoder
 	Hash() bloom.Hash
+	SetRules(rules string) error
 	frameType() frame.Type
 	// decode sets a sketch that is a zero value. After an error its state is undefined. The
 	// sketch does not refer to body.
@@ -104,6 +113,9 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 	if err := P(&d).decode(h, parts[0], hash); err != nil {
 		return err
 	}
+	if err := P(&d).SetRules(h.Rules); err != nil {
+		return err
+	}
 	if !sameHeader(h, P(&d)) {
 		return bad(h, "a field that is not in use is not zero, or two that must agree do not")
 	}
@@ -113,7 +125,7 @@ func replace[S any, P decoder[S]](s P, h *frame.Header, parts [][]byte) error {
 
 // sameHeader reports whether s would write h.
 func sameHeader(h *frame.Header, s encoder) bool {
-	again, _, _ := s.encode()
+	again, _, _ := encodeWhole(s)
 	a, errA := frame.AppendHeader(nil, h)
 	b, errB := frame.AppendHeader(nil, &again)
 	return errA == nil && errB == nil && bytes.Equal(a, b)

@@ -95,7 +95,7 @@ func NewCountMin(c CountMinConfig) (*CountMin, error) {
 		return nil, fmt.Errorf("%d rows of %d counters are more than the limit of %d counters", c.Depth, c.Width, uint64(maxCounters))
 	}
 	return &CountMin{
-		width: c.Width, depth: c.Depth, conservative: c.Conservative, hashed: hashed{keyOf(c.Hash)},
+		width: c.Width, depth: c.Depth, conservative: c.Conservative, hashed: hashed{hash: keyOf(c.Hash)},
 		counters: make([]uint64, c.Width*uint64(c.Depth)),
 	}, nil
 }

@@ -82,7 +82,7 @@ func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
-	return &CountMin32{width: c.Width, depth: c.Depth, hashed: hashed{keyOf(c.Hash)}, words: mem.Words(), mem: mem}, nil
+	return &CountMin32{width: c.Width, depth: c.Depth, hashed: hashed{hash: keyOf(c.Hash)}, words: mem.Words(), mem: mem}, nil
 }
 
 // Width returns the number of counters of a row.

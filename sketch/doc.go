@@ -27,17 +27,35 @@ import (
 	"fmt"
 
 	"seen/bloom"
+	"seen/internal/frame"
 	"seen/internal/keyhash"
 )
 
 // keyOf returns h as packages below know it.
 func keyOf(h bloom.Hash) keyhash.Hash { return keyhash.Of(h.Algorithm, h.Seed, h.Secret) }
 
-// hashed is a sketch with its key hash.
-type hashed struct{ hash keyhash.Hash }
+// hashed is a sketch with its key hash and what is done to keys before.
+type hashed struct {
+	hash  keyhash.Hash
+	rules string
+}
 
 // Hash returns the key hash of the sketch.
 func (h *hashed) Hash() bloom.Hash { return hashOf(h.hash) }
+
+// Rules returns what SetRules stored, "" if nothing.
+func (h *hashed) Rules() string { return h.rules }
+
+// SetRules stores what is done to keys before they are added, as SetRules of a filter of
+// package bloom does. Sketches with different rules cannot be combined.
+func (h *hashed) SetRules(rules string) error {
+	canonical, err := frame.CanonicalRules(rules)
+	if err != nil {
+		return err
+	}
+	h.rules = canonical
+	return nil
+}
 
 // hashOf is the reverse of keyOf.
 func hashOf(k keyhash.Hash) bloom.Hash {
@@ -64,7 +82,7 @@ func (e *IncompatibleError) Is(target error) bool { return target == ErrIncompat
 // checkAlike returns the first of an error about the sizes and one about the hashes, if
 // they differ.
 func (h *hashed) checkAlike(other *hashed, sizes ...IncompatibleError) error {
-	for _, e := range append(sizes, IncompatibleError{"key hash", h.Hash(), other.Hash()}) {
+	for _, e := range append(sizes, IncompatibleError{"key hash", h.Hash(), other.Hash()}, IncompatibleError{"rules of keys", h.rules, other.rules}) {
 		if e.Want != e.Have {
 			return &e
 		}

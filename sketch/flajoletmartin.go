@@ -44,7 +44,7 @@ func NewFlajoletMartin(c FlajoletMartinConfig) (*FlajoletMartin, error) {
 	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
-	return &FlajoletMartin{hashed: hashed{keyOf(c.Hash)}, maps: make([]uint64, c.Maps)}, nil
+	return &FlajoletMartin{hashed: hashed{hash: keyOf(c.Hash)}, maps: make([]uint64, c.Maps)}, nil
 }
 
 func validMaps(n int) bool { return n >= 1 && n <= maxMaps && n&(n-1) == 0 }

@@ -63,7 +63,7 @@ func NewHyperLogLog(c HyperLogLogConfig) (*HyperLogLog, error) {
 	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
-	return &HyperLogLog{hashed: hashed{keyOf(c.Hash)}, precision: c.Precision, exact: map[uint64]struct{}{}}, nil
+	return &HyperLogLog{hashed: hashed{hash: keyOf(c.Hash)}, precision: c.Precision, exact: map[uint64]struct{}{}}, nil
 }
 
 // Precision returns the binary logarithm of the number of registers.

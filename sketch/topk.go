@@ -113,7 +113,7 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
 	t := &TopK{
-		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hashed: hashed{keyOf(c.Hash)}, random: c.Seed,
+		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hashed: hashed{hash: keyOf(c.Hash)}, random: c.Seed,
 		mem: mem, buckets: mem.Words(), place: map[string]int{},
 	}
 	t.setChances()
@@ -423,7 +423,7 @@ func (t *TopK) fill(buckets []uint64) error {
 // Equal reports whether t and other have the same size, hash, counts, keys and state of
 // the random numbers.
 func (t *TopK) Equal(other *TopK) bool {
-	equal := t.k == other.k && t.width == other.width && t.depth == other.depth && t.decay == other.decay && t.hash == other.hash &&
+	equal := t.k == other.k && t.width == other.width && t.depth == other.depth && t.decay == other.decay && t.hashed == other.hashed &&
 		t.random == other.random && slices.Equal(t.buckets, other.buckets) && slices.Equal(t.heap, other.heap)
 	runtime.KeepAlive(t)
 	runtime.KeepAlive(other)

@@ -40,7 +40,13 @@ func (a *app) openLookups(names []string, r *recordFlags, h *hashFlags, flags *f
 	opened := make([]*setfile.Set, len(names))
 	sets := make([]*lookupSet, len(names))
 	var ruled []ruledSet
+	stdin := 0
 	for i, name := range names {
+		if isStdin(name) {
+			if stdin++; stdin > 1 {
+				return sets, usagef("standard input can be only one SET")
+			}
+		}
 		set, err := a.openSet(name, flags, r, false)
 		if err != nil {
 			return sets, err
