@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 
+	"seen/internal/bridge"
 	"seen/sizing"
 )
 
@@ -56,6 +57,9 @@ type Adaptive struct {
 	filter *Scalable
 
 	err error // why the set could not become a filter
+
+	// bound, unless it is 0, is the memory at which the set is full; see bridge.BoundExact.
+	bound uint64
 
 	// The memory of a filter for sized keys, which takes long to compute.
 	sized      uint64
@@ -146,9 +150,13 @@ func (a *Adaptive) load() {
 	}
 }
 
-// room makes room for h in the set; or it makes the filter and returns false.
+// room makes room for h in the set; or it makes the filter, or finds the set full, and
+// returns false.
 func (a *Adaptive) room(h uint64) bool {
 	need := a.set.bytes() + a.set.growth(h)
+	if a.bound != 0 && need > a.bound {
+		return false
+	}
 	// A filter takes less than twice the memory of the set, so it matters only close to the
 	// limit.
 	if limit := a.config.MaxBytes; limit != 0 && need > limit/4 && need+a.filterBytes() > limit && a.makeFilter() {
@@ -200,7 +208,9 @@ func (a *Adaptive) TryAddHash(h uint64) (isNew bool, err error) {
 		if done {
 			return isNew, nil
 		}
-		a.room(h)
+		if !a.room(h) && a.filter == nil {
+			return true, ErrFull
+		}
 	}
 	return a.filter.TryAddHash(h)
 }
@@ -239,8 +249,11 @@ func (a *Adaptive) addExact(added []bool, hs []uint64) (count, n int) {
 // [ErrFull]. Unless added is nil its first n elements are the answers.
 func (a *Adaptive) TryAddHashes(added []bool, hs []uint64) (n int, err error) {
 	_, n = a.addExact(added, hs)
-	if n == len(hs) {
+	switch {
+	case n == len(hs):
 		return n, nil
+	case a.filter == nil:
+		return n, ErrFull
 	}
 	more, err := a.filter.TryAddHashes(part(added, n, len(hs)-n), hs[n:])
 	return n + more, err
@@ -429,4 +442,17 @@ func (a *Adaptive) Hashes() iter.Seq[[]uint64] {
 	}
 	a.load()
 	return a.set.batches(false)
+}
+
+func init() {
+	bridge.BoundExact = func(a *Adaptive, maxBytes uint64) { a.bound = maxBytes }
+	bridge.DrainExact = drainExact
+}
+
+// drainExact is [bridge.DrainExact].
+func drainExact(a *Adaptive) iter.Seq[[]uint64] {
+	a.load()
+	all := a.set.batches(true)
+	a.set = newFingerprints(nil)
+	return all
 }

@@ -3,6 +3,7 @@ package bloom_test
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seen/bloom"
+	"seen/internal/bridge"
 	"seen/internal/filtertest"
 	"seen/internal/frame"
 )
@@ -562,4 +564,35 @@ func TestAdaptiveAgainstModel(t *testing.T) {
 			},
 		})
 	})
+}
+
+// A bounded set is full where a filter would take over, keeps what it has, and can be
+// emptied.
+func TestBoundedExact(t *testing.T) {
+	bound := bridge.BoundExact.(func(*bloom.Adaptive, uint64))
+	drain := bridge.DrainExact.(func(*bloom.Adaptive) iter.Seq[[]uint64])
+	a := must(bloom.NewAdaptive(bloom.AdaptiveConfig{}))
+	bound(a, 64<<10)
+	hs := filtertest.RandomHashes(7, 20_000)
+	hs[3] = 0
+	added := make([]bool, len(hs))
+	n, err := a.TryAddHashes(added, hs)
+	if !errors.Is(err, bloom.ErrFull) || n < 3000 || n > 8000 || a.Switched() || a.Bytes() > 64<<10 {
+		t.Fatalf("%d hashes in %d bytes, %v", n, a.Bytes(), err)
+	}
+	if isNew, err := a.TryAddHash(hs[n]); !errors.Is(err, bloom.ErrFull) || !isNew {
+		t.Errorf("one more: %t, %v", isNew, err)
+	}
+	if isNew, err := a.TryAddHash(hs[n-1]); err != nil || isNew {
+		t.Errorf("one that is there: %t, %v", isNew, err)
+	}
+	var all []uint64
+	for some := range drain(a) {
+		all = append(all, some...)
+	}
+	slices.Sort(all)
+	want := slices.Sorted(slices.Values(hs[:n]))
+	if !slices.Equal(all, want) || a.Added() != 0 {
+		t.Errorf("%d hashes of %d, %d are left", len(all), n, a.Added())
+	}
 }

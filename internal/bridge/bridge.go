@@ -48,6 +48,19 @@ type SnapshotFile interface {
 // ErrSwitched says that an exact Adaptive became a filter while it was written.
 var ErrSwitched = errors.New("the exact set became a filter while it was written; write it again")
 
+// BoundExact makes an exact Adaptive full when it would take more than maxBytes, instead of
+// a filter: TryAddHashes then stops before the first key that has no room, with an error
+// matched by bloom.ErrFull. Calls other than TryAddHash and TryAddHashes must not add keys.
+//
+//	func(a *bloom.Adaptive, maxBytes uint64)
+var BoundExact any
+
+// DrainExact yields the hashes of all keys of an exact Adaptive, some at a time and in no
+// particular order, and releases its memory on the way. The set is empty afterwards.
+//
+//	func(a *bloom.Adaptive) iter.Seq[[]uint64]
+var DrainExact any
+
 // OnlyArray returns a filter that is the one array of bits or counters which has all keys
 // of v: v itself, the only layer of a filter that grows, or the last level of a cascade,
 // each level of which has all keys. It is for statistics and unions: it shares the memory

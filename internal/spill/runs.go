@@ -90,6 +90,9 @@ func NewRuns(f *Folder, c RunsConfig) (*Runs, error) {
 // Partitions returns the number of partitions.
 func (r *Runs) Partitions() int { return len(r.open) }
 
+// Buffers returns the memory of the buffers while records are appended.
+func (r *Runs) Buffers() int { return (len(r.open) + r.spares) * r.chunk }
+
 // Records returns the number of records in a partition.
 func (r *Runs) Records(partition int) uint64 { return r.records[partition] }
 
