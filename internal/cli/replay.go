@@ -122,8 +122,10 @@ func (p *replayPass) readBlock(b *stream.Block, first uint64) error {
 	}
 	batch := &p.batch
 	batch.Block, batch.keep, batch.values = b, resize(batch.keep, n), resize(batch.values, n)
-	for i := range n {
-		batch.values[i], batch.keep[i] = p.value(first + uint64(i))
+	clear(batch.keep)
+	for end := first + uint64(n); p.more && p.selected.Position < end; {
+		i := p.selected.Position - first
+		batch.values[i], batch.keep[i] = p.value(p.selected.Position)
 	}
 	if err := p.selected.Err(); err != nil {
 		return err

@@ -11,14 +11,16 @@ import (
 
 // uniqFlags are the flags of "seen uniq".
 type uniqFlags struct {
-	records  recordFlags
-	hashing  hashFlags
-	fleet    fleetFlags
-	capacity flagvalue.Count
-	rate     flagvalue.Rate
-	memory   flagvalue.Size
-	exact    bool
-	onFull   flagvalue.Choice
+	records   recordFlags
+	hashing   hashFlags
+	fleet     fleetFlags
+	capacity  flagvalue.Count
+	rate      flagvalue.Rate
+	memory    flagvalue.Size
+	exact     bool
+	onFull    flagvalue.Choice
+	spilling  spillFlags
+	lateLines flagvalue.Choice
 
 	groupFlags
 	buffered bool
@@ -88,8 +90,11 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
 	u.memory = defaultMemory
 	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the largest size that the filter may start with")
 	f.BoolVar(&u.exact, "exact", false, "never use a filter, whatever the memory; compare 64-bit fingerprints")
-	u.onFull = flagvalue.OneOf("grow", "grow", "stop", "warn", "rotate")
+	u.onFull = flagvalue.OneOf("", "spill", "grow", "stop", "warn", "rotate")
 	f.Var(&u.onFull, "on-full", "what to do when the filter is full: grow it, stop (exit code 3), warn and go on, or rotate: forget the oldest lines")
+	u.spilling.register(cmd)
+	u.lateLines = flagvalue.OneOf("end", "end", "fail")
+	f.Var(&u.lateLines, "late", "lines that temporary files only show to be new after lines behind them: print them at the end, or fail (exit code 3); with -o they are in their places")
 	u.groupFlags.register(cmd)
 	f.BoolVar(&u.buffered, "line-buffered", false, "write every line at once, not only when the input pauses for 0.1 s")
 	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, otherwise up to a seventh later; with --redis: a time only, and needs -n")
@@ -136,8 +141,45 @@ func (u *uniqFlags) check(cmd *cobra.Command) error {
 		return usagef("-m %v is too small; give at least %d bytes", &u.memory, leastMemory)
 	case u.state == "" && set("checkpoint"):
 		return usagef("--checkpoint needs --state")
+	case u.lateLines.Value == "fail" && u.output != "":
+		return usagef("--late fail has no effect with -o, where every line is in its place")
 	case u.output != "" && u.buffered:
 		return usagef("--line-buffered has no effect with -o, which is written as a whole at the end")
 	}
-	return nil
+	return u.checkSpill(cmd)
+}
+
+// checkSpill decides what happens when the memory is used up, and refuses flags about disk
+// where it is not used.
+func (u *uniqFlags) checkSpill(cmd *cobra.Command) error {
+	set := cmd.Flags().Changed
+	why := ""
+	switch {
+	case u.fleet.isSet():
+		why = "a shared filter is not in the memory of this machine"
+	case set("capacity") || set("error-rate"):
+		why = "-n and -p use a filter from the start; leave them out for exact results"
+	case u.exact:
+		why = "--exact keeps everything in memory; leave it out"
+	case u.window.IsSet():
+		why = "--window forgets lines"
+	case u.state != "":
+		why = "a state keeps what is in memory, not what is on disk"
+	case u.repeated || u.nth != 1 || u.mark:
+		why = "it is for the lines that occur first"
+	}
+	if u.onFull.Value == "" {
+		if u.onFull.Value = "grow"; why == "" {
+			u.onFull.Value = "spill"
+		}
+	}
+	switch {
+	case u.spills() && why != "":
+		return usagef("--on-full spill is not possible here: %s", why)
+	case u.spills() || !u.spilling.isSet() && !set("late"):
+		return nil
+	case why == "":
+		why = "--on-full " + u.onFull.Value + " does not use the disk"
+	}
+	return usagef("--spill, --spill-max and --late are not possible here: %s", why)
 }

@@ -16,7 +16,10 @@ import (
 
 	"seen/bloom"
 	"seen/internal/figure"
+	"seen/internal/keyhash"
+	"seen/internal/spill"
 	"seen/internal/stream"
+	"seen/internal/stream/input"
 	"seen/internal/vfs"
 )
 
@@ -38,8 +41,16 @@ type uniqRun struct {
 	old     uint64 // lines that were dropped as seen
 	notes   uniqNotes
 	header  bool // a csv header was printed
-	broken  bool // the output cannot be written
-	torn    bool // the set holds keys whose lines were not decided
+
+	// Of a run that goes on on disk; disk is nil while memory suffices.
+	in       *input.Files
+	folder   *spill.Folder // of --spill; nil without it
+	second   keyhash.Hash
+	disk     *onDisk
+	position uint64 // records before the present block
+
+	broken bool // the output cannot be written
+	torn   bool // the set holds keys whose lines were not decided
 
 	// deciding is held while the set or the output is used; a checkpoint takes it
 	// between blocks.
@@ -58,11 +69,12 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 		return a.uniqGroups(cmd, flags, files)
 	}
 	u := &uniqRun{uniqFlags: flags, app: a, cmd: cmd, started: time.Now()}
+	u.records.again = u.spills()
 	in, config, err := u.records.open(a, files)
 	if err != nil {
 		return err
 	}
-	u.config = config
+	u.in, u.config = in, config
 	if u.timeKey != "" {
 		if u.config.Time, err = u.records.timeKey(u.timeKey); err != nil {
 			return err
@@ -76,6 +88,16 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 		return err
 	}
 	u.config.Hash = streamHash(u.set.Hash())
+	if u.spills() {
+		if u.spilling.dir != "" {
+			if u.folder, err = u.spilling.open(); err != nil {
+				return err
+			}
+		}
+		u.boundTable()
+		u.second = keyhash.Random()
+		u.config.Second = &u.second
+	}
 	u.occur = occurrences{set: u.set, times: u.timeKey != "", canFill: u.onFull.Value == "stop"}
 
 	u.sink = a.env.Stdout
@@ -83,14 +105,22 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 		if u.file, err = vfs.Replace(vfs.OS, u.output, vfs.Shared); err != nil {
 			return err
 		}
-		file := u.file
-		defer file.Abort() // does nothing once it is committed
-		u.sink = file
+		defer func() {
+			if u.file != nil { // it is not committed
+				u.file.Abort()
+			}
+		}()
+		u.sink = u.file
 	}
 	if u.file == nil {
 		u.config.Pause = u.flush
 	}
 	u.out = stream.NewWriter(u.sink, stream.WriterOptions{LineBuffered: u.buffered, Counters: u.config.Counters})
+	defer func() {
+		if u.disk != nil {
+			u.disk.close()
+		}
+	}()
 	err = u.records.run(a.ctx, a, in, u.config, u.fill, u.block)
 	return u.end(err)
 }
@@ -137,7 +167,7 @@ func (u *uniqRun) newSet(hash bloom.Hash) (bloom.Set, error) {
 	switch {
 	case changed("capacity") && capacity == 0:
 		return nil, usagef("-n 0: a filter needs room for at least one line")
-	case u.exact:
+	case u.exact, u.spills():
 		return bloom.NewAdaptive(bloom.AdaptiveConfig{Hash: hash})
 	case u.window.IsSet():
 		if capacity == 0 {
@@ -170,6 +200,7 @@ func (u *uniqRun) decideBlock(b *stream.Block) error {
 		return u.writeHeader(b)
 	}
 	u.keep = resize(u.keep, b.Len())
+	offset := u.out.Taken()
 	var full error
 	n := b.Len()
 	for lo, hi := range b.Keyed() {
@@ -187,8 +218,13 @@ func (u *uniqRun) decideBlock(b *stream.Block) error {
 	if err := u.write(b, n); err != nil {
 		return err
 	}
+	position := u.position
+	u.position += uint64(n)
 	if full != nil {
 		return full
+	}
+	if u.disk != nil {
+		return u.disk.note(b, u.keep, position, offset)
 	}
 	u.note()
 	return nil
@@ -202,7 +238,16 @@ func (u *uniqRun) decide(b *stream.Block, lo, hi int) (int, error) {
 		times = b.Times[lo:hi]
 	}
 	keep := u.keep[lo:hi]
+	if u.disk != nil {
+		return u.decideOnDisk(b, lo, lo, hi)
+	}
 	n, err := u.occur.nth(u.occurrence(), keep, b.Hashes[lo:hi], times)
+	if errors.Is(err, bloom.ErrFull) && u.spills() {
+		if err := u.beginOnDisk(); err != nil {
+			return n, err
+		}
+		return u.decideOnDisk(b, lo, lo+n, hi)
+	}
 	fresh := n
 	if u.occurrence() == 1 {
 		fresh = trues(keep[:n])
@@ -213,6 +258,15 @@ func (u *uniqRun) decide(b *stream.Block, lo, hi int) (int, error) {
 		invert(keep[:n])
 	}
 	return n, err
+}
+
+// decideOnDisk is decide for a run that goes on on disk; the records before from are
+// decided.
+func (u *uniqRun) decideOnDisk(b *stream.Block, lo, from, hi int) (int, error) {
+	if err := u.disk.decide(b, from, hi, u.keep[from:hi]); err != nil {
+		return from - lo, err
+	}
+	return hi - lo, nil
 }
 
 // write writes the first n records of b as the flags ask for.
@@ -263,6 +317,12 @@ func (u *uniqRun) fill() string {
 
 // end writes what is left, saves the state, and reports.
 func (u *uniqRun) end(err error) error {
+	if u.disk != nil {
+		u.disk.stop()
+		if err == nil {
+			err = u.disk.finish()
+		}
+	}
 	if checkpointErr := u.state.settle(); err == nil {
 		err = checkpointErr
 	}
@@ -279,6 +339,14 @@ func (u *uniqRun) end(err error) error {
 			return sig
 		}
 		err = sig
+		if more := u.disk.undecided(); more != "" && !u.records.quiet {
+			u.app.say(u.cmd, "note: %s", more)
+		}
+	case isNoRoom(err):
+		err = u.stopped(err)
+		if u.file != nil {
+			return err
+		}
 	default:
 		return u.afterError(err)
 	}
@@ -318,6 +386,9 @@ func (u *uniqRun) afterError(err error) error {
 	if u.broken || u.file != nil {
 		return err
 	}
+	if more := u.disk.undecided(); more != "" && !u.records.quiet {
+		u.app.say(u.cmd, "note: %s", more)
+	}
 	if saveErr := u.save(); saveErr != nil && !stream.IsBrokenPipe(saveErr) {
 		return errors.Join(err, saveErr)
 	}
@@ -356,6 +427,9 @@ func (u *uniqRun) completeOutput() error {
 // With -o there are no checkpoints, because the output appears only at the end.
 func (u *uniqRun) saveIfDue() error {
 	text := fillText(u.set)
+	if u.disk != nil {
+		text = u.disk.describe()
+	}
 	u.filled.Store(&text)
 	if err := u.state.poll(); err != nil {
 		return err

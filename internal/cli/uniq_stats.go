@@ -34,6 +34,12 @@ type uniqReport struct {
 	FilterBytes uint64   `json:"filter_bytes"`
 	PeakBytes   uint64   `json:"peak_memory_bytes"`
 
+	// Of a run that went on on disk, otherwise 0.
+	Doubts       uint64 `json:"doubts"`          // lines that could not be decided at once
+	Late         uint64 `json:"late"`            // of these, those that were new
+	SpilledBytes uint64 `json:"spilled_bytes"`   // written to temporary files
+	DiskBytes    uint64 `json:"peak_disk_bytes"` // of temporary files
+
 	Seconds        float64 `json:"seconds"`
 	LinesPerSecond float64 `json:"lines_per_second"`
 	BytesPerSecond float64 `json:"bytes_per_second"`
@@ -62,6 +68,7 @@ func (u *uniqRun) report() error {
 	if st.Exact {
 		r.ExpectedWrong = st.ExpectedCollisions
 	}
+	u.disk.report(&r)
 	r.WrongBound = poissonBound(r.ExpectedWrong)
 	if u.stats.Value == "json" {
 		return printLine(u.app.env.Stderr, r)
@@ -78,7 +85,7 @@ func (r *uniqReport) print(u *uniqRun) error {
 		w.row("without key", figure.Comma(r.Missing))
 	}
 	if r.Exact {
-		w.row("wrong drops", "none, except for collisions of 64-bit hashes: %.2g expected", r.ExpectedWrong)
+		w.row("false drops", "0 (hash collisions expected: %.2g)", r.ExpectedWrong)
 	} else {
 		w.row("wrong drops", "%.3g expected at most, fewer than %s (3 sigma)", r.ExpectedWrong, figure.Comma(r.WrongBound+1))
 	}
@@ -89,6 +96,10 @@ func (r *uniqReport) print(u *uniqRun) error {
 		fill += fmt.Sprintf(" of %s, fill %.1f %%, error rate now %.2g", figure.Comma(r.Capacity), 100*r.Fill, r.ErrorRate)
 	}
 	w.row("filter", "%s, %s", fill, humanize.IBytes(r.FilterBytes))
+	if r.SpilledBytes > 0 {
+		w.row("disk", "%s written, %s at the peak; %s doubts, %s late lines",
+			humanize.IBytes(r.SpilledBytes), humanize.IBytes(r.DiskBytes), figure.Comma(r.Doubts), figure.Comma(r.Late))
+	}
 	w.row("memory", "%s at the peak, of the whole process", humanize.IBytes(r.PeakBytes))
 	w.row("time", "%.2f s: %s lines/s, %s/s", r.Seconds, figure.Comma(uint64(r.LinesPerSecond)), humanize.IBytes(uint64(r.BytesPerSecond)))
 	return w.flush()

@@ -17,13 +17,13 @@ import (
 	"seen/internal/vfs/memfs"
 )
 
-type key struct{ hash, second uint64 }
+type hashes struct{ hash, second uint64 }
 
 // run gives keys to a Set some at a time, with joins at the given numbers of keys.
 type run struct {
 	config Config
 	before []uint64
-	keys   []key
+	keys   []hashes
 	joins  []int
 	jobs   int
 	batch  int
@@ -111,7 +111,7 @@ func (r run) firsts() map[int]bool {
 	for _, h := range r.before {
 		before[h] = true
 	}
-	seen := map[key]bool{}
+	seen := map[hashes]bool{}
 	first := map[int]bool{}
 	for i, k := range r.keys {
 		k.second &= 1<<16 - 1
@@ -160,9 +160,9 @@ func TestAgainstMap(t *testing.T) {
 			batch:  rapid.SampledFrom([]int{1, 7, 32, 1000}).Draw(t, "batch"),
 			joins:  rapid.SliceOfN(rapid.IntRange(0, n), 0, 3).Draw(t, "joins"),
 		}
-		known := make([]key, distinct)
+		known := make([]hashes, distinct)
 		for i := range known {
-			known[i] = key{rng.Uint64(), rng.Uint64()}
+			known[i] = hashes{rng.Uint64(), rng.Uint64()}
 			if rng.IntN(50) == 0 { // the same first hash
 				known[i].hash = known[rng.IntN(i+1)].hash
 			}
@@ -200,7 +200,7 @@ func many(c Config) run {
 	rng := rand.New(rand.NewPCG(5, 6))
 	r := run{config: c, jobs: 2, batch: 1000}
 	for range 200_000 {
-		k := key{rng.Uint64(), rng.Uint64()}
+		k := hashes{rng.Uint64(), rng.Uint64()}
 		if rng.IntN(4) == 0 && len(r.keys) > 0 {
 			k = r.keys[rng.IntN(len(r.keys))]
 		}
@@ -350,7 +350,7 @@ func TestChosenHashes(t *testing.T) {
 	r := run{config: Config{Memory: 64 << 10, Folder: folder(t)}, batch: 100}
 	rng := rand.New(rand.NewPCG(3, 1))
 	for range 60_000 {
-		r.keys = append(r.keys, key{rng.Uint64() >> 40 << 8, rng.Uint64()})
+		r.keys = append(r.keys, hashes{rng.Uint64() >> 40 << 8, rng.Uint64()})
 	}
 	r.keys = append(r.keys, r.keys...)
 	o, err := r.do()

@@ -52,6 +52,7 @@ func (s *Set) Join(ctx context.Context, c JoinConfig) error {
 		}
 		defer j.late.Close() // it is only for this join
 	}
+	caller := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -63,6 +64,9 @@ func (s *Set) Join(ctx context.Context, c JoinConfig) error {
 		})
 	}
 	wg.Wait()
+	if err := caller.Err(); err != nil {
+		return err
+	}
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}

@@ -12,13 +12,14 @@ import (
 // the processor.
 const group = 32
 
-// recent is a cache of keys that were handled lately: it has the second hashes of eight keys
-// in a line that the first hash chooses, the latest first. What is in it was printed or is
-// a doubt.
+// recent is a cache of keys that were seen lately: it has the second hashes of eight keys in
+// a line that the first hash chooses, the latest first. What is in it was printed or is a
+// doubt.
 type recent struct {
 	memory *pages.Array
 	lines  []kernel.Slots
-	homes  [group]*kernel.Slots // of the present group
+	homes  [group]*kernel.Slots // of the keys of the present group that are not fresh
+	next   int                  // of these
 }
 
 func newRecent(bytes uint64) (recent, error) {
@@ -39,13 +40,20 @@ func asLines(words []uint64) []kernel.Slots {
 
 func (r *recent) bytes() uint64 { return uint64(len(r.lines)) * lineBytes }
 
-// fetch brings the lines of the keys into the cache of the processor.
-func (r *recent) fetch(hashes []uint64) {
+// fetch brings the lines of the keys that are not fresh into the cache of the processor.
+func (r *recent) fetch(fresh []bool, hashes []uint64) {
+	n := 0
+	fresh = fresh[:len(hashes)]
 	for i, h := range hashes {
+		if fresh[i] {
+			continue
+		}
 		line, _ := bits.Mul64(h, uint64(len(r.lines)))
-		r.homes[i&(group-1)] = &r.lines[line]
+		r.homes[n&(group-1)] = &r.lines[line]
+		n++
 	}
-	kernel.Fetch(r.homes[:len(hashes)])
+	r.next = 0
+	kernel.Fetch(r.homes[:n])
 }
 
 // filled makes a word of a hash: 0 means that there is none.
@@ -56,9 +64,14 @@ func filled(h uint64) uint64 {
 	return h
 }
 
-// use reports whether key i of the group is there. Either way it is the latest then.
-func (r *recent) use(i int, second uint64) bool {
-	l, w := r.homes[i&(group-1)], filled(second)
+// pass leaves the next key of the group that is not fresh out.
+func (r *recent) pass() { r.next++ }
+
+// use reports whether the next key of the group that is not fresh is there. Either way it is
+// the latest then.
+func (r *recent) use(second uint64) bool {
+	l, w := r.homes[r.next&(group-1)], filled(second)
+	r.next++
 	for at := range l {
 		if l[at] == w {
 			copy(l[1:at+1], l[:at])
@@ -66,15 +79,9 @@ func (r *recent) use(i int, second uint64) bool {
 			return true
 		}
 	}
-	r.enter(i, second)
-	return false
-}
-
-// enter makes key i of the group, which is not there, the latest.
-func (r *recent) enter(i int, second uint64) {
-	l := r.homes[i&(group-1)]
 	copy(l[1:], l[:])
-	l[0] = filled(second)
+	l[0] = w
+	return false
 }
 
 func (r *recent) release() {
@@ -82,4 +89,32 @@ func (r *recent) release() {
 		r.memory.Release()
 	}
 	r.memory, r.lines = nil, nil
+}
+
+// lately is a small cache of new keys, for repetitions that follow soon: it has the first
+// hash of a key at a place that the second hash chooses. It fits into the second-level cache
+// of the processor.
+type lately struct{ hashes []uint64 }
+
+const mostLately = 32 << 10
+
+func newLately(bytes uint64) lately {
+	n := uint64(1)
+	for n < mostLately && 2*n*8 <= bytes {
+		n *= 2
+	}
+	return lately{make([]uint64, n)}
+}
+
+func (l *lately) bytes() uint64 { return uint64(len(l.hashes)) * 8 }
+
+func (l *lately) place(second uint64) *uint64 {
+	return &l.hashes[second&uint64(len(l.hashes)-1)]
+}
+
+func (l *lately) enter(hash, second uint64) { *l.place(second) = hash }
+
+// has reports whether a key was entered and not replaced since. Hash 0 is never there.
+func (l *lately) has(hash, second uint64) bool {
+	return hash != 0 && *l.place(second) == hash
 }

@@ -49,6 +49,7 @@ type Set struct {
 	filter *bloom.Filter
 	lines  uint64 // of the filter
 	recent recent
+	lately lately
 
 	before  *spill.Runs // keys from before the Set, 64 bits of each
 	printed *spill.Runs // keys that were new, or late in an earlier join
@@ -63,6 +64,7 @@ type Set struct {
 const (
 	bufferShare = 8
 	cacheShare  = 8
+	latelyShare = 8 // of the cache
 )
 
 // filterLanes is the number of bits that a key sets in the filter. Three are the best for 4
@@ -123,9 +125,10 @@ func (s *Set) begin(before iter.Seq[[]uint64]) (err error) {
 	runtime.GC()
 	lists := uint64(s.printed.Buffers() + s.doubts.Buffers())
 	cache := s.config.Memory / cacheShare
-	if s.recent, err = newRecent(cache); err != nil {
+	if s.recent, err = newRecent(cache - cache/latelyShare); err != nil {
 		return err
 	}
+	s.lately = newLately(cache / latelyShare)
 	s.lines = max(s.config.Memory-min(cache+lists, s.config.Memory/2), lineBytes) / lineBytes
 	s.filter, err = bloom.New(bloom.Config{Params: sizing.Params{
 		Shape: sizing.Blocked, M: s.lines * sizing.LineBits, K: filterLanes, Lines: 1, Lanes: filterLanes,
@@ -189,16 +192,18 @@ func (s *Set) Add(fresh []bool, hashes, seconds []uint64) (doubts []int32, err e
 // addGroup is Add for at most group keys, of which the first has the number at.
 func (s *Set) addGroup(at int, fresh []bool, hashes, seconds []uint64) error {
 	r := &s.recent
-	r.fetch(hashes)
+	r.fetch(fresh, hashes)
 	for i, h := range hashes {
 		second := seconds[i]
 		if !fresh[i] {
-			if !r.use(i, second) {
+			if s.lately.has(h, second) {
+				r.pass()
+			} else if !r.use(second) {
 				s.answers = append(s.answers, int32(at+i))
 			}
 			continue
 		}
-		r.enter(i, second)
+		s.lately.enter(h, second)
 		slot, err := s.printed.Slot(h)
 		if err != nil {
 			return err
@@ -241,16 +246,27 @@ type Stats struct {
 	Open    uint64 // of these, those since the last join
 	Late    uint64 // keys that joins have found
 	Bytes   uint64 // memory
+	Buffers uint64 // memory of records that may not be on disk yet
 }
 
 // Stats returns the numbers.
 func (s *Set) Stats() Stats {
 	st := Stats{Before: s.keysBefore, Printed: s.keysPrinted, Doubts: s.keysDoubted, Open: s.open, Late: s.keysLate}
-	st.Bytes = s.recent.bytes() + uint64(s.printed.Buffers()+s.doubts.Buffers())
+	st.Buffers = uint64(s.printed.Buffers() + s.doubts.Buffers())
+	st.Bytes = st.Buffers + s.recent.bytes() + s.lately.bytes()
 	if s.filter != nil {
 		st.Bytes += s.lines * lineBytes
 	}
 	return st
+}
+
+// OpenBytes returns the disk space that a join gives back.
+func (s *Set) OpenBytes() uint64 { return s.open * uint64(s.doubtSize()) }
+
+// FalseDoubts returns the share of new keys that become doubts.
+func (s *Set) FalseDoubts() float64 {
+	bits := float64(s.lines * sizing.LineBits)
+	return math.Pow(-math.Expm1(-filterLanes*float64(s.Keys())/bits), filterLanes)
 }
 
 // Keys returns the number of distinct keys that are known.
@@ -270,6 +286,7 @@ func (s *Set) release() {
 		s.filter = nil
 	}
 	s.recent.release()
+	s.lately = lately{}
 }
 
 // Close gives memory and disk space back. It does nothing the second time.

@@ -11,9 +11,15 @@ import (
 )
 
 // table has the first doubt of each key of a partition, or of a part of it. A line has the
-// hashes of up to eight keys, and sides has for each their second hash and position. A key
-// is in the first line from its home on, around the end, that was not full. Keys that
-// were printed are crossed out.
+// words of up to eight keys, and sides has the doubt of each. A key is in the first line from
+// its home on, around the end, that was not full. Keys that were printed are crossed out.
+//
+// A word is the first hash without its leading 16 bits, and the 16 bits of the second hash;
+// the side has the leading bits, and the position of the doubt.
+// The leading bits are those of the partition and of the pass, which are the same for all
+// keys, and those that choose the home. So two keys with one word differ in bits that the
+// place of the word tells, except that a key may be a few lines behind its home, and that
+// a table of few keys has few lines.
 type table struct {
 	placed bool
 	memory *pages.Array
@@ -24,35 +30,45 @@ type table struct {
 	skip     uint   // leading bits of a hash that all keys here share
 	passBits uint   // of these, the last ones, which are those of
 	pass     uint64 // this
-	others   map[fingerprint]*other
+	others   map[key]*other
 	groups   [2]lookups
 	n, room  uint64
 }
 
-// fingerprint is what tells keys apart.
-type fingerprint struct {
+// key is what tells keys apart.
+type key struct {
 	hash   uint64
 	second uint16
 }
 
-// other is the doubt of a key that cannot be in a line: its hash is 0, or that of another
-// key.
+// other is the doubt of a key whose word no line can have.
 type other struct {
 	side, place uint64
 	crossed     bool
 }
 
-// crossed is the position of a key that was crossed out.
-const crossed = 1<<positionBits - 1
+// Words that are not of keys.
+const (
+	empty   = 0
+	crossed = 1<<64 - 1
+)
 
-// fullest is the number of keys for each line, of eight, up to which a table is filled.
-const fullest = 6
+// fullest is the number of keys for each line, of eight, up to which a table is filled. With
+// half of them, one line in thirty is full.
+const fullest = 4
+
+const (
+	secondBits   = 64 - positionBits
+	positionMask = 1<<positionBits - 1
+)
+
+func wordOf(hash, second uint64) uint64 { return hash<<secondBits | second&(1<<secondBits-1) }
 
 // bytesFor returns the memory of a table for n keys.
 func (t *table) bytesFor(n uint64) uint64 {
-	each := uint64(lineBytes + 8*kernel.LineWords)
+	each := uint64(2 * lineBytes)
 	if t.placed {
-		each += 8 * kernel.LineWords
+		each += lineBytes
 	}
 	return (n/fullest + 2) * each
 }
@@ -132,27 +148,46 @@ func (t *table) isHere(h uint64) bool {
 
 // lookups are some keys that are looked up together.
 type lookups struct {
-	n       int
-	hashes  [group]uint64
-	lines   [group]*kernel.Slots
-	has     [group]bool
-	records [group][]byte
+	n      int
+	words  [group]uint64
+	hashes [group]uint64
+	homes  [group]int
+	lines  [group]*kernel.Slots
+	sides  [group]uint64 // of doubts
+	places [group]uint64
+	has    [group]bool
+	odd    bool // one of the words cannot be in a line
 }
 
 // gather takes keys of this pass from records of the given size, and brings their homes into
 // the cache of the processor. It returns the other records.
 func (t *table) gather(g *lookups, b []byte, size int) []byte {
-	n := 0
+	n, odd := 0, false
 	for n < group && len(b) >= size {
 		h := binary.LittleEndian.Uint64(b)
 		if t.isHere(h) {
-			g.hashes[n&(group-1)], g.records[n&(group-1)] = h, b[:size:size]
-			g.lines[n&(group-1)] = &t.lines[t.home(h)]
+			second := uint64(0)
+			switch size {
+			case printedSize:
+				second = uint64(binary.LittleEndian.Uint16(b[8:]))
+			case doubtSize, placedSize:
+				side := binary.LittleEndian.Uint64(b[8:])
+				second = side >> positionBits
+				g.sides[n&(group-1)] = h&^positionMask | side&positionMask
+				if size == placedSize {
+					g.places[n&(group-1)] = binary.LittleEndian.Uint64(b[16:])
+				}
+			}
+			w := wordOf(h, second)
+			odd = odd || w == empty || w == crossed
+			at := t.home(h)
+			g.words[n&(group-1)], g.hashes[n&(group-1)], g.homes[n&(group-1)] = w, h, at
+			g.lines[n&(group-1)] = &t.lines[at]
 			n++
 		}
 		b = b[size:]
 	}
-	g.n = n
+	g.n, g.odd = n, odd
 	kernel.Fetch(g.lines[:n])
 	return b
 }
@@ -169,13 +204,8 @@ func (t *table) fill(b []byte) error {
 	g, ahead := &t.groups[0], &t.groups[1]
 	for b = t.gather(g, b, size); g.n > 0; g, ahead = ahead, g {
 		b = t.gather(ahead, b, size)
-		for i, h := range g.hashes[:g.n] {
-			rec := g.records[i]
-			place := uint64(0)
-			if t.placed {
-				place = binary.LittleEndian.Uint64(rec[16:])
-			}
-			if !t.enter(h, binary.LittleEndian.Uint64(rec[8:]), place) {
+		for i := range g.n {
+			if !t.enter(g, i) {
 				return errCrowded
 			}
 		}
@@ -183,29 +213,27 @@ func (t *table) fill(b []byte) error {
 	return nil
 }
 
-// enter enters a doubt unless its key is there. It returns false if there is no room.
-func (t *table) enter(h, side, place uint64) bool {
-	if h == 0 {
-		t.enterOther(h, side, place)
+// enter enters doubt i of g unless its key is there. It returns false if there is no room.
+func (t *table) enter(g *lookups, i int) bool {
+	word := g.words[i]
+	if word == empty || word == crossed {
+		t.enterOther(key{g.hashes[i], uint16(word)}, g.sides[i], g.places[i])
 		return true
 	}
-	for at := t.home(h); ; {
+	for at := g.homes[i]; ; {
 		l := &t.lines[at]
 		for k, w := range l {
 			switch w {
-			case h:
-				if (t.sides[at*kernel.LineWords+k]^side)>>positionBits != 0 {
-					t.enterOther(h, side, place)
-				}
+			case word:
 				return true
-			case 0:
+			case empty:
 				if t.n++; t.n > t.room {
 					return false
 				}
-				l[k] = h
-				t.sides[at*kernel.LineWords+k] = side
+				l[k] = word
+				t.sides[at*kernel.LineWords+k] = g.sides[i]
 				if t.placed {
-					t.places[at*kernel.LineWords+k] = place
+					t.places[at*kernel.LineWords+k] = g.places[i]
 				}
 				return true
 			}
@@ -216,87 +244,84 @@ func (t *table) enter(h, side, place uint64) bool {
 	}
 }
 
-func (t *table) enterOther(h, side, place uint64) {
-	key := fingerprint{h, uint16(side >> positionBits)}
+func (t *table) enterOther(k key, side, place uint64) {
 	if t.others == nil {
-		t.others = map[fingerprint]*other{}
+		t.others = map[key]*other{}
 	}
-	if t.others[key] == nil {
-		t.others[key] = &other{side: side, place: place}
+	if t.others[k] == nil {
+		t.others[k] = &other{side: side, place: place}
 	}
 }
 
+// crossPrinted crosses out the keys in records of printed keys.
 func (t *table) crossPrinted(b []byte) error {
-	t.cross(b, printedSize)
-	return nil
-}
-
-func (t *table) crossBefore(b []byte) error {
-	t.cross(b, beforeSize)
-	return nil
-}
-
-// cross crosses out the keys in records of printed keys, with or without a second hash.
-func (t *table) cross(b []byte, size int) {
 	g, ahead := &t.groups[0], &t.groups[1]
-	for b = t.gather(g, b, size); g.n > 0; g, ahead = ahead, g {
-		b = t.gather(ahead, b, size)
-		hashes := g.hashes[:g.n]
-		if zeros(hashes) {
-			for i, h := range hashes {
-				t.crossOut(h, g.records[i])
+	for b = t.gather(g, b, printedSize); g.n > 0; g, ahead = ahead, g {
+		b = t.gather(ahead, b, printedSize)
+		if g.odd {
+			for i := range g.n {
+				t.crossOut(g, i, false)
 			}
 			continue
 		}
-		kernel.Search(g.has[:], g.lines[:], hashes)
+		kernel.Search(g.has[:], g.lines[:], g.words[:g.n])
 		for i, has := range g.has[:g.n] {
 			if has || g.lines[i].Full() {
-				t.crossOut(hashes[i], g.records[i])
+				t.crossOut(g, i, false)
 			}
 		}
 	}
+	return nil
 }
 
-// zeros reports whether a hash is 0.
-func zeros(hashes []uint64) bool {
-	for _, h := range hashes {
-		if h == 0 {
-			return true
+// crossBefore crosses out the keys whose first hashes are in the records, whatever the second
+// ones.
+func (t *table) crossBefore(b []byte) error {
+	g := &t.groups[0]
+	for b = t.gather(g, b, beforeSize); g.n > 0; b = t.gather(g, b, beforeSize) {
+		for i := range g.n {
+			t.crossOut(g, i, true)
 		}
 	}
-	return false
+	return nil
 }
 
-// crossOut crosses out the key of a record, if it is there.
-func (t *table) crossOut(h uint64, record []byte) {
-	whole := len(record) >= printedSize
-	var second uint64
-	if whole {
-		second = uint64(binary.LittleEndian.Uint16(record[8:]))
+// crossOut crosses out key i of g, if it is there: with any second hash if any is set.
+func (t *table) crossOut(g *lookups, i int, any bool) {
+	word := g.words[i]
+	ignored := uint64(0)
+	if any {
+		ignored = 1<<secondBits - 1
 	}
-	for key, o := range t.others {
-		if key.hash == h && (!whole || uint64(key.second) == second) {
-			o.crossed = true
-		}
+	if len(t.others) > 0 {
+		t.crossOther(g.hashes[i], word, ignored)
 	}
-	if h == 0 {
+	if !any && (word == empty || word == crossed) {
 		return
 	}
-	for at := t.home(h); ; {
+	for at := g.homes[i]; ; {
 		l := &t.lines[at]
 		for k, w := range l {
-			switch w {
-			case h:
-				if side := &t.sides[at*kernel.LineWords+k]; !whole || *side>>positionBits == second {
-					*side |= crossed
+			if w == empty {
+				return
+			}
+			if (w^word)&^ignored == 0 && w != crossed {
+				l[k] = crossed
+				if !any {
+					return
 				}
-				return
-			case 0:
-				return
 			}
 		}
 		if at++; at == len(t.lines) {
 			at = 0
+		}
+	}
+}
+
+func (t *table) crossOther(hash, word, ignored uint64) {
+	for k, o := range t.others {
+		if k.hash == hash && (uint64(k.second)^word)&(1<<secondBits-1)&^ignored == 0 {
+			o.crossed = true
 		}
 	}
 }
@@ -304,25 +329,25 @@ func (t *table) crossOut(h uint64, record []byte) {
 // leftKey is a key that is not crossed out.
 type leftKey struct{ hash, second, position, place uint64 }
 
-// left yields the keys that are not crossed out.
+// left yields the keys that are not crossed out; of the second hash, the last 16 bits count.
 func (t *table) left() iter.Seq[leftKey] {
 	return func(yield func(leftKey) bool) {
-		for key, o := range t.others {
-			if !o.crossed && !yield(leftKey{key.hash, uint64(key.second), o.side & crossed, o.place}) {
+		for k, o := range t.others {
+			if !o.crossed && !yield(leftKey{k.hash, uint64(k.second), o.side & positionMask, o.place}) {
 				return
 			}
 		}
 		for at := range t.lines {
-			for k, h := range t.lines[at] {
-				if h == 0 {
+			for k, w := range t.lines[at] {
+				if w == empty {
 					break
+				}
+				if w == crossed {
+					continue
 				}
 				slot := at*kernel.LineWords + k
 				side := t.sides[slot]
-				if side&crossed == crossed {
-					continue
-				}
-				key := leftKey{hash: h, second: side >> positionBits, position: side & crossed}
+				key := leftKey{hash: side&^positionMask | w>>secondBits, second: w, position: side & positionMask}
 				if t.placed {
 					key.place = t.places[slot]
 				}

@@ -38,9 +38,11 @@ type Runs struct {
 	shift   uint // of a hash, for its partition
 	chunk   int  // bytes of a full buffer, whole records
 	spares  int
-	open    [][]byte // the buffer of each partition; nil before the first record
+	open    []buffer // of each partition
 	chunks  [][]chunk
-	records []uint64 // of each partition, those in buffers too
+	records []uint64 // of each partition, without those in buffers
+
+	reading sync.Pool // of *[]byte, chunk bytes long
 
 	memory *pages.Array // of the buffers; nil if there are none
 	file   *File        // nil before the first chunk
@@ -50,6 +52,12 @@ type Runs struct {
 
 	mutex sync.Mutex
 	err   error // the first one of the writer; guarded by mutex
+}
+
+// buffer is the memory for a chunk; empty before the first record.
+type buffer struct {
+	bytes []byte
+	n     int // of them in use
 }
 
 // chunk is a written buffer.
@@ -81,7 +89,7 @@ func NewRuns(f *Folder, c RunsConfig) (*Runs, error) {
 		shift:   uint(64 - bits.Len(uint(c.Partitions-1))),
 		chunk:   max(size/c.Record, 1) * c.Record,
 		spares:  spares,
-		open:    make([][]byte, c.Partitions),
+		open:    make([]buffer, c.Partitions),
 		chunks:  make([][]chunk, c.Partitions),
 		records: make([]uint64, c.Partitions),
 	}, nil
@@ -94,7 +102,9 @@ func (r *Runs) Partitions() int { return len(r.open) }
 func (r *Runs) Buffers() int { return (len(r.open) + r.spares) * r.chunk }
 
 // Records returns the number of records in a partition.
-func (r *Runs) Records(partition int) uint64 { return r.records[partition] }
+func (r *Runs) Records(partition int) uint64 {
+	return r.records[partition] + uint64(r.open[partition].n/r.record)
+}
 
 // Partition returns the partition of a hash: its leading bits.
 func (r *Runs) Partition(hash uint64) int { return int(hash >> 1 >> (r.shift - 1)) }
@@ -111,38 +121,41 @@ func (r *Runs) Append(hash uint64, record []byte) error {
 // Slot is Append for a caller that fills the record in: it returns the room for it, valid
 // until the next call. All of it must be written.
 func (r *Runs) Slot(hash uint64) ([]byte, error) {
-	i := int(hash >> 1 >> ((r.shift - 1) & 63))
-	b := r.open[i]
-	if cap(b)-len(b) < r.record {
-		var err error
-		if b, err = r.next(i); err != nil {
+	b := &r.open[hash>>1>>((r.shift-1)&63)]
+	if b.n == len(b.bytes) {
+		if err := r.next(r.Partition(hash)); err != nil {
 			return nil, err
 		}
 	}
-	n := len(b)
-	b = b[:n+r.record]
-	r.open[i] = b
-	r.records[i]++
-	return b[n:], nil
+	n := b.n
+	b.n += r.record
+	return b.bytes[n:b.n], nil
 }
 
-// next hands the full buffer of partition i, if there is one, to the writer, and returns an
-// empty one.
-func (r *Runs) next(i int) ([]byte, error) {
+// next hands the full buffer of partition i, if there is one, to the writer, and gives the
+// partition an empty one.
+func (r *Runs) next(i int) error {
 	if err := r.failed(); err != nil {
-		return nil, err
+		return err
 	}
 	if r.memory == nil {
 		if err := r.begin(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if r.open[i] != nil {
-		r.jobs <- job{i, r.open[i]}
-		r.open[i] = nil
+	r.hand(i)
+	r.open[i].bytes = <-r.free
+	return nil
+}
+
+// hand hands what is in the buffer of partition i to the writer.
+func (r *Runs) hand(i int) {
+	b := &r.open[i]
+	if b.n > 0 {
+		r.records[i] += uint64(b.n / r.record)
+		r.jobs <- job{i, b.bytes[:b.n]}
 	}
-	b := <-r.free
-	return b[:0], nil
+	*b = buffer{}
 }
 
 // begin takes the memory and starts the writer.
@@ -162,7 +175,7 @@ func (r *Runs) begin() error {
 	r.memory = memory
 	r.jobs, r.free = make(chan job, n), make(chan []byte, n)
 	for all := memory.Bytes(); n > 0; n-- {
-		r.free <- all[:0:r.chunk]
+		r.free <- all[:r.chunk:r.chunk]
 		all = all[r.chunk:]
 	}
 	r.writer.Go(func() {
@@ -170,7 +183,7 @@ func (r *Runs) begin() error {
 			if r.failed() == nil {
 				r.write(j)
 			}
-			r.free <- j.buffer
+			r.free <- j.buffer[:r.chunk]
 		}
 	})
 	return nil
@@ -206,10 +219,8 @@ func (r *Runs) Flush() error {
 	if r.memory == nil {
 		return r.failed()
 	}
-	for i, b := range r.open {
-		if len(b) > 0 {
-			r.jobs <- job{i, b}
-		}
+	for i := range r.open {
+		r.hand(i)
 	}
 	r.stop()
 	return r.failed()
@@ -243,15 +254,17 @@ func (r *Runs) Read(partition int) iter.Seq2[[]byte, error] {
 		}
 		chunks := r.chunks[partition]
 		advised, n := 0, uint64(0)
-		var buffer []byte
+		buffer, _ := r.reading.Get().(*[]byte)
+		if buffer == nil {
+			b := make([]byte, r.chunk)
+			buffer = &b
+		}
+		defer r.reading.Put(buffer)
 		for i, c := range chunks {
 			for ; advised < min(i+lookAhead, len(chunks)); advised++ {
 				r.file.advise(chunks[advised].at, int(chunks[advised].n))
 			}
-			if buffer == nil {
-				buffer = make([]byte, r.chunk)
-			}
-			b := buffer[:c.n]
+			b := (*buffer)[:c.n]
 			err := r.file.ReadAt(b, c.at)
 			if err == nil && Checksum(b) != c.sum {
 				err = &DamageError{Dir: r.folder.dir, What: fmt.Sprintf("the checksum of %d bytes at %d is wrong", c.n, c.at)}

@@ -36,6 +36,7 @@ type Writer struct {
 	w       io.Writer
 	options WriterOptions
 	pending []byte
+	taken   uint64
 	err     error
 }
 
@@ -133,8 +134,12 @@ func (w *Writer) done(b *Block, kept int) error {
 	return w.err
 }
 
+// Taken returns how many bytes of records were given to w so far, written or not.
+func (w *Writer) Taken() uint64 { return w.taken }
+
 // put writes p or gathers it.
 func (w *Writer) put(p []byte) {
+	w.taken += uint64(len(p))
 	if len(p) >= directSize {
 		if w.Flush() == nil {
 			w.write(p)

@@ -124,6 +124,9 @@ func errorOf(path string, err error) error {
 	return err
 }
 
+// ReadAt reads what was written to the new file.
+func (r *Replacement) ReadAt(p []byte, off int64) (int, error) { return r.temp.ReadAt(p, off) }
+
 // Commit makes the new file durable and puts it in its place. After an error
 // before that the former file is still there and the new one is removed. A second
 // Commit, or one after Abort, returns fs.ErrClosed.
