@@ -84,6 +84,12 @@ var arrows = []arrow{
 		"internal/vfs": "a sketch lives in memory; files are the business of bloomfile",
 	}},
 
+	// What uniq does past its memory. The command hands it hashes and positions.
+	{level: 3, pkg: "internal/exact", not: map[string]string{
+		"os":           "files are the business of internal/spill",
+		"internal/vfs": "files are the business of internal/spill",
+	}},
+
 	{level: 3, pkg: "internal/planner", modules: []string{"gonum.org/v1/plot"}},
 	{level: 3, pkg: "interop", modules: []string{
 		"github.com/cespare/xxhash/v2", "github.com/go-faster/city", "github.com/klauspost/compress", "github.com/minio/highwayhash",

@@ -23,6 +23,7 @@
 //	internal/bridge            what bloom does for files and servers only
 //	internal/frame             the bytes of the file format, docs/FORMAT.md
 //	internal/vfs               the few file operations in use
+//	internal/exact             new keys told from seen ones past the memory, without errors
 //	internal/spill             records that do not fit into memory, in temporary files
 //	internal/rdb               the encoding of RDB files and of DUMP payloads
 //	internal/redisbloom        the Bloom filter of RedisBloom, in memory and in dumps

@@ -14,6 +14,7 @@ var wordFlags = []string{
 	"skip-fields", "slice", "stats", "time-key", "timeout", "top", "type", "undecided", "url-drop", "url-keep", "user", "wait", "window",
 	"format", "key-encoding", "must-contain", "to", // of filters of other systems
 	"count-error", "recall", "share", "skew", "topk", // of plan --topk
+	"late", "spill-max",
 }
 
 // completeFlags tells shells how to complete the values of flags: with the words of a

@@ -168,7 +168,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("seen %q: completion ends with %s, want %s", c.args, directive, c.want)
 		}
 	}
-	if words, _ := complete("uniq", "--on-full", ""); !slices.Equal(words, []string{"grow", "stop", "warn", "rotate"}) {
+	if words, _ := complete("uniq", "--on-full", ""); !slices.Equal(words, []string{"spill", "grow", "stop", "warn", "rotate"}) {
 		t.Errorf("--on-full is completed with %q", words)
 	}
 	if words, _ := complete("co"); len(words) != 4 || !strings.HasPrefix(words[0], "count\t") {

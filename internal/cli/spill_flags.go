@@ -13,30 +13,56 @@ import (
 
 // spillFlags say where a command that uses up its memory goes on, on disk.
 type spillFlags struct {
-	dir string
-	max flagvalue.Size
+	dir    string
+	max    flagvalue.Size
+	opened *spill.Folder
 }
 
 func (s *spillFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.dir, "spill", "", "put temporary files into `DIR` (default: $TMPDIR, or the system's folder; /tmp may be in memory)")
+	// It fails only for flags that do not exist or have a function already.
+	_ = cmd.RegisterFlagCompletionFunc("spill", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	f.Var(&s.max, "spill-max", "use at most this much disk for temporary files (default: no limit)")
 }
 
 // isSet reports whether one of the flags was given.
 func (s *spillFlags) isSet() bool { return s.dir != "" || s.max != 0 }
 
-// open returns the folder of the temporary files.
-func (s *spillFlags) open() (*spill.Folder, error) {
-	return spill.Open(spill.Config{Dir: s.dir, Max: uint64(s.max)})
+// folder returns the folder of the temporary files, which is opened when it is needed. A run
+// that stays in memory needs none.
+func (s *spillFlags) folder() (*spill.Folder, error) {
+	if s.opened == nil {
+		f, err := spill.Open(spill.Config{Dir: s.dir, Max: uint64(s.max)})
+		if err != nil {
+			return nil, &folderError{err}
+		}
+		s.opened = f
+	}
+	return s.opened, nil
 }
+
+// check returns an error if a folder was named and cannot be used.
+func (s *spillFlags) check() error {
+	if s.dir == "" {
+		return nil
+	}
+	_, err := s.folder()
+	return err
+}
+
+// folderError says that a folder for temporary files cannot be used.
+type folderError struct{ error }
+
+func (e *folderError) Unwrap() error { return e.error }
 
 // isNoRoom reports whether err says that the disk has no more room, or that temporary files
 // cannot be made.
 func isNoRoom(err error) bool {
 	var full *spill.FullError
 	var limit *spill.LimitError
-	return errors.As(err, &full) || errors.As(err, &limit)
+	var folder *folderError
+	return errors.As(err, &full) || errors.As(err, &limit) || errors.As(err, &folder)
 }
 
 // describeNoRoom returns an error of a spill.Folder with sizes as people write them.

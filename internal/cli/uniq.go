@@ -52,9 +52,17 @@ func (a *app) uniqCommand() *cobra.Command {
 		Annotations: common("capacity error-rate memory count top unique repeated all-repeated keep window state output stats redis server name key field-separator ignore-case email url line-buffered"),
 		Long: `Print each line the first time it occurs, in input order, without sorting.
 
-With neither -n nor -p, the result is exact until --memory is used up. Then a filter
-takes over, and a note says so. A filter drops a new line by error with a probability
-of at most -p. With -n or -p, a filter is used from the start.
+The result is exact, whatever the size of the input. When --memory is used up, the run
+goes on with temporary files in --spill DIR, about 10 bytes for each distinct line and 16
+for each line that cannot be decided at once. Some new lines are then only found to be
+new at the end of the input: they are printed there, in their order (--late), or by a
+pause of a pipe or terminal. With -o FILE all lines are in their places. To find the text
+of such lines, files are read once more; lines of a pipe are kept in a temporary file.
+The files have no names and vanish with the run. /tmp is in memory on some systems.
+
+With -n or -p, a filter is used from the start: it takes less time and no disk, and drops
+a new line by error with a probability of at most -p. With --state, a filter takes over
+when --memory is used up, and a note says so.
 
 -c, -d, -D and -u are those of uniq(1), without sorting: they look at all lines that are
 equal, not only at neighbours. The order is that of the input. With --keep last and
@@ -62,8 +70,8 @@ these, the input is read twice, or kept in a temporary file if it is a pipe; the
 comes at the end. -d of whole lines prints a line when it occurs a second time. With
 keys (-k and the like) it prints the first line of each, at the end; with a filter, the
 second. These modes, --after-first, --nth and --mark are exact at any size: past
---memory they go on in temporary files in TMPDIR. Only with -n, -p, --state, --window,
---on-full, --redis or --server does a filter answer.
+--memory they go on in temporary files. Only with -n, -p, --state, --window, --on-full
+(other than spill), --redis or --server does a filter answer.
 
 FILE may be compressed: gzip, zstd, xz, bzip2 or lz4. Each run hashes lines with a
 random key, so that no one can construct a line that hides another. --state keeps the
@@ -88,13 +96,13 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
 	f.VarP(&u.capacity, "capacity", "n", "size for N distinct lines: use a filter from the start, which grows past N")
 	f.VarP(&u.rate, "error-rate", "p", "use a filter from the start, with this error rate (default 1e-6 where a filter is used)")
 	u.memory = defaultMemory
-	f.VarP(&u.memory, "memory", "m", "exact up to this size, then a filter, which grows past it unless --on-full says otherwise; with -n: the largest size that the filter may start with")
+	f.VarP(&u.memory, "memory", "m", "keep this much in memory, and go on as --on-full says; with -n: the largest size that the filter may start with")
 	f.BoolVar(&u.exact, "exact", false, "never use a filter, whatever the memory; compare 64-bit fingerprints")
 	u.onFull = flagvalue.OneOf("", "spill", "grow", "stop", "warn", "rotate")
-	f.Var(&u.onFull, "on-full", "what to do when the filter is full: grow it, stop (exit code 3), warn and go on, or rotate: forget the oldest lines")
+	f.Var(&u.onFull, "on-full", "when memory or the filter is full: spill to disk and stay exact (default without -n, -p, --state and --window), grow a filter (default with them), stop (exit code 3), warn and go on, or rotate: forget the oldest lines")
 	u.spilling.register(cmd)
 	u.lateLines = flagvalue.OneOf("end", "end", "fail")
-	f.Var(&u.lateLines, "late", "lines that temporary files only show to be new after lines behind them: print them at the end, or fail (exit code 3); with -o they are in their places")
+	f.Var(&u.lateLines, "late", "lines that are found to be new too late to be in their places: print them at the end, or fail (exit code 3)")
 	u.groupFlags.register(cmd)
 	f.BoolVar(&u.buffered, "line-buffered", false, "write every line at once, not only when the input pauses for 0.1 s")
 	f.Var(&u.window, "window", "forget lines after SPAN: 7d, 12h (time), 10M (lines); exact up to 63 lines, otherwise up to a seventh later; with --redis: a time only, and needs -n")
@@ -107,7 +115,7 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
 	f.Var(&u.checkpoint, "checkpoint", "with --state: how often to save it")
 	f.StringVarP(&u.output, "output", "o", "", "write to `FILE`, which is replaced as a whole at the end")
 	u.stats = flagvalue.OneOf("", "text", "json")
-	f.Var(&u.stats, "stats", "report lines, kept, dropped, expected wrong drops, memory and speed at the end")
+	f.Var(&u.stats, "stats", "report lines, kept, dropped, false drops, memory, disk and speed at the end")
 	f.Lookup("stats").NoOptDefVal = "text"
 	u.undecided = flagvalue.OneOf("stop", "stop", "keep")
 	f.Var(&u.undecided, "undecided", "with --redis and --server: lines that got no answer are printed as new; then stop, or keep going")
@@ -165,8 +173,9 @@ func (u *uniqFlags) checkSpill(cmd *cobra.Command) error {
 		why = "--window forgets lines"
 	case u.state != "":
 		why = "a state keeps what is in memory, not what is on disk"
-	case u.repeated || u.nth != 1 || u.mark:
-		why = "it is for the lines that occur first"
+	}
+	if u.isGroupMode() && set("late") {
+		return usagef("--late is for the lines that occur first; other modes print lines in order")
 	}
 	if u.onFull.Value == "" {
 		if u.onFull.Value = "grow"; why == "" {

@@ -17,7 +17,6 @@ import (
 	"seen/bloom"
 	"seen/internal/figure"
 	"seen/internal/keyhash"
-	"seen/internal/spill"
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 	"seen/internal/vfs"
@@ -44,7 +43,6 @@ type uniqRun struct {
 
 	// Of a run that goes on on disk; disk is nil while memory suffices.
 	in       *input.Files
-	folder   *spill.Folder // of --spill; nil without it
 	second   keyhash.Hash
 	disk     *onDisk
 	position uint64 // records before the present block
@@ -89,10 +87,8 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 	}
 	u.config.Hash = streamHash(u.set.Hash())
 	if u.spills() {
-		if u.spilling.dir != "" {
-			if u.folder, err = u.spilling.open(); err != nil {
-				return err
-			}
+		if err := u.spilling.check(); err != nil {
+			return err
 		}
 		u.boundTable()
 		u.second = keyhash.Random()

@@ -49,12 +49,9 @@ type onDisk struct {
 	ended   sync.WaitGroup
 }
 
-// Parts of -m: of the table before the disk is used, so that its buffers have room beside
-// it, and of the positions of late lines.
-const (
-	tableShare     = 8 // all but this part
-	selectionShare = 16
-)
+// tableShare is the part of -m that the table before the disk is used leaves to the buffers of
+// its way there.
+const tableShare = 8
 
 // boundTable makes the exact set of a run that goes on on disk full at the right time.
 func (u *uniqRun) boundTable() {
@@ -69,12 +66,9 @@ func (u *uniqFlags) spills() bool { return u.onFull.Value == "spill" }
 // beginOnDisk moves the run to the disk.
 func (u *uniqRun) beginOnDisk() error {
 	set := u.set.(*bloom.Adaptive)
-	folder := u.folder
-	if folder == nil {
-		var err error
-		if folder, err = u.spilling.open(); err != nil {
-			return err
-		}
+	folder, err := u.spilling.folder()
+	if err != nil {
+		return err
 	}
 	d := &onDisk{run: u, in: u.in, folder: folder, second: u.second, joined: time.Now(), active: time.Now()}
 	lines := set.Added()
@@ -83,7 +77,6 @@ func (u *uniqRun) beginOnDisk() error {
 	}
 	u.noteOnDisk(d, lines)
 	drain := bridge.DrainExact.(func(*bloom.Adaptive) iter.Seq[[]uint64])
-	var err error
 	d.set, err = exact.New(exact.Config{Memory: uint64(u.memory), Folder: folder, Places: u.file != nil}, drain(set))
 	if err != nil {
 		return err
@@ -101,10 +94,10 @@ func (u *uniqRun) beginOnDisk() error {
 }
 
 func (d *onDisk) newSelection() *spill.Selection {
-	return spill.NewSelection(spill.SelectionConfig{Memory: int(d.run.memory / selectionShare), Folder: d.folder, Values: d.run.file != nil})
+	return spill.NewSelection(spill.SelectionConfig{Memory: int(d.run.memory / selectionShare), Folder: d.run.spilling.folder, Values: d.run.file != nil})
 }
 
-func (d *onDisk) newSpool() *spill.Spool { return spill.NewSpool(spill.SpoolConfig{Folder: d.folder}) }
+func (d *onDisk) newSpool() *spill.Spool { return spill.NewSpool(spill.SpoolConfig{Folder: d.run.spilling.folder}) }
 
 // noteOnDisk says once where the run goes on, and what that means.
 func (u *uniqRun) noteOnDisk(d *onDisk, lines uint64) {
@@ -271,7 +264,7 @@ func (d *onDisk) joinWhenIdle() {
 
 // printNow prints the late lines of a live input and forgets the lines of its doubts.
 func (d *onDisk) printNow() error {
-	err := d.print()
+	err := errors.Join(d.print(), d.run.out.Flush())
 	late, spool := d.late, d.spool
 	d.late, d.spool = d.newSelection(), d.newSpool()
 	return errors.Join(err, late.Close(), spool.Close())
@@ -289,11 +282,10 @@ func (d *onDisk) stop() {
 // close gives everything back.
 func (d *onDisk) close() {
 	d.stop()
-	// The files have no use any more.
-	_ = d.set.Close()
-	_ = d.late.Close()
+	_ = d.set.Close()  // its files have no use any more
+	_ = d.late.Close() // as above
 	if d.spool != nil {
-		_ = d.spool.Close()
+		_ = d.spool.Close() // as above
 	}
 }
 
