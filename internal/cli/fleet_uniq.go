@@ -18,7 +18,7 @@ var notWithFleet = []struct{ name, why string }{
 	{"time-key", ": a shared --window goes by the clock of the engine"},
 	{"nth", whyNoCount},
 	{"repeated", whyNoCount},
-	{"on-full", whyNotHere},
+	{"on-full", whyNotHere}, {"spill", whyNotHere}, {"spill-max", whyNotHere}, {"late", whyNotHere},
 }
 
 const (

@@ -33,10 +33,9 @@ type groupRun struct {
 	out      *stream.Writer
 	groups   *spill.Groups
 	selected *spill.Selection
-	spool    *spill.Spool  // nil if the inputs can be read again
-	folder   *spill.Folder // nil until a temporary file is needed
-	top      *topLines     // of -c --top
-	list     *growingList  // of --append
+	spool    *spill.Spool // nil if the inputs can be read again
+	top      *topLines    // of -c --top
+	list     *growingList // of --append
 
 	position uint64        // of the next line
 	distinct uint64        // keys, when all are known
@@ -57,6 +56,9 @@ const (
 
 func (a *app) uniqGroups(cmd *cobra.Command, flags *uniqFlags, files []string) (err error) {
 	g := &groupRun{uniqFlags: flags, app: a, cmd: cmd, started: time.Now()}
+	if err := flags.spilling.check(); err != nil {
+		return err
+	}
 	flags.records.again = true
 	if flags.listName != "" {
 		if g.list, err = a.openList(flags.listName, files, &flags.records); err != nil {
@@ -113,7 +115,7 @@ func (g *groupRun) openStores() {
 	if g.exact {
 		memory = math.MaxInt64
 	} else {
-		open = g.openFolder
+		open = g.spilling.folder
 	}
 	rest := memory - memory/selectionShare
 	if g.in.Live() {
@@ -126,14 +128,6 @@ func (g *groupRun) openStores() {
 	if n := g.groupFlags.top; n > 0 {
 		g.top = newTopLines(int(n))
 	}
-}
-
-// openFolder returns the folder for temporary files. The first call makes it.
-func (g *groupRun) openFolder() (_ *spill.Folder, err error) {
-	if g.folder == nil {
-		g.folder, err = spill.Open(spill.Config{})
-	}
-	return g.folder, err
 }
 
 func (g *groupRun) close() {
@@ -467,10 +461,8 @@ func (g *groupRun) flush() error {
 // spillError makes the end of a run of which the disk is full one with exit code 3, and says
 // what to do.
 func spillError(err error) error {
-	var full *spill.FullError
-	var limit *spill.LimitError
-	if !errors.As(err, &full) && !errors.As(err, &limit) {
+	if !isNoRoom(err) {
 		return err
 	}
-	return &exitError{ExitLimit, fmt.Errorf("stopped: %w; give more memory with -m, or a folder with more room in TMPDIR", err)}
+	return &exitError{ExitLimit, fmt.Errorf("stopped: %w; give more memory with -m, or a folder with more room with --spill DIR", err)}
 }

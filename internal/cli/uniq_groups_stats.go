@@ -49,8 +49,8 @@ func (g *groupRun) report() error {
 	}
 	r.Dropped = r.Lines - r.Kept
 	r.LinesPerSecond, r.BytesPerSecond = float64(r.Lines)/seconds, float64(r.Bytes)/seconds
-	if g.folder != nil {
-		r.Spilled, r.SpilledPeak = g.folder.Written(), g.folder.Peak()
+	if f := g.spilling.opened; f != nil {
+		r.Spilled, r.SpilledPeak = f.Written(), f.Peak()
 	}
 	if g.stats.Value == "json" {
 		return printLine(g.app.env.Stderr, r)

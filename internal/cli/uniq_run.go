@@ -343,6 +343,8 @@ func (u *uniqRun) end(err error) error {
 		if u.file != nil {
 			return err
 		}
+	case errors.As(err, new(*lateError)):
+		// All is decided; the output lacks the late lines.
 	default:
 		return u.afterError(err)
 	}

@@ -97,7 +97,9 @@ func (d *onDisk) newSelection() *spill.Selection {
 	return spill.NewSelection(spill.SelectionConfig{Memory: int(d.run.memory / selectionShare), Folder: d.run.spilling.folder, Values: d.run.file != nil})
 }
 
-func (d *onDisk) newSpool() *spill.Spool { return spill.NewSpool(spill.SpoolConfig{Folder: d.run.spilling.folder}) }
+func (d *onDisk) newSpool() *spill.Spool {
+	return spill.NewSpool(spill.SpoolConfig{Folder: d.run.spilling.folder})
+}
 
 // noteOnDisk says once where the run goes on, and what that means.
 func (u *uniqRun) noteOnDisk(d *onDisk, lines uint64) {
