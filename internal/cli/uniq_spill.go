@@ -153,7 +153,12 @@ func (d *onDisk) note(b *stream.Block, keep []bool, position, offset uint64) err
 	at := 0
 	places := d.run.file != nil
 	seconds := b.Seconds()
-	for _, i := range d.doubts {
+	for n, i := range d.doubts {
+		if n%joinCheck == joinCheck-1 && d.shouldJoin() {
+			if err := d.joinNow(); err != nil {
+				return err
+			}
+		}
 		if places {
 			for ; at < int(i); at++ {
 				if keep[at] {
@@ -177,8 +182,8 @@ func (d *onDisk) note(b *stream.Block, keep []bool, position, offset uint64) err
 		d.run.app.say(d.run.cmd, "note: -m %v is so little for %s distinct lines that most new lines come late; the result stays exact; more -m prints them earlier",
 			&d.run.memory, figure.Comma(d.set.Keys()))
 	}
-	if d.run.spilling.max != 0 && d.shouldJoin() {
-		return d.join(false)
+	if d.shouldJoin() {
+		return d.joinNow()
 	}
 	return nil
 }
@@ -186,6 +191,9 @@ func (d *onDisk) note(b *stream.Block, keep []bool, position, offset uint64) err
 // shouldJoin reports whether a join makes room below --spill-max. Joins that free little
 // would follow each other without an end.
 func (d *onDisk) shouldJoin() bool {
+	if d.run.spilling.max == 0 {
+		return false
+	}
 	const margin = 10
 	limit := uint64(d.run.spilling.max)
 	used := d.folder.Used() + d.set.Stats().Buffers
@@ -256,17 +264,25 @@ func (d *onDisk) joinWhenIdle() {
 		d.run.deciding.Lock()
 		since, idle := time.Since(d.joined), time.Since(d.active) > idleTime
 		if d.failed == nil && d.set.Stats().Open > 0 && since > joinShare*d.took && (idle || since > joinEvery) {
-			if d.failed = d.join(false); d.failed == nil && d.late.Len() > 0 {
-				d.failed = d.printNow()
-			}
+			d.failed = d.joinNow()
 		}
 		d.run.deciding.Unlock()
 	}
 }
 
-// printNow prints the late lines of a live input and forgets the lines of its doubts.
-func (d *onDisk) printNow() error {
-	err := errors.Join(d.print(), d.run.out.Flush())
+// joinCheck is how many doubts of a block are noted between looks at --spill-max.
+const joinCheck = 1024
+
+// joinNow decides the doubts before the end. Unless there is an output file, it prints the
+// late lines of an input that cannot be read again, and forgets the lines of its doubts.
+func (d *onDisk) joinNow() error {
+	err := d.join(false)
+	if err != nil || d.spool == nil || d.run.file != nil {
+		return err
+	}
+	if d.late.Len() > 0 {
+		err = errors.Join(d.print(), d.run.out.Flush())
+	}
 	late, spool := d.late, d.spool
 	d.late, d.spool = d.newSelection(), d.newSpool()
 	return errors.Join(err, late.Close(), spool.Close())

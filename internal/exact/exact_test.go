@@ -83,6 +83,13 @@ func (r run) do() (*outcome, error) {
 			if err := s.Doubt(hs[d], seconds[d], position, position*3+1); err != nil {
 				return o, err
 			}
+			// A join between the doubts of one call of Add.
+			if len(joins) > 0 && int(position) >= joins[0] {
+				joins = joins[1:]
+				if err := s.Join(context.Background(), JoinConfig{Jobs: r.jobs, Late: late}); err != nil {
+					return o, err
+				}
+			}
 		}
 		for i, is := range fresh {
 			if is {
@@ -290,7 +297,6 @@ func TestJoinCancelled(t *testing.T) {
 	if err := s.Doubt(1, 2, 3, 4); err != nil {
 		t.Fatal(err)
 	}
-	s.open++
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err = s.Join(ctx, JoinConfig{Jobs: 2, Late: func([]Late) error { return nil }})

@@ -173,6 +173,8 @@ func (s *Set) list(record int) (*spill.Runs, error) {
 // call. The caller must call Doubt for each of these. All others were seen before, or
 // were doubts before.
 //
+// A join may come before a call of Doubt that is still to be made.
+//
 // After an error, which is one of the disk, all that was said before is right, and nothing
 // is known of these keys.
 func (s *Set) Add(fresh []bool, hashes, seconds []uint64) (doubts []int32, err error) {
@@ -184,8 +186,6 @@ func (s *Set) Add(fresh []bool, hashes, seconds []uint64) (doubts []int32, err e
 			return nil, err
 		}
 	}
-	s.keysDoubted += uint64(len(s.answers))
-	s.open += uint64(len(s.answers))
 	return s.answers, nil
 }
 
@@ -235,6 +235,8 @@ func (s *Set) Doubt(hash, second, position, place uint64) error {
 	if s.config.Places {
 		binary.LittleEndian.PutUint64(slot[16:], place)
 	}
+	s.keysDoubted++
+	s.open++
 	return nil
 }
 
