@@ -25,13 +25,7 @@ func (r *recordFlags) rules() (keys.Rules, error) {
 	if err != nil {
 		return keys.Rules{}, err
 	}
-	rules := keys.Rules{URL: url, Email: email, Trim: k.Trim, Lower: k.Lower, IgnoreCase: k.FoldCase}
-	switch encodings[r.encoding.Value] {
-	case keyspec.Hex:
-		rules.Encoding = keys.Hex
-	case keyspec.Decimal:
-		rules.Encoding = keys.Decimal
-	}
+	rules := keys.Rules{URL: url, Email: email, Trim: k.Trim, Lower: k.Lower, IgnoreCase: k.FoldCase, Encoding: r.keyEncoding()}
 	if len(k.Keys) == 1 && !rules.IgnoreCase { // -k 2,2f
 		part, err := keyspec.Compile(keyspec.Options{Keys: k.Keys, Separator: k.Separator})
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"seen/internal/stream"
 	"seen/internal/stream/input"
 	"seen/internal/stream/keyspec"
+	"seen/keys"
 )
 
 // recordFlags are the flags that define a record and its key. They are the same in
@@ -93,7 +94,7 @@ func (r *recordFlags) open(a *app, files []string) (*input.Files, stream.Config,
 	}
 	o := r.key
 	o.Missing = r.missingMode()
-	o.Encoding = encodings[r.encoding.Value]
+	o.Encoding = r.keyEncoding()
 	var err error
 	if o.Email, err = r.email.config(); err != nil {
 		return nil, c, err
@@ -236,15 +237,21 @@ func (r *recordFlags) explainOld(state string, other *recordFlags) error {
 // otherwise text.
 const (
 	encodingText    = "utf8"
-	encodingHex     = "hex"
-	encodingDecimal = "decimal"
+	encodingHex     = string(keys.Hex)
+	encodingDecimal = string(keys.Decimal)
 )
 
-var encodings = map[string]keyspec.Encoding{encodingHex: keyspec.Hex, encodingDecimal: keyspec.Decimal}
+// keyEncoding returns how keys are written by the flags.
+func (r *recordFlags) keyEncoding() keys.Encoding {
+	if r.encoding.Value == encodingText {
+		return keys.Text
+	}
+	return keys.Encoding(r.encoding.Value)
+}
 
 // encodingTag is what tag adds for keys that are not text.
 func (r *recordFlags) encodingTag() string {
-	if encodings[r.encoding.Value] == keyspec.Text {
+	if r.keyEncoding() == keys.Text {
 		return ""
 	}
 	return " " + r.encoding.Value

@@ -5,33 +5,22 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-)
 
-// Encoding says what bytes the text of a key stands for.
-type Encoding uint8
-
-const (
-	// Text keys are their bytes as they stand.
-	Text Encoding = iota
-	// Hex keys are written as two hexadecimal digits a byte.
-	Hex
-	// Decimal keys are whole numbers from -2^63 to 2^63-1; their bytes are the number
-	// in two's complement, 8 bytes, little-endian.
-	Decimal
+	"seen/keys"
 )
 
 // decode returns the bytes that text stands for. They are in s, unless they are text
 // itself.
-func (e Encoding) decode(text []byte, s *Scratch) ([]byte, error) {
+func decode(e keys.Encoding, text []byte, s *Scratch) ([]byte, error) {
 	switch e {
-	case Hex:
+	case keys.Hex:
 		b, err := hex.AppendDecode(s.decoded[:0], text)
 		if err != nil {
 			return nil, fmt.Errorf("the key %q is not written in hexadecimal digits, two a byte", clip(text))
 		}
 		s.decoded = b
 		return b, nil
-	case Decimal:
+	case keys.Decimal:
 		n, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("the key %q is not a whole number from -2^63 to 2^63-1", clip(text))

@@ -80,7 +80,7 @@ type Options struct {
 	URL *keys.URLConfig
 	// Encoding says what bytes each part stands for, after all that is above. A part
 	// that is not written so is missing.
-	Encoding Encoding
+	Encoding keys.Encoding
 	// Missing says what happens to a record without a key.
 	Missing Missing
 }
@@ -89,7 +89,7 @@ type Options struct {
 type Key struct {
 	parts   []part
 	url     *keys.URLForm // nil: parts are no URLs
-	coded   Encoding
+	coded   keys.Encoding
 	missing Missing
 }
 
@@ -127,8 +127,8 @@ func Compile(o Options) (*Key, error) {
 		return nil, fmt.Errorf("the separator %q has no use without a key", o.Separator)
 	case o.KeepBlanks && !o.hasBlankFields():
 		return nil, errors.New("keeping the blanks before fields has no use: the key has no fields between blanks")
-	case o.Encoding > Decimal:
-		return nil, fmt.Errorf("unknown encoding %d of keys", o.Encoding)
+	case o.Encoding != keys.Text && o.Encoding != keys.Hex && o.Encoding != keys.Decimal:
+		return nil, fmt.Errorf("unknown encoding %q of keys", o.Encoding)
 	case o.Missing > MissingEmpty:
 		return nil, fmt.Errorf("unknown treatment %d of records without a key", o.Missing)
 	}
@@ -156,7 +156,7 @@ func Compile(o Options) (*Key, error) {
 		return nil, errors.New("a key has columns of csv or of tsv, not of both")
 	}
 	if len(k.parts) == 0 {
-		if !uniq && norm == (normaliser{}) && k.url == nil && k.coded == Text {
+		if !uniq && norm == (normaliser{}) && k.url == nil && k.coded == keys.Text {
 			return nil, nil
 		}
 		k.parts = []part{{uniqFields{o.SkipFields, o.SkipChars, o.Width}, norm}}
@@ -307,10 +307,10 @@ func (k *Key) extractPart(p *part, record []byte, s *Scratch) ([]byte, error) {
 		b = nil
 	}
 	b = p.norm.apply(b, s)
-	if k.coded == Text || err != nil { // what is missing stands for nothing
+	if k.coded == keys.Text || err != nil { // what is missing stands for nothing
 		return b, nil
 	}
-	if b, err = k.coded.decode(b, s); err != nil && k.missing == MissingEmpty {
+	if b, err = decode(k.coded, b, s); err != nil && k.missing == MissingEmpty {
 		return nil, nil
 	}
 	return b, err
