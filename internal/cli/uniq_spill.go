@@ -49,9 +49,9 @@ type onDisk struct {
 	ended   sync.WaitGroup
 }
 
-// tableShare is the part of -m that the table before the disk is used leaves to the buffers of
-// its way there.
-const tableShare = 8
+// tableShare is the part of -m that the table before the disk is used leaves to garbage, which
+// is a fifth of the table (see tightenHeap), and to the buffers of its way there.
+const tableShare = 4
 
 // boundTable makes the exact set of a run that goes on on disk full at the right time.
 func (u *uniqRun) boundTable() {

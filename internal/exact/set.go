@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"runtime"
+	"runtime/debug"
 
 	"seen/bloom"
 	"seen/internal/spill"
@@ -122,7 +122,7 @@ func (s *Set) begin(before iter.Seq[[]uint64]) (err error) {
 		return err
 	}
 	// What before has released must be gone before as much is taken again.
-	runtime.GC()
+	debug.FreeOSMemory()
 	lists := uint64(s.printed.Buffers() + s.doubts.Buffers())
 	cache := s.config.Memory / cacheShare
 	if s.recent, err = newRecent(cache - cache/latelyShare); err != nil {
