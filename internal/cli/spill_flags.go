@@ -77,3 +77,18 @@ func (s *spillFlags) describeNoRoom(err error) string {
 	}
 	return err.Error()
 }
+
+// describeFolder returns the name of a folder for temporary files, and how much is free there.
+func describeFolder(f *spill.Folder) string {
+	if free, known := f.Free(); known {
+		return fmt.Sprintf("%s (%s free)", f.Dir(), humanize.IBytes(free))
+	}
+	return f.Dir()
+}
+
+// noteInMemory says if temporary files save no memory.
+func (a *app) noteInMemory(cmd *cobra.Command, f *spill.Folder) {
+	if f.InMemory() {
+		a.say(cmd, "note: %s is in memory, too; name a folder on a disk with --spill DIR", f.Dir())
+	}
+}

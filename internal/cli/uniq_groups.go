@@ -41,6 +41,7 @@ type groupRun struct {
 	distinct uint64        // keys, when all are known
 	header   *stream.Block // of the first csv file, until it is printed
 	headed   bool
+	spilled  bool // the table was full
 	printing bool // in the second pass
 	keep     []bool
 	show     []bool
@@ -165,8 +166,8 @@ func (g *groupRun) block(b *stream.Block) error {
 		if err != nil {
 			return err
 		}
-		if !late && g.isLate() {
-			late = true
+		if !g.spilled && g.groups.Generation() > 0 {
+			g.spilled, late = true, true
 			g.noteLate(position)
 		}
 		if !late {
@@ -249,10 +250,16 @@ func (g *groupRun) spoolLine(position uint64, line []byte) error {
 
 // noteLate says that the table has no more room, when this happens.
 func (g *groupRun) noteLate(position uint64) {
-	if g.mode.streams && !g.records.quiet {
-		g.app.say(g.cmd, "note: -m %v is used up after %s lines; the lines that follow are decided on disk and printed, in order, at the end of the input",
-			&g.memory, figure.Comma(position))
+	if g.records.quiet || g.spilling.opened == nil {
+		return
 	}
+	end := ""
+	if g.mode.streams {
+		end = "; the lines that follow are printed, in order, at the end of the input"
+	}
+	g.app.say(g.cmd, "note: -m %v is used up after %s lines; the run stays exact with temporary files in %s%s",
+		&g.memory, figure.Comma(position), describeFolder(g.spilling.opened), end)
+	g.app.noteInMemory(g.cmd, g.spilling.opened)
 }
 
 // keepHeader prints the header of the first csv file: at once if lines are printed as they
@@ -442,10 +449,17 @@ func (g *groupRun) explain(err error) error {
 		}
 		return err
 	}
-	if printed != "" {
-		err = fmt.Errorf("%w; %s", err, printed)
+	if !isNoRoom(err) {
+		if printed != "" {
+			err = fmt.Errorf("%w; %s", err, printed)
+		}
+		return err
 	}
-	return spillError(err)
+	text := fmt.Sprintf("stopped after %s lines: %s", figure.Comma(g.position), g.spilling.describeNoRoom(err))
+	if printed != "" {
+		text += "; " + printed
+	}
+	return &exitError{ExitLimit, errors.New(text + "; name a folder with more room with --spill DIR, or give more -m")}
 }
 
 // flush writes out what was decided before an error. The list of --append then has exactly the
@@ -456,13 +470,4 @@ func (g *groupRun) flush() error {
 		err = g.list.commit()
 	}
 	return err
-}
-
-// spillError makes the end of a run of which the disk is full one with exit code 3, and says
-// what to do.
-func spillError(err error) error {
-	if !isNoRoom(err) {
-		return err
-	}
-	return &exitError{ExitLimit, fmt.Errorf("stopped: %w; give more memory with -m, or a folder with more room with --spill DIR", err)}
 }

@@ -107,14 +107,9 @@ func (u *uniqRun) noteOnDisk(d *onDisk, lines uint64) {
 		return
 	}
 	free, known := d.folder.Free()
-	where := d.folder.Dir()
-	if known {
-		where += fmt.Sprintf(" (%s free)", humanize.IBytes(free))
-	}
-	u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines; the run stays exact with temporary files in %s", &u.memory, figure.Comma(lines), where)
-	if d.folder.InMemory() {
-		u.app.say(u.cmd, "note: %s is in memory, too; name a folder on a disk with --spill DIR", d.folder.Dir())
-	}
+	u.app.say(u.cmd, "note: -m %v is used up after %s distinct lines; the run stays exact with temporary files in %s",
+		&u.memory, figure.Comma(lines), describeFolder(d.folder))
+	u.app.noteInMemory(u.cmd, d.folder)
 	if need := u.estimateDisk(); known && need > free {
 		u.app.say(u.cmd, "note: the temporary files may need up to %s; name a folder with more room with --spill DIR, or give more -m", humanize.IBytes(need))
 	}
