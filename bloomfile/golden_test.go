@@ -152,6 +152,7 @@ func goldens(t testing.TB) map[string]io.WriterTo {
 	{
 		f, err := sketch.NewTopK(sketch.TopKConfig{K: 20, Width: 30, Depth: 3, Seed: 5})
 		put("top-k", f, err)
+		put("top-k-dense", f, err) // with the keys in the order of early versions
 		for i := range 20 * goldenKeys {
 			f.Add([]byte(goldenKey(i % (1 + i%goldenKeys))))
 		}
@@ -236,7 +237,7 @@ func goldenAnswers(t testing.TB, path string) string {
 		for i := range goldenAsks {
 			fmt.Fprintf(&b, "%d ", s.Count([]byte(goldenKey(i))))
 		}
-	case "top-k":
+	case "top-k", "top-k-dense":
 		s := readSketch(t, path, new(sketch.TopK))
 		for _, e := range s.List() {
 			fmt.Fprintf(&b, "%s: %d; ", e.Key, e.Count)
@@ -289,6 +290,9 @@ func TestGoldenFiles(t *testing.T) {
 	all := goldens(t)
 	if *update {
 		for name, s := range all {
+			if name == "top-k-dense" {
+				continue
+			}
 			path := goldenPath(name) + ".seen"
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), bloomfile.Write(path, s)); err != nil {
 				t.Fatal(err)
@@ -320,7 +324,7 @@ func TestGoldenFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			file, err := os.ReadFile(path)
-			if err != nil || !bytes.Equal(b.Bytes(), file) {
+			if err != nil || !bytes.Equal(b.Bytes(), file) && name != "top-k-dense" {
 				t.Errorf("the same keys now make %d bytes that differ from the file's %d, %v", b.Len(), len(file), err)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"seen/bloom"
 	"seen/internal/frame"
+	"seen/internal/keyhash"
 	"seen/internal/pages"
 )
 
@@ -35,6 +36,7 @@ type CountMin32 struct {
 	hashed
 	words []uint64     // two counters each, the first in the low half; row by row
 	mem   *pages.Array // what words is a part of; nil if that is a slice
+	redis bool         // has the columns of RedisBloom
 }
 
 // CountMin32Config says how large a [CountMin32] is.
@@ -44,6 +46,10 @@ type CountMin32Config struct {
 	Depth int
 	// Hash is the key hash; the zero value is XXH3 with seed 0.
 	Hash bloom.Hash
+	// RedisBloom makes a sketch with the counters of RedisBloom, so that it can be moved
+	// from and to that system. Its hash is public: everybody can construct keys that
+	// collide. Hash is not used, and AddHash and CountHash do not work.
+	RedisBloom bool
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
 	// allocated. If it returns an error, so does NewCountMin32.
 	Reserve func(bytes uint64) error
@@ -63,6 +69,9 @@ const (
 
 // NewCountMin32 returns an empty sketch of 4 * Width * Depth bytes.
 func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
+	if c.RedisBloom {
+		c.Hash = bloom.Hash{}
+	}
 	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
@@ -82,7 +91,7 @@ func NewCountMin32(c CountMin32Config) (*CountMin32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; lower the width or the depth", err)
 	}
-	return &CountMin32{width: c.Width, depth: c.Depth, hashed: hashed{hash: keyOf(c.Hash)}, words: mem.Words(), mem: mem}, nil
+	return &CountMin32{width: c.Width, depth: c.Depth, hashed: hashed{hash: keyOf(c.Hash)}, words: mem.Words(), mem: mem, redis: c.RedisBloom}, nil
 }
 
 // Width returns the number of counters of a row.
@@ -109,31 +118,73 @@ func (c *CountMin32) set(i uint64, n uint32) {
 	atomic.StoreUint64(w, atomic.LoadUint64(w)&^(math.MaxUint32<<shift)|uint64(n)<<shift)
 }
 
+// redisColumn returns the column of a key in row i of RedisBloom's sketches.
+func redisColumn(key []byte, i int, width uint64) uint64 {
+	return uint64(keyhash.SumMurmur32(key, uint32(i))) % width
+}
+
 // Add adds n to the count of key and returns the count, which is at least the true one, or
 // the largest value.
-func (c *CountMin32) Add(key []byte, n uint64) uint32 { return c.AddHash(c.hash.Sum(key), n) }
-
-// AddHash is Add for a key whose hash is h.
-func (c *CountMin32) AddHash(h, n uint64) uint32 {
-	atomic.StoreUint64(&c.total, min(addSaturating(c.Total(), n), maxTotal32))
+func (c *CountMin32) Add(key []byte, n uint64) uint32 {
+	if !c.redis {
+		return c.AddHash(c.hash.Sum(key), n)
+	}
+	c.addTotal(n)
 	least := uint32(math.MaxUint32)
 	for row := range uint64(c.depth) {
-		h += rowStep
-		i := row*c.width + column(h, c.width)
-		m := uint32(min(addSaturating(uint64(c.counter(i)), n), math.MaxUint32))
-		c.set(i, m)
-		least = min(least, m)
+		least = min(least, c.raise(row*c.width+redisColumn(key, int(row), c.width), n))
 	}
 	runtime.KeepAlive(c)
 	return least
 }
 
+// AddHash is Add for a key whose hash is h. In a sketch with the counters of RedisBloom it
+// does nothing and returns 0.
+func (c *CountMin32) AddHash(h, n uint64) uint32 {
+	if c.redis {
+		return 0
+	}
+	c.addTotal(n)
+	least := uint32(math.MaxUint32)
+	for row := range uint64(c.depth) {
+		h += rowStep
+		least = min(least, c.raise(row*c.width+column(h, c.width), n))
+	}
+	runtime.KeepAlive(c)
+	return least
+}
+
+func (c *CountMin32) addTotal(n uint64) {
+	atomic.StoreUint64(&c.total, min(addSaturating(c.Total(), n), maxTotal32))
+}
+
+// raise adds n to a counter and returns what it is then.
+func (c *CountMin32) raise(i, n uint64) uint32 {
+	m := uint32(min(addSaturating(uint64(c.counter(i)), n), math.MaxUint32))
+	c.set(i, m)
+	return m
+}
+
 // Count returns the count of key: never less than what was added for it, up to the
 // largest value.
-func (c *CountMin32) Count(key []byte) uint32 { return c.CountHash(c.hash.Sum(key)) }
+func (c *CountMin32) Count(key []byte) uint32 {
+	if !c.redis {
+		return c.CountHash(c.hash.Sum(key))
+	}
+	least := uint32(math.MaxUint32)
+	for row := range uint64(c.depth) {
+		least = min(least, c.counter(row*c.width+redisColumn(key, int(row), c.width)))
+	}
+	runtime.KeepAlive(c)
+	return least
+}
 
-// CountHash is Count for a key whose hash is h.
+// CountHash is Count for a key whose hash is h. In a sketch with the counters of RedisBloom
+// it returns 0.
 func (c *CountMin32) CountHash(h uint64) uint32 {
+	if c.redis {
+		return 0
+	}
 	least := uint32(math.MaxUint32)
 	for row := range uint64(c.depth) {
 		h += rowStep
@@ -160,7 +211,7 @@ func (c *CountMin32) Sum(sources []*CountMin32, weights []int64, step func(count
 	if err != nil {
 		return nil, err
 	}
-	sum := &CountMin32{total: total, width: c.width, depth: c.depth, hashed: c.hashed, words: mem.Words(), mem: mem}
+	sum := &CountMin32{total: total, width: c.width, depth: c.depth, hashed: c.hashed, words: mem.Words(), mem: mem, redis: c.redis}
 	if err := sum.add(terms, step); err != nil {
 		mem.Release()
 		return nil, err
@@ -253,7 +304,8 @@ func (w *wide) addProduct(weight wide, n uint32) {
 }
 
 func (c *CountMin32) checkAlike(other *CountMin32) error {
-	return c.hashed.checkAlike(&other.hashed, IncompatibleError{"width", c.width, other.width}, IncompatibleError{"depth", c.depth, other.depth})
+	return c.hashed.checkAlike(&other.hashed, IncompatibleError{"width", c.width, other.width}, IncompatibleError{"depth", c.depth, other.depth},
+		IncompatibleError{"use of RedisBloom's counters", c.redis, other.redis})
 }
 
 // Stuck reads an evenly spread sample of at most n counters. It returns how many of them are
@@ -285,7 +337,7 @@ func (c *CountMin32) Clear() {
 
 // Clone returns a copy that shares nothing with c. It fails if there is not enough memory.
 func (c *CountMin32) Clone() (*CountMin32, error) {
-	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hashed: c.hashed}
+	d := &CountMin32{total: c.Total(), width: c.width, depth: c.depth, hashed: c.hashed, redis: c.redis}
 	err := d.fill(c.words)
 	runtime.KeepAlive(c)
 	if err != nil {

@@ -85,6 +85,6 @@ func ExampleTopK() {
 		fmt.Printf("%s %d\n", e.Key, e.Count)
 	}
 	// Output:
-	// be 3
 	// to 3
+	// be 3
 }

@@ -1,8 +1,6 @@
 package sketch
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -10,6 +8,7 @@ import (
 	"slices"
 
 	"seen/bloom"
+	"seen/internal/keyhash"
 	"seen/internal/pages"
 )
 
@@ -35,19 +34,12 @@ type TopK struct {
 	k, width, depth int
 	decay           float64
 	hashed
-	random   uint64
-	mem      *pages.Array // what buckets is a part of; nil if that is a slice
-	buckets  []uint64     // row by row: the fingerprint in the high half, the count in the low
-	heap     []entry      // the least first, as in container/heap
-	place    map[string]int
-	keyBytes uint64
-	chances  [256]float64 // decay to the power of the index
-}
-
-// entry is one of the best keys.
-type entry struct {
-	key   string
-	count uint32
+	random  uint64
+	mem     *pages.Array // what buckets is a part of; nil if that is a slice
+	buckets []uint64     // row by row: the fingerprint in the high half, the count in the low
+	best    best
+	redis   bool         // places and counts keys as RedisBloom does
+	chances [256]float64 // decay to the power of the index
 }
 
 // TopKConfig says how large a [TopK] is.
@@ -64,6 +56,10 @@ type TopKConfig struct {
 	Hash bloom.Hash
 	// Seed is the start of the random numbers.
 	Seed uint64
+	// RedisBloom makes a sketch with the buckets, fingerprints and counts of RedisBloom, so
+	// that it can be moved from and to that system. Its hash is public: everybody can
+	// construct keys that collide. Hash is not used.
+	RedisBloom bool
 	// Reserve, unless it is nil, is called with the number of bytes before memory is
 	// allocated for the buckets. If it returns an error, so does NewTopK.
 	Reserve func(bytes uint64) error
@@ -81,6 +77,9 @@ const (
 
 // NewTopK returns an empty sketch.
 func NewTopK(c TopKConfig) (*TopK, error) {
+	if c.RedisBloom {
+		c.Hash = bloom.Hash{}
+	}
 	if err := c.Hash.Validate(); err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 	}
 	t := &TopK{
 		k: c.K, width: c.Width, depth: c.Depth, decay: c.Decay, hashed: hashed{hash: keyOf(c.Hash)}, random: c.Seed,
-		mem: mem, buckets: mem.Words(), place: map[string]int{},
+		mem: mem, buckets: mem.Words(), best: best{k: c.K, place: map[string]int{}}, redis: c.RedisBloom,
 	}
 	t.setChances()
 	return t, nil
@@ -182,7 +181,7 @@ func (t *TopK) Decay() float64 { return t.decay }
 
 // Bytes returns the memory of the sketch, which depends on the keys that it keeps.
 func (t *TopK) Bytes() uint64 {
-	return topKOverhead + 8*uint64(len(t.buckets)) + t.keyBytes + entryOverhead*uint64(len(t.heap))
+	return topKOverhead + 8*uint64(len(t.buckets)) + t.best.bytes + entryOverhead*uint64(t.best.kept)
 }
 
 // Add counts key once. If key displaces another from the best k, Add returns that key and
@@ -195,41 +194,26 @@ func (t *TopK) Incr(key []byte, n uint32) (expelled []byte, ok bool) {
 	if n == 0 {
 		return nil, false
 	}
-	count := t.raise(t.hash.Sum(key), n)
-	if i, member := t.place[string(key)]; member {
-		// A count is never too high, so the higher one is right.
-		if count > t.heap[i].count {
-			t.heap[i].count = count
-			t.down(i)
+	count := t.raise(key, n)
+	if at, member := t.best.place[string(key)]; member {
+		// A count is never too high, so the higher one is right. RedisBloom takes the new one.
+		if t.redis && count >= t.best.least() || !t.redis && count > t.best.slots[at].count {
+			t.best.raise(at, count)
 		}
 		return nil, false
 	}
-	switch {
-	case count == 0:
+	if count == 0 || count < t.best.least() { // of two with equal counts the newer one stays
 		return nil, false
-	case len(t.heap) < t.k:
-		t.heap = append(t.heap, entry{})
-		t.put(len(t.heap)-1, entry{string(key), count})
-		t.up(len(t.heap) - 1)
-	case count < t.heap[0].count:
-		return nil, false
-	default: // of two with equal counts the newer one stays
-		expelled, ok = []byte(t.heap[0].key), true
-		delete(t.place, t.heap[0].key)
-		t.keyBytes -= uint64(len(expelled))
-		t.put(0, entry{string(key), count})
-		t.down(0)
 	}
-	t.keyBytes += uint64(len(key))
-	return expelled, ok
+	return t.best.take(string(key), count)
 }
 
 // raise counts a key in the buckets and returns its highest count there.
-func (t *TopK) raise(h uint64, n uint32) (highest uint32) {
-	fp := uint32(h)
-	for row := t.buckets; len(row) != 0; row = row[t.width:] {
+func (t *TopK) raise(key []byte, n uint32) (highest uint32) {
+	h, fp := t.hashes(key)
+	for i := range t.depth {
 		h += rowStep
-		b := &row[column(h, uint64(t.width))]
+		b := t.bucket(key, h, i)
 		theirs, count := uint32(*b>>32), uint32(*b)
 		switch {
 		case count == 0:
@@ -249,6 +233,29 @@ func (t *TopK) raise(h uint64, n uint32) (highest uint32) {
 	}
 	runtime.KeepAlive(t)
 	return highest
+}
+
+// redisFingerprint is the seed of fingerprints in RedisBloom.
+const redisFingerprint = 1919
+
+// hashes returns the hash of a key, which is for bucket, and its fingerprint.
+func (t *TopK) hashes(key []byte) (h uint64, fp uint32) {
+	if t.redis {
+		return 0, keyhash.SumMurmur32(key, redisFingerprint)
+	}
+	h = t.hash.Sum(key)
+	return h, uint32(h)
+}
+
+// bucket returns the bucket of a key in row i, for which h has had a step for each row.
+func (t *TopK) bucket(key []byte, h uint64, i int) *uint64 {
+	at := uint64(0)
+	if t.redis {
+		at = redisColumn(key, i, uint64(t.width))
+	} else {
+		at = column(h, uint64(t.width))
+	}
+	return &t.buckets[i*t.width+int(at)]
 }
 
 // wear lets n arrivals of another key lower a count. It returns how many of them were left
@@ -308,21 +315,24 @@ func (t *TopK) unlucky(p float64, n uint32) uint32 {
 
 // Has reports whether key is among the best now.
 func (t *TopK) Has(key []byte) bool {
-	_, ok := t.place[string(key)]
+	_, ok := t.best.place[string(key)]
 	return ok
 }
 
 // Count returns how often key came, as far as the sketch knows: 0 if the key has no bucket.
 func (t *TopK) Count(key []byte) uint32 {
-	if i, ok := t.place[string(key)]; ok {
-		return t.heap[i].count
+	at, member := t.best.place[string(key)]
+	if member && !t.redis {
+		return t.best.slots[at].count
 	}
-	h := t.hash.Sum(key)
-	fp := uint32(h)
-	highest := uint32(0)
-	for row := t.buckets; len(row) != 0; row = row[t.width:] {
+	h, fp := t.hashes(key)
+	highest, least := uint32(0), uint32(0)
+	if member { // RedisBloom takes lower buckets for those of other keys
+		least = t.best.least()
+	}
+	for i := range t.depth {
 		h += rowStep
-		if b := row[column(h, uint64(t.width))]; uint32(b>>32) == fp {
+		if b := *t.bucket(key, h, i); uint32(b>>32) == fp && uint32(b) >= least {
 			highest = max(highest, uint32(b))
 		}
 	}
@@ -336,60 +346,14 @@ type TopKEntry struct {
 	Count uint32
 }
 
-// List returns the best keys, by descending counts; of equal counts the keys ascend.
-func (t *TopK) List() []TopKEntry {
-	list := make([]TopKEntry, len(t.heap))
-	for i, e := range t.heap {
-		list[i] = TopKEntry{[]byte(e.key), e.count}
-	}
-	slices.SortFunc(list, func(a, b TopKEntry) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key))
-	})
-	return list
-}
-
-// put stores an entry at a place of the heap.
-func (t *TopK) put(i int, e entry) {
-	t.heap[i] = e
-	t.place[e.key] = i
-}
-
-// up moves an entry towards the top until the one above is not larger.
-func (t *TopK) up(i int) {
-	e := t.heap[i]
-	for i > 0 {
-		above := (i - 1) / 2
-		if t.heap[above].count <= e.count {
-			break
-		}
-		t.put(i, t.heap[above])
-		i = above
-	}
-	t.put(i, e)
-}
-
-// down moves an entry away from the top until none below it is smaller.
-func (t *TopK) down(i int) {
-	e := t.heap[i]
-	for {
-		below := 2*i + 1
-		if below+1 < len(t.heap) && t.heap[below+1].count < t.heap[below].count {
-			below++
-		}
-		if below >= len(t.heap) || t.heap[below].count >= e.count {
-			break
-		}
-		t.put(i, t.heap[below])
-		i = below
-	}
-	t.put(i, e)
-}
+// List returns the best keys, by descending counts. Equal counts are in the order in which
+// RedisBloom lists them.
+func (t *TopK) List() []TopKEntry { return t.best.list() }
 
 // Clear forgets all keys and counts. The random numbers go on.
 func (t *TopK) Clear() {
 	clear(t.buckets)
-	clear(t.place)
-	t.heap, t.keyBytes = nil, 0
+	t.best.clear()
 	runtime.KeepAlive(t)
 }
 
@@ -401,11 +365,7 @@ func (t *TopK) Clone() (*TopK, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.heap = slices.Clone(t.heap)
-	c.place = make(map[string]int, len(t.place))
-	for i, e := range c.heap {
-		c.place[e.key] = i
-	}
+	c.best = t.best.clone()
 	return &c, nil
 }
 
@@ -424,7 +384,7 @@ func (t *TopK) fill(buckets []uint64) error {
 // the random numbers.
 func (t *TopK) Equal(other *TopK) bool {
 	equal := t.k == other.k && t.width == other.width && t.depth == other.depth && t.decay == other.decay && t.hashed == other.hashed &&
-		t.random == other.random && slices.Equal(t.buckets, other.buckets) && slices.Equal(t.heap, other.heap)
+		t.random == other.random && slices.Equal(t.buckets, other.buckets) && t.redis == other.redis && slices.Equal(t.best.slots, other.best.slots)
 	runtime.KeepAlive(t)
 	runtime.KeepAlive(other)
 	return equal

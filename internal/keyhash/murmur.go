@@ -22,3 +22,22 @@ func SumMurmur64A(key []byte, seed uint64) uint64 {
 	h = (h ^ h>>47) * murmurMul
 	return h ^ h>>47
 }
+
+// SumMurmur32 returns the MurmurHash2 of 32 bits of key, by Austin Appleby, who put it in the public
+// domain. (Modules with a hash of this name have the third version.)
+func SumMurmur32(key []byte, seed uint32) uint32 {
+	const mul = 0x5bd1e995
+	h := seed ^ uint32(len(key))
+	for ; len(key) >= 4; key = key[4:] {
+		k := binary.LittleEndian.Uint32(key) * mul
+		k = (k ^ k>>24) * mul
+		h = h*mul ^ k
+	}
+	if len(key) > 0 {
+		var tail [4]byte
+		copy(tail[:], key)
+		h = (h ^ binary.LittleEndian.Uint32(tail[:])) * mul
+	}
+	h = (h ^ h>>13) * mul
+	return h ^ h>>15
+}

@@ -16,6 +16,8 @@ import (
 
 	"seen/internal/filtertest"
 	"seen/sizing"
+
+	"seen/internal/keyhash"
 )
 
 func newFilter(t testing.TB, c Config) *Filter {
@@ -44,7 +46,7 @@ func TestMurmur32(t *testing.T) {
 		"": 0x106e08d9, "a": 0xa2d0b27c, "hello world": 0x48d0c363,
 		string(counting): 0x298d3236, strings.Repeat("x", 300): 0x18059404,
 	} {
-		if got := murmur32([]byte(key), seed32); got != want {
+		if got := keyhash.SumMurmur32([]byte(key), seed32); got != want {
 			t.Errorf("%q: %08x, want %08x", key, got, want)
 		}
 	}
@@ -100,8 +102,8 @@ func TestOldDumps(t *testing.T) {
 				key := fmt.Appendf(nil, "key %d", i)
 				h := f.Hash(key)
 				if c.options&force64 == 0 {
-					a := murmur32(key, 0x9747b28c)
-					if h.A != uint64(a) || h.B != uint64(murmur32(key, a)) {
+					a := keyhash.SumMurmur32(key, 0x9747b28c)
+					if h.A != uint64(a) || h.B != uint64(keyhash.SumMurmur32(key, a)) {
 						t.Fatalf("hash %x of %q", h, key)
 					}
 				}

@@ -1,10 +1,6 @@
 package redisbloom
 
-import (
-	"encoding/binary"
-
-	"seen/internal/keyhash"
-)
+import "seen/internal/keyhash"
 
 // Hash is the pair of numbers that stands for a key in a [Filter]: its
 // probes are A, A+B, A+2B and so on, modulo 2^64 and then the length of the array.
@@ -21,8 +17,8 @@ func (f *Filter) Hash(key []byte) Hash { return hashOf(key, f.options) }
 
 func hashOf(key []byte, options uint32) Hash {
 	if options&force64 == 0 {
-		a := murmur32(key, seed32)
-		return Hash{uint64(a), uint64(murmur32(key, a))}
+		a := keyhash.SumMurmur32(key, seed32)
+		return Hash{uint64(a), uint64(keyhash.SumMurmur32(key, a))}
 	}
 	a := keyhash.SumMurmur64A(key, seed64)
 	return Hash{a, keyhash.SumMurmur64A(key, a)}
@@ -35,23 +31,4 @@ func (f *Filter) Hashes(hs []Hash, keys [][]byte) {
 	for i, key := range keys {
 		hs[i] = f.Hash(key)
 	}
-}
-
-// murmur32 is MurmurHash2 of 32 bits, by Austin Appleby, who put it in the public
-// domain. (Modules with a hash of this name have the third version.)
-func murmur32(key []byte, seed uint32) uint32 {
-	const mul = 0x5bd1e995
-	h := seed ^ uint32(len(key))
-	for ; len(key) >= 4; key = key[4:] {
-		k := binary.LittleEndian.Uint32(key) * mul
-		k = (k ^ k>>24) * mul
-		h = h*mul ^ k
-	}
-	if len(key) > 0 {
-		var tail [4]byte
-		copy(tail[:], key)
-		h = (h ^ binary.LittleEndian.Uint32(tail[:])) * mul
-	}
-	h = (h ^ h>>13) * mul
-	return h ^ h>>15
 }

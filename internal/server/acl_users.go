@@ -186,9 +186,9 @@ func aclDryRun(c *call) {
 	}
 	switch d, at := u.Rights().Check(cmd.acl, words); d {
 	case acl.DeniedCommand:
-		c.out.BulkString("This user has no permissions to run the '" + cmd.full + "' command")
+		c.out.BulkString("User " + u.Name + " has no permissions to run the '" + cmd.full + "' command")
 	case acl.DeniedKey:
-		c.out.BulkString("This user has no permissions to access the '" + string(words[at]) + "' key")
+		c.out.BulkString("User " + u.Name + " has no permissions to access the '" + string(words[at]) + "' key")
 	default:
 		c.out.OK()
 	}

@@ -6,7 +6,7 @@ var bfInsertCommand = command{
 	name: "bf.insert", arity: -4, flags: writer, handle: bfInsert, since: "1.0.0",
 	complexity: "O(n * k * l), n items and k probes in each of l layers",
 	summary:    "Adds items to a Bloom filter. Creates the filter with the given options if it does not exist.",
-	syntax:     "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [LAYOUT seen|redisbloom] ITEMS item [item ...]",
+	syntax:     "key [CAPACITY capacity] [ERROR error] [EXPANSION expansion] [NOCREATE] [NONSCALING] [LAYOUT seen|redisbloom] ITEMS item [item ...]",
 }
 
 func bfInsert(c *call) {

@@ -15,7 +15,7 @@ const (
 var cmsMergeCommand = command{
 	name: "cms.merge", arity: -4, flags: writer | flagHeavy, handle: cmsMerge, keys: mergedKeys, since: "2.0.0", complexity: "O(n * w * d), n sketches of d rows of w counters",
 	summary: "Sets a count-min sketch to the weighted sum of others.",
-	syntax:  "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
+	syntax:  "destination numKeys source [source ...] [WEIGHTS weight [weight ...]]",
 }
 
 // mergedKeys finds the keys of CMS.MERGE if its words are correct.
@@ -75,7 +75,7 @@ type countMinMerge struct {
 
 // parseCountMinMerge reads the shape of
 //
-//	CMS.MERGE destination numkeys source [source ...] [WEIGHTS weight [weight ...]]
+//	CMS.MERGE destination numKeys source [source ...] [WEIGHTS weight [weight ...]]
 //
 // The method weight parses the weights later, because errors of the keys come first.
 func parseCountMinMerge(words [][]byte) (m countMinMerge, problem string) {

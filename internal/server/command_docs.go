@@ -52,8 +52,8 @@ func (c *call) documentArguments(list []args.Argument) {
 	c.out.Array(len(list))
 	for _, a := range list {
 		fields := []any{"name", a.Name, "type", a.Kind}
-		if len(a.Parts) == 0 && a.Kind != "pure-token" {
-			fields = append(fields, "display_text", a.Name)
+		if a.Text != "" {
+			fields = append(fields, "display_text", a.Text)
 		}
 		if a.Token != "" {
 			fields = append(fields, "token", a.Token)

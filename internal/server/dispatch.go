@@ -151,12 +151,12 @@ func (c *conn) refusal(p parsed) string {
 		if c.tx.running {
 			return rightsChanged + "no permission to execute the command or subcommand"
 		}
-		return "NOPERM this user has no permissions to run the '" + cmd.full + "' command"
+		return "NOPERM User " + c.user.Load().Name + " has no permissions to run the '" + cmd.full + "' command"
 	case acl.DeniedKey:
 		if c.tx.running {
 			return rightsChanged + "no permission to touch the specified keys"
 		}
-		return "NOPERM this user has no permissions to access one of the keys used as arguments"
+		return "NOPERM No permissions to access a key"
 	}
 	return ""
 }

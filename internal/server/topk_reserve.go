@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	topKExists     = "TopK: key already exists"
-	topKNoMemory   = "ERR Insufficient memory to create topk data structure"
-	topKNotCreated = "ERR could not create the top-k: "
+	topKExists   = "TopK: key already exists"
+	topKNoMemory = "ERR Insufficient memory to create topk data structure"
 )
 
 var topkReserveCommand = command{
 	name: "topk.reserve", arity: -3, flags: writer | flagHeavy, handle: topkReserve, since: "2.0.0", complexity: "O(k + w * d), d rows of w counters",
 	summary: "Creates an empty top-k.",
-	syntax:  "key k [width depth decay]",
+	syntax:  "key topk [width depth decay]",
 }
 
 func topkReserve(c *call) {
@@ -35,12 +34,12 @@ func topkReserve(c *call) {
 	create[store.Value](c, topKExists, func() (store.LSN, error) {
 		_, at, err := c.store().CreateTopK(c.args[1], o)
 		return at, err
-	}, own{errMachineMemory, topKNoMemory}, own{errAnyOther, topKNotCreated})
+	}, own{errAnyOther, topKNoMemory}) // too many buckets for any machine
 }
 
 // parseTopKReserve reads
 //
-//	TOPK.RESERVE key k [width depth decay]
+//	TOPK.RESERVE key topk [width depth decay]
 func parseTopKReserve(words [][]byte) (o store.TopKConfig, problem string) {
 	o = store.TopKConfig{Width: 8, Depth: 7, Decay: 0.9}
 	for i, value := range []struct {

@@ -146,8 +146,11 @@ func (s *Store) newLoaded(meta *bloomMeta) (*Bloom, error) {
 // loadChunk adds a piece of the body of a dump.
 func (b *Bloom) loadChunk(iterator int64, data []byte) (LSN, error) {
 	n := int64(len(data))
-	if iterator <= 0 || iterator < n+1 {
+	switch { // as RedisBloom tells the two apart
+	case iterator <= 0 || iterator < n:
 		return 0, fmt.Errorf("%w: a chunk of %d bytes cannot end before iterator %d", ErrData, n, iterator)
+	case iterator == n:
+		return 0, fmt.Errorf("%w: a chunk of %d bytes before iterator %d begins in the header", ErrOffset, n, iterator)
 	}
 	if err := b.lock(); err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 // An Argument describes words of a command for COMMAND DOCS.
 type Argument struct {
 	Name, Kind, Token string // Kind: key, string, integer, double, pure-token, oneof, block
+	Text              string // of a value: its word in the syntax line
 	Optional          bool
 	Multiple          bool
 	Parts             []Argument // of a oneof or a block
@@ -21,7 +22,8 @@ type Argument struct {
 //	[CAPACITY | SIZE]       one of these words
 //	LAYOUT seen|redisbloom  a value that is one of these words
 //
-// A word in lower case is a value; its name determines its kind.
+// A word in lower case is a value; its name determines its kind. Arguments that are more
+// than one word have the names that RedisBloom gives them.
 func Of(syntax string) []Argument {
 	words := strings.Fields(strings.NewReplacer("[", " [ ", "]", " ] ", " | ", "|").Replace(syntax))
 	return read(words)
@@ -38,13 +40,16 @@ func read(words []string) (list []Argument) {
 			if n := len(inner) - 1; inner[n] == "..." {
 				again := one(slices.Clone(list[len(list)-n:]))
 				again.Multiple = true
+				if n > 1 {
+					again.Name = joined(again.Parts)
+				}
 				list = append(list[:len(list)-n], again)
 			} else {
 				a := one(read(inner))
 				a.Optional = true
 				list = append(list, a)
 			}
-		case isOption(word) && len(rest) > 0 && !isOption(rest[0]) && rest[0] != "[":
+		case isOption(word) && len(rest) > 0 && !isOption(rest[0]) && !repeats(rest):
 			a := value(rest[0])
 			a.Token = word
 			if a.Kind == "oneof" {
@@ -58,6 +63,12 @@ func read(words []string) (list []Argument) {
 		words = rest
 	}
 	return list
+}
+
+// repeats reports whether words do not begin with one value: as in RedisBloom, a word
+// before several values is an argument of its own.
+func repeats(words []string) bool {
+	return words[0] == "[" || len(words) > 3 && words[1] == "[" && words[2] == words[0] && words[3] == "..."
 }
 
 // closing returns the index of the bracket that closes an earlier one.
@@ -78,12 +89,25 @@ func one(list []Argument) Argument {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return Argument{Name: "block", Kind: "block", Parts: list}
+	name := "params"
+	if list[0].Kind == "pure-token" {
+		name = list[0].Name
+	}
+	return Argument{Name: name, Kind: "block", Parts: list}
+}
+
+// joined is the name of values that come together several times.
+func joined(parts []Argument) string {
+	var names []string
+	for _, part := range parts {
+		names = append(names, part.Name)
+	}
+	return strings.Join(names, "_")
 }
 
 func value(word string) Argument {
 	if choices := strings.Split(word, "|"); len(choices) > 1 {
-		a := Argument{Name: "choice", Kind: "oneof"}
+		a := Argument{Name: "single_value", Kind: "oneof"}
 		for _, choice := range choices {
 			a.Parts = append(a.Parts, Argument{Name: strings.ToLower(choice), Kind: "pure-token", Token: choice})
 		}
@@ -96,7 +120,11 @@ func value(word string) Argument {
 	if !ok {
 		kind = "string"
 	}
-	return Argument{Name: word, Kind: kind}
+	a := Argument{Name: word, Kind: kind, Text: word}
+	if word == "destination" {
+		a.Name = "key"
+	}
+	return a
 }
 
 func isOption(word string) bool { return word == strings.ToUpper(word) }
@@ -118,7 +146,7 @@ var kinds = map[string]string{
 	"increment":     "integer",
 	"width":         "integer",
 	"depth":         "integer",
-	"k":             "integer",
-	"numkeys":       "integer",
+	"topk":          "integer",
+	"numKeys":       "integer",
 	"weight":        "integer",
 }

@@ -16,7 +16,7 @@ func TestArguments(t *testing.T) {
 		"key error_rate capacity [EXPANSION expansion] [NONSCALING] [LAYOUT seen|redisbloom]",
 		"key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
 		"key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]",
-		"key k [width depth decay]",
+		"key topk [width depth decay]",
 		"[protover [AUTH username password] [SETNAME clientname]]",
 		"[rule [rule ...]]",
 	} {
@@ -24,12 +24,28 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s\nis read as\n%s", text, got)
 		}
 	}
-	list := Of("destination numkeys [LAYOUT seen|redisbloom] [width depth] ITEMS item [item ...]")
-	if len(list) != 5 || list[0].Kind != "key" || list[1].Kind != "integer" ||
+	list := Of("destination numKeys [LAYOUT seen|redisbloom] [width depth] ITEMS item [item ...]")
+	if len(list) != 6 || list[0].Kind != "key" || list[1].Kind != "integer" ||
 		list[2].Kind != "oneof" || list[2].Token != "LAYOUT" || !list[2].Optional || len(list[2].Parts) != 2 || list[2].Parts[0].Kind != "pure-token" ||
 		list[3].Kind != "block" || !list[3].Optional || len(list[3].Parts) != 2 ||
-		list[4].Token != "ITEMS" || !list[4].Multiple || list[4].Optional || list[4].Kind != "string" {
+		list[4].Token != "ITEMS" || list[4].Kind != "pure-token" || list[5].Name != "item" || !list[5].Multiple || list[5].Optional || list[5].Kind != "string" {
 		t.Errorf("%+v", list)
+	}
+	// The names of RedisBloom.
+	for text, want := range map[string]string{
+		"key topk [width depth decay]":                                          "key topk params",
+		"key item increment [item increment ...]":                               "key item_increment",
+		"destination numKeys source [source ...] [WEIGHTS weight [weight ...]]": "key numKeys source weights",
+		"key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]":                   "key single_value",
+		"key [ERROR error] [NOCREATE] ITEMS item [item ...]":                    "key error nocreate items item",
+	} {
+		var names []string
+		for _, a := range Of(text) {
+			names = append(names, a.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: the arguments are called %s instead of %s", text, got, want)
+		}
 	}
 }
 
@@ -66,7 +82,7 @@ func syntax(list []Argument) string {
 		case a.Kind == "pure-token":
 			text = a.Token
 		default:
-			text = a.Name
+			text = a.Text
 		}
 		again := text
 		if a.Token != "" && a.Kind != "pure-token" {
