@@ -95,6 +95,14 @@ func (f served) ScanDump(dst []byte, iterator int64) (int64, []byte) {
 	return iterator + int64(n), dst
 }
 
+func (f served) Tables() (all [][]byte) {
+	for _, t := range f.all() {
+		all = append(all, frame.AppendStored(nil, t.words, 0, t.size))
+		runtime.KeepAlive(t)
+	}
+	return all
+}
+
 // byteAt returns the table that holds the byte at an offset of all tables together,
 // and the offset in it; nil if there is none.
 func (f *Cuckoo) byteAt(at uint64) (*cuckooTable, uint64) {

@@ -58,6 +58,7 @@ type rdbFilters struct {
 	entries []rdbEntry
 	named   map[string]int // how many filters have a key, in all databases
 	values  int            // of any kind
+	others  []RedisValue   // of RedisBloom, and not Bloom filters; without contents
 }
 
 // rdbEntry is a filter in an RDB file.
@@ -75,13 +76,19 @@ func parseRDB(b []byte) (*rdbFilters, error) {
 	err := rdb.Walk(b, func(r *rdb.Reader, kind byte, db uint64) error {
 		text := r.Text()
 		file.values++
-		if r.Err() != nil || kind != rdb.KindModule || !redisbloom.IsValue(r) {
+		family, ours := redisbloom.FamilyAt(r)
+		if r.Err() != nil || kind != rdb.KindModule || !ours {
 			r.SkipValue(kind)
 			return nil
 		}
 		key, err := text.Bytes()
 		if err != nil {
 			return err
+		}
+		if family != redisbloom.Bloom {
+			file.others = append(file.others, RedisValue{Key: string(key), DB: db, Type: family.String()})
+			r.SkipValue(kind)
+			return nil
 		}
 		e := rdbEntry{db: db, key: string(key)}
 		if e.value, err = redisbloom.ReadValue(r); err != nil {
@@ -148,6 +155,9 @@ func (f *rdbFilters) choose(s Spec) (Foreign, error) {
 		}
 		return &rdbFilter{found[0].dump, found[0].spec(f)}, nil
 	case len(found) == 0:
+		if v, ok, err := FindRedisValue(f.others, s); ok && err == nil {
+			return nil, fmt.Errorf("rdb: %w: key %q holds a value of type %s, which cannot be asked; seen import loads it into a server, and seen convert writes it to another file", ErrSpec, key, v.Type)
+		}
 		var names []string
 		for i := range f.entries {
 			names = append(names, strconv.Quote(f.entries[i].key))
@@ -202,10 +212,15 @@ func (f *rdbFilters) Parts() []Part {
 
 // Describe says what the file has.
 func (f *rdbFilters) Describe() Description {
-	return Description{
+	d := Description{
 		Format: "rdb", System: "RDB file of Redis", Hash: "two MurmurHash64A",
 		Fields: []Field{{"version", rdb.FileVersion(f.b)}, {"values", strconv.Itoa(f.values)}, {"filters", strconv.Itoa(len(f.entries))}},
 	}
+	if len(f.others) > 0 {
+		d.Fields = append(d.Fields, Field{"other values of RedisBloom", redisTypes(f.others)})
+		d.Notes = append(d.Notes, "seen import --all loads the other values of RedisBloom into a server, too")
+	}
+	return d
 }
 
 // KeyKind is KeyBytes.

@@ -29,8 +29,7 @@ type rdbFile struct {
 func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 	key, given := s.Params["key"]
 	if !given {
-		err := fmt.Errorf("rdb: %w: the key that the filter is to have is missing", ErrSpec)
-		return nil, &SpecError{Err: err, Try: []string{"rdb:key=KEY"}, Target: true}
+		return nil, errNoTargetKey()
 	}
 	db, err := s.number("db", 0, math.MaxInt32)
 	if err != nil {
@@ -46,6 +45,11 @@ func rewrapRDB(f Foreign, s Spec) (io.WriterTo, error) {
 		return nil, errConvert(f, "rdb")
 	}
 	return file, nil
+}
+
+func errNoTargetKey() error {
+	err := fmt.Errorf("rdb: %w: the key that the filter is to have is missing", ErrSpec)
+	return &SpecError{Err: err, Try: []string{"rdb:key=KEY"}, Target: true}
 }
 
 // rdbKeys returns the strings of the filter, the first of which is there even if it is

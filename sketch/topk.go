@@ -69,6 +69,7 @@ const (
 	defaultTopKDecay = 0.9
 	maxTopKDepth     = 1024
 	maxTopK          = math.MaxInt32
+	maxRedisTopK     = 1 << 24 // more do not fit into the payload of DUMP
 	// topKOverhead is the memory of a sketch without buckets and keys, entryOverhead that of
 	// a kept key without its bytes.
 	topKOverhead  = 2304
@@ -100,6 +101,9 @@ func NewTopK(c TopKConfig) (*TopK, error) {
 	}
 	if err := checkTopK(c.K, c.Width, c.Depth, c.Decay); err != nil {
 		return nil, err
+	}
+	if c.RedisBloom && c.K > maxRedisTopK {
+		return nil, fmt.Errorf("k = %d of a top-k sketch for RedisBloom is not between 1 and %d", c.K, maxRedisTopK)
 	}
 	n := c.Width * c.Depth
 	if c.Reserve != nil {

@@ -66,6 +66,18 @@ func (b *best) find(number int) (n node, index int) {
 	return n, index
 }
 
+// number returns the number of the slot with an index.
+func (b *best) number(index int) int {
+	n := b.root()
+	for shift := bits.Len(uint(index+1)) - 2; shift >= 0; shift-- {
+		left, right := n.below()
+		if n = left; (index+1)>>shift&1 != 0 {
+			n = right
+		}
+	}
+	return n.number
+}
+
 func (b *best) at(number int) entry {
 	if number < len(b.slots) {
 		return b.slots[number]

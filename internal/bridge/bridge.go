@@ -117,6 +117,9 @@ type Cuckoo interface {
 	// next iterator. Of an empty filter, at the end, and for any other number it appends
 	// nothing and returns 0.
 	ScanDump(dst []byte, iterator int64) (int64, []byte)
+	// Tables returns copies of the tables of the sub-filters, the oldest first, as ScanDump
+	// gives them in pieces. No other goroutine may change the filter.
+	Tables() [][]byte
 	// LoadChunk puts a chunk that CF.SCANDUMP gave, other than the header, where it
 	// belongs: before its iterator. The chunk must be part of one sub-filter. LoadChunk
 	// fails with [ErrBadDump] and has then changed nothing.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"seen/bloomfile"
 	"seen/internal/figure"
 	"seen/internal/setfile"
 	"seen/interop"
@@ -32,6 +31,9 @@ func (a *app) convertCommand() *cobra.Command {
 		Long: `Write the bits of a filter of another system, unchanged, in another format that maps a
 key to the same bits. That is nearly always another format of the same system. To load
 it into a server, use import; to make a filter from keys, use build.
+
+Cuckoo filters, count-min sketches and top-k of RedisBloom are converted between the
+payload of DUMP (redisbloom) and an RDB file (rdb:key=KEY).
 
 A filter stores bits, not keys, so no other conversion is possible. A conversion that
 is refused prints the reason and the command that builds the filter from its keys.
@@ -58,6 +60,12 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 	if err := c.login.check(cmd, in); err != nil {
 		return err
 	}
+	if written, done, err := a.convertOther(c, in, out); done || err != nil {
+		if err == nil && !c.quiet {
+			a.say(cmd, "%s: %s, %s", out, c.to.spec, figure.Bytes(uint64(written)))
+		}
+		return err
+	}
 	opened, err := a.openFile(in, &c.foreign, true)
 	switch {
 	case err != nil:
@@ -79,12 +87,7 @@ func (a *app) convert(cmd *cobra.Command, c *convertFlags, in, out string) error
 			written, err = writeChunks(out, w)
 			return err
 		}
-		if err := a.checkReplaceable(out, &foreignFlags{format: c.to}); err != nil {
-			return err
-		}
-		counted := &countedWriter{w: w}
-		err = bloomfile.Write(out, counted)
-		written = counted.n
+		written, err = a.writeConverted(c, out, w)
 		return err
 	})
 	if err != nil || c.quiet {

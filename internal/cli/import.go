@@ -28,6 +28,7 @@ type importFlags struct {
 	records recordFlags
 	name    string
 	replace bool
+	all     bool
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -35,7 +36,7 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "import SET",
 		Short:       "load a filter of another system into a server",
-		Annotations: common("name server format must-contain replace password-file"),
+		Annotations: common("name all server format must-contain replace password-file"),
 		Long: `Load a filter of another system into a running server. To write it to a file in another
 format, use convert.
 
@@ -45,11 +46,16 @@ BF.MEXISTS, BF.INFO, DUMP and DEL work, BF.ADD is an error. Keys are sent as the
 for a filter of numbers they are decimal digits. A filter of RedisBloom becomes one of
 the server's own, which also accepts keys.
 
+Cuckoo filters, count-min sketches and top-k of RedisBloom become values of the server's
+own, too: name the key of an RDB file, or give the payload of DUMP. --all imports every
+value of RedisBloom in an RDB file under its key, and keeps the times at which keys expire.
+
 A filter of RedisBloom may have any size, and appears in the server when all of it is
 there. Others may have at most 512 MiB, the limit of one command. Of a file with several
 filters, such as a Parquet file, only one is sent. seen's own filter files cannot be
 imported, because a server hashes keys with a secret of its own.`,
-		Example: `  seen import guava.bloom --format guava:funnel=string --name users
+		Example: `  seen import dump.rdb --all
+  seen import guava.bloom --format guava:funnel=string --name users
   seen import dump.rdb --format rdb:key=urls --server 10.0.0.7:6380`,
 		Args:              arguments(1, 1, "SET"),
 		ValidArgsFunction: filesUpTo(1),
@@ -57,6 +63,7 @@ imported, because a server hashes keys with a secret of its own.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "the `NAME` of the filter in the server (default: the name of the file)")
+	flags.BoolVar(&f.all, "all", false, "import all values of RedisBloom in an RDB file, each under its key")
 	flags.BoolVar(&f.replace, "replace", false, "replace a value that has the name already")
 	flags.BoolVarP(&f.records.quiet, "quiet", "q", false, "print no report")
 	_ = cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there
@@ -66,6 +73,16 @@ imported, because a server hashes keys with a secret of its own.`,
 }
 
 func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) error {
+	if flags.all {
+		return a.importAll(cmd, flags, name)
+	}
+	as := flags.name
+	if as == "" {
+		as = filepath.Base(filepath.Clean(name))
+	}
+	if done, err := a.importOther(cmd, flags, name, as); done || err != nil {
+		return err
+	}
 	opened, err := a.openFile(name, &flags.foreign, false)
 	switch {
 	case err != nil:
@@ -82,10 +99,6 @@ func (a *app) importFile(cmd *cobra.Command, flags *importFlags, name string) er
 	}
 	if err := a.checkMembers([]*lookupSet{{Lookup: f.Lookup()}}, &flags.records, &flags.foreign); err != nil {
 		return err
-	}
-	as := flags.name
-	if as == "" {
-		as = filepath.Base(filepath.Clean(name))
 	}
 	state := "read-only"
 	err = f.Read(func() error {
@@ -116,11 +129,16 @@ func (a *app) sendWhole(flags *importFlags, name, as string, payload []byte) err
 		return fmt.Errorf("%s has %s, more than the limit of %s for a command; use the file itself with seen check and seen filter, or send its keys to the server",
 			name, figure.Bytes(uint64(len(payload))), figure.Bytes(uint64(limit)))
 	}
-	return a.sendRestore(flags, as, payload)
+	return a.sendRestore(flags, as, payload, time.Time{})
 }
 
-func (a *app) sendRestore(flags *importFlags, as string, payload []byte) error {
-	command := [][]byte{[]byte("RESTORE"), []byte(as), []byte("0"), payload}
+// sendRestore sends a value in one command. A zero time means that it does not expire.
+func (a *app) sendRestore(flags *importFlags, as string, payload []byte, expires time.Time) error {
+	ttl := []byte("0")
+	if !expires.IsZero() {
+		ttl = strconv.AppendInt(nil, expires.UnixMilli(), 10)
+	}
+	command := [][]byte{[]byte("RESTORE"), []byte(as), ttl, payload, []byte("ABSTTL")}
 	if flags.replace {
 		command = append(command, []byte("REPLACE"))
 	}
@@ -139,7 +157,7 @@ func (a *app) sendOwn(flags *importFlags, whole io.WriterTo, chunker interop.Chu
 	var payload bytes.Buffer
 	switch _, err := whole.WriteTo(&capped{to: &payload, room: mostAtOnce}); {
 	case err == nil:
-		return a.sendRestore(flags, as, payload.Bytes())
+		return a.sendRestore(flags, as, payload.Bytes(), time.Time{})
 	case !errors.Is(err, errAtOnce):
 		return err
 	}

@@ -76,9 +76,9 @@ func Walk(b []byte, value func(r *Reader, kind byte, db uint64) error) error {
 			r.Text()
 			r.Text()
 		case opExpiryMS:
-			r.Take(8)
+			r.expires = int64(binary.LittleEndian.Uint64(r.Take(8)))
 		case opExpiry:
-			r.Take(4)
+			r.expires = 1000 * int64(int32(binary.LittleEndian.Uint32(r.Take(4))))
 		case opIdle:
 			r.Length()
 		case opFrequency:
@@ -93,6 +93,7 @@ func Walk(b []byte, value func(r *Reader, kind byte, db uint64) error) error {
 			if err := value(&r, op, db); err != nil {
 				r.err = err // it may say more than r.err, such as the key
 			}
+			r.expires = 0
 		}
 	}
 	return fmt.Errorf("%w (at byte %d)", r.err, len(b)-len(r.rest))

@@ -2,6 +2,7 @@ package rdb
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc64"
 	"math"
 )
@@ -55,14 +56,25 @@ func AppendLength(dst []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 0x81), n)
 }
 
-// OpenPayload checks the checksum of a payload and returns the value in it.
+// newest is the latest version of the format that is read: Redis has versions up to 13,
+// Valkey 9 has 80. A later one may have other encodings.
+const newest = 80
+
+// ErrPayload is matched by errors about the checksum and the version of a payload, for which
+// Redis has another reply than for what is in it. Such an error is an [ErrBadData], too.
+var ErrPayload = fmt.Errorf("%w: not a payload of DUMP that can be read", ErrBadData)
+
+// OpenPayload checks the checksum and the version of a payload and returns the value in it.
 func OpenPayload(payload []byte) ([]byte, error) {
 	end := len(payload) - TailSize
 	if end < 0 {
-		return nil, Bad("a payload of %d bytes; it has at least %d", len(payload), TailSize)
+		return nil, fmt.Errorf("%w: %d bytes; it has at least %d", ErrPayload, len(payload), TailSize)
 	}
 	if sum := binary.LittleEndian.Uint64(payload[end+2:]); sum != Checksum(payload[:end+2]) {
-		return nil, Bad("the payload does not match its checksum")
+		return nil, fmt.Errorf("%w: it does not match its checksum", ErrPayload)
+	}
+	if v := binary.LittleEndian.Uint16(payload[end:]); v > newest {
+		return nil, fmt.Errorf("%w: RDB version %d; seen reads up to %d", ErrPayload, v, newest)
 	}
 	return payload[:end], nil
 }

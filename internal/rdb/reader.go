@@ -35,9 +35,14 @@ const (
 
 // Reader reads the parts of a value. After the first failure it reads zeros.
 type Reader struct {
-	rest []byte
-	err  error
+	rest    []byte
+	err     error
+	expires int64
 }
+
+// Expires returns when the value of a file that [Walk] is at expires, in Unix milliseconds,
+// and 0 if it does not.
+func (r *Reader) Expires() int64 { return r.expires }
 
 // Fail makes the reader fail with an error that wraps [ErrBadData].
 func (r *Reader) Fail(format string, args ...any) {

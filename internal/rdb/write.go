@@ -10,9 +10,10 @@ import (
 // Value is a key of an RDB file that is to be written, and what is under it: the byte
 // before the key, and the parts of the value behind it.
 type Value struct {
-	Kind  byte
-	Key   string
-	Parts [][]byte
+	Kind    byte
+	Key     string
+	Expires int64 // Unix milliseconds, 0 for never
+	Parts   [][]byte
 }
 
 // WriteFile writes an RDB file: its version, one database, its values, and a checksum. It
@@ -30,6 +31,9 @@ func WriteFile(w io.Writer, db uint64, values []Value) (written int64, err error
 	write(fmt.Appendf(nil, "REDIS%04d", Version))
 	write(AppendLength([]byte{opDatabase}, db))
 	for _, v := range values {
+		if v.Expires != 0 {
+			write(binary.LittleEndian.AppendUint64([]byte{opExpiryMS}, uint64(v.Expires)))
+		}
 		write(append(AppendLength([]byte{v.Kind}, uint64(len(v.Key))), v.Key...))
 		for _, part := range v.Parts {
 			write(part)

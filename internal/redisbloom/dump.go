@@ -73,7 +73,7 @@ func (h *header) body() uint64 {
 // OpenPayload returns the filter of a payload of DUMP, and the version of the RDB format
 // that it was written in. It refers to b and reads all of it.
 func OpenPayload(b []byte) (*Dump, uint16, error) {
-	v, err := openPayload(b)
+	v, err := open(b, ReadValue)
 	if err != nil {
 		return nil, 0, err
 	}

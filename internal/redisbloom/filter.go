@@ -1,7 +1,8 @@
 // Package redisbloom is the Bloom filter of RedisBloom: in memory, as BF.SCANDUMP and
-// BF.LOADCHUNK pass it on, and as the payload of DUMP and RESTORE. It is for packages
-// interop, which reads and writes it as files, and internal/store, which keeps it in a
-// server.
+// BF.LOADCHUNK pass it on, and as the payload of DUMP and RESTORE; and the payloads of
+// cuckoo filters, count-min sketches and top-k, whose contents packages bloom and sketch
+// have. It is for package sketch, for interop, which reads and writes files, and for
+// internal/store, which keeps values in a server.
 //
 // It does no I/O but on writers that it is given. Its input may be hostile: it checks
 // lengths, and asks the caller, before it takes memory. Each type says what several

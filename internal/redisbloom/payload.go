@@ -1,11 +1,6 @@
 package redisbloom
 
-import (
-	"bytes"
-	"encoding/binary"
-
-	"seen/internal/rdb"
-)
+import "seen/internal/rdb"
 
 // The payload of DUMP and RESTORE is a value as in an RDB file, the version of the
 // RDB format in two bytes, and a CRC-64 of all that. All numbers of the value are
@@ -22,10 +17,6 @@ import (
 // sub-filter capacity, error rate (double), probes, bits per key (double), bits,
 // logarithm of the bits in use, array (string), keys added. Encodings 2 and 3 have no
 // expansion, which is 2; encoding 1 has no options either, which are 0.
-const (
-	moduleName = "MBbloom--"
-	encoding   = 4
-)
 
 // AppendDump appends the filter as a payload for RESTORE, as DUMP gives it.
 func (f *Filter) AppendDump(dst []byte) []byte { return f.appendDump(dst, rdb.Version) }
@@ -34,8 +25,7 @@ func (f *Filter) appendDump(dst []byte, version uint16) []byte {
 	start := len(dst)
 	links := f.chain()
 	h := f.headerOf(links)
-	dst = append(dst, rdb.KindModule)
-	dst = rdb.AppendLength(dst, rdb.ModuleID(moduleName, encoding))
+	dst = Bloom.begin(dst)
 	dst = rdb.AppendNumber(dst, h.total())
 	dst = rdb.AppendNumber(dst, uint64(len(h.shapes)))
 	dst = rdb.AppendNumber(dst, uint64(h.options))
@@ -51,23 +41,18 @@ func (f *Filter) appendDump(dst []byte, version uint16) []byte {
 		dst = links[i].appendBytes(dst, 0, s.bytes)
 		dst = rdb.AppendNumber(dst, h.added[i])
 	}
-	dst = rdb.AppendEnd(dst)
-	dst = binary.LittleEndian.AppendUint16(dst, version)
-	return binary.LittleEndian.AppendUint64(dst, rdb.Checksum(dst[start:]))
+	return seal(dst, start, version)
 }
 
-// payloadMark is what the payload of each filter begins with, except for the encoding.
-var payloadMark = binary.BigEndian.AppendUint64([]byte{rdb.KindModule, 0x81}, rdb.ModuleID(moduleName, 0))[:8]
-
 // IsPayload reports whether b begins as the payload of a filter.
-func IsPayload(b []byte) bool { return bytes.HasPrefix(b, payloadMark) }
-
-// IsValue reports whether the value of a module that r is at is a filter.
-func IsValue(r *rdb.Reader) bool { return r.IsModule(moduleName) }
+func IsPayload(b []byte) bool {
+	f, ok := FamilyOf(b)
+	return ok && f == Bloom
+}
 
 // Restore returns the filter of a payload that DUMP gave.
 func Restore(payload []byte, reserve func(bytes uint64) error) (*Filter, error) {
-	v, err := openPayload(payload)
+	v, err := open(payload, ReadValue)
 	if err != nil {
 		return nil, err
 	}
@@ -86,23 +71,6 @@ func Restore(payload []byte, reserve func(bytes uint64) error) (*Filter, error) 
 	return f, nil
 }
 
-// openPayload checks a payload and reads the value in it.
-func openPayload(payload []byte) (*Value, error) {
-	value, err := rdb.OpenPayload(payload)
-	if err != nil {
-		return nil, err
-	}
-	if len(value) == 0 || value[0] != rdb.KindModule {
-		return nil, rdb.Bad("not the value of a module")
-	}
-	r := rdb.NewReader(value[1:])
-	v, err := ReadValue(r)
-	if n := len(r.Rest()); err == nil && n != 0 {
-		return nil, rdb.Bad("%d bytes follow the value", n)
-	}
-	return v, err
-}
-
 // Value is a filter as it is in an RDB file, where few bytes may stand for many. It
 // refers to the bytes that it was read from.
 type Value struct {
@@ -114,15 +82,9 @@ type Value struct {
 func ReadValue(r *rdb.Reader) (*Value, error) {
 	v := new(Value)
 	h := &v.header
-	id := r.Length()
-	version := id & (1<<10 - 1)
-	switch {
-	case r.Err() != nil:
-		return nil, r.Err()
-	case id != rdb.ModuleID(moduleName, version):
-		return nil, rdb.Bad("the value of another module, id %016x", id)
-	case version < 1 || version > encoding:
-		return nil, rdb.Bad("encoding %d; seen reads 1 to %d", version, encoding)
+	version, err := Bloom.encodingOf(r)
+	if err != nil {
+		return nil, err
 	}
 	total, n := r.Number(), r.Number()
 	h.expansion = 2

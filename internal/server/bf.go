@@ -94,6 +94,20 @@ func parseLayoutOption(words [][]byte, from int) (store.Layout, string) {
 	}
 }
 
+// layoutAt reads LAYOUT, our own option, which may be all that follows the words before end.
+// If the words are wrong it replies and returns false.
+func (c *call) layoutAt(end int) (store.Layout, bool) {
+	switch {
+	case len(c.args) == end:
+		return store.DefaultLayout, true
+	case len(c.args) != end+2 || !args.Is(c.args[end], "LAYOUT"):
+		c.wrongArity()
+		return store.DefaultLayout, false
+	}
+	l, problem := parseLayout(c.args[end+1])
+	return l, !c.failed(problem)
+}
+
 func parseLayout(arg []byte) (store.Layout, string) {
 	l, err := store.ParseLayout(strings.ToLower(string(arg)))
 	if err != nil {

@@ -17,15 +17,15 @@ const (
 )
 
 var cmsInitByDimCommand = command{
-	name: "cms.initbydim", arity: 4, flags: writer | flagHeavy, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
+	name: "cms.initbydim", arity: -4, flags: writer | flagHeavy, handle: cmsInitByDim, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
 	summary: "Creates an empty count-min sketch of a given size.",
-	syntax:  "key width depth",
+	syntax:  "key width depth [LAYOUT seen|redisbloom]",
 }
 
 var cmsInitByProbCommand = command{
-	name: "cms.initbyprob", arity: 4, flags: writer | flagHeavy, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
+	name: "cms.initbyprob", arity: -4, flags: writer | flagHeavy, handle: cmsInitByProb, since: "2.0.0", complexity: "O(w * d), d rows of w counters",
 	summary: "Creates an empty count-min sketch of a given accuracy.",
-	syntax:  "key error probability",
+	syntax:  "key error probability [LAYOUT seen|redisbloom]",
 }
 
 func cmsInitByDim(c *call) { c.initCountMin(parseCountMinByDim) }
@@ -33,7 +33,8 @@ func cmsInitByDim(c *call) { c.initCountMin(parseCountMinByDim) }
 func cmsInitByProb(c *call) { c.initCountMin(parseCountMinByProb) }
 
 func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, problem string)) {
-	if taken[store.Value](c, countMinExists) {
+	layout, ok := c.layoutAt(4)
+	if !ok || taken[store.Value](c, countMinExists) {
 		return
 	}
 	width, depth, problem := parse(c.args)
@@ -41,7 +42,7 @@ func (c *call) initCountMin(parse func(words [][]byte) (width, depth int64, prob
 		return
 	}
 	create[store.Value](c, countMinExists, func() (store.LSN, error) {
-		_, at, err := c.store().CreateCountMin(c.args[1], store.CountMinConfig{Width: uint64(width), Depth: int(depth)})
+		_, at, err := c.store().CreateCountMin(c.args[1], store.CountMinConfig{Width: uint64(width), Depth: int(depth), Layout: layout})
 		return at, err
 	}, own{errAnyOther, countMinNoMemory}) // too many counters for any machine
 }

@@ -51,6 +51,8 @@ func dump(c *call) {
 	}
 }
 
+const badPayload = "ERR Bad data format"
+
 type restoring struct{ replace, absolute bool }
 
 // read reads the words after the value. IDLETIME and FREQ are checked and ignored.
@@ -111,6 +113,7 @@ func restore(c *call) {
 		}
 		expires = time.UnixMilli(millis)
 	}
-	at, err := c.store().Restore(c.args[1], c.args[3], expires, r.replace)
-	c.confirm(at, err, own{store.ErrExists, busy}, own{errAnyOther, "ERR DUMP payload version or checksum are wrong"})
+	at, err := c.store().Restore(c.args[1], c.args[3], expires, r.replace, int(c.filterDefaults().cfMaxExpansions))
+	c.confirm(at, err, own{store.ErrExists, busy}, own{store.ErrPayload, "ERR DUMP payload version or checksum are wrong"},
+		own{store.ErrSecret, badPayload + ": "}, own{errAnyOther, badPayload})
 }

@@ -16,18 +16,20 @@ const (
 var topkReserveCommand = command{
 	name: "topk.reserve", arity: -3, flags: writer | flagHeavy, handle: topkReserve, since: "2.0.0", complexity: "O(k + w * d), d rows of w counters",
 	summary: "Creates an empty top-k.",
-	syntax:  "key topk [width depth decay]",
+	syntax:  "key topk [width depth decay] [LAYOUT seen|redisbloom]",
 }
 
 func topkReserve(c *call) {
-	if len(c.args) != 3 && len(c.args) != 6 {
-		c.wrongArity()
+	end := 3
+	if len(c.args) == 6 || len(c.args) == 8 {
+		end = 6
+	}
+	layout, ok := c.layoutAt(end)
+	if !ok || taken[store.Value](c, topKExists) {
 		return
 	}
-	if taken[store.Value](c, topKExists) {
-		return
-	}
-	o, problem := parseTopKReserve(c.args)
+	o, problem := parseTopKReserve(c.args[:end])
+	o.Layout = layout
 	if c.failed(problem) {
 		return
 	}
@@ -40,6 +42,8 @@ func topkReserve(c *call) {
 // parseTopKReserve reads
 //
 //	TOPK.RESERVE key topk [width depth decay]
+//
+// without what follows.
 func parseTopKReserve(words [][]byte) (o store.TopKConfig, problem string) {
 	o = store.TopKConfig{Width: 8, Depth: 7, Decay: 0.9}
 	for i, value := range []struct {

@@ -270,7 +270,7 @@ func TestTogetherIsOneRecord(t *testing.T) {
 		if i == 0 {
 			payload, _, _ = s.Dump([]byte("a"))
 		}
-		if _, err := s.Restore([]byte("a"), payload, time.Time{}, true); err != nil {
+		if _, err := s.Restore([]byte("a"), payload, time.Time{}, true, 0); err != nil {
 			t.Fatal(err)
 		}
 		s.Atomically(func() { mustDo(t, s, m, remove("a")) })

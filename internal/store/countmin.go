@@ -18,8 +18,9 @@ type CountMin struct {
 
 // CountMinConfig says how large a count-min sketch is.
 type CountMinConfig struct {
-	Width uint64 // counters of a row
-	Depth int    // rows
+	Width  uint64 // counters of a row
+	Depth  int    // rows
+	Layout Layout // LayoutSeen or LayoutRedisBloom
 }
 
 // CreateCountMin makes a count-min sketch under a name that has no value. The error is
@@ -28,15 +29,28 @@ func (s *Store) CreateCountMin(name []byte, c CountMinConfig) (*CountMin, LSN, e
 	if s.lookup(name) != nil {
 		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
 	}
-	v := s.newCountMin()
-	k, err := sketch.NewCountMin32(sketch.CountMin32Config{Width: c.Width, Depth: c.Depth, Hash: s.hash, Reserve: v.ask})
+	v := s.newCountMin(s.ofLayout(c.Layout, kindCountMin, kindRedisCountMin))
+	k, err := sketch.NewCountMin32(sketch.CountMin32Config{
+		Width: c.Width, Depth: c.Depth, Hash: s.hash, RedisBloom: v.kind == kindRedisCountMin, Reserve: v.ask,
+	})
 	at, err := v.enter(v, name, k, err, false, nil)
 	return v, at, err
 }
 
-func (s *Store) newCountMin() *CountMin {
+// ofLayout returns the one of two kinds that a value of a layout is of.
+func (s *Store) ofLayout(l Layout, own, redis kind) kind {
+	if l == DefaultLayout {
+		l = s.Layout()
+	}
+	if l == LayoutRedisBloom {
+		return redis
+	}
+	return own
+}
+
+func (s *Store) newCountMin(k kind) *CountMin {
 	c := new(CountMin)
-	c.start(s, kindCountMin)
+	c.start(s, k)
 	return c
 }
 
@@ -64,7 +78,11 @@ func (c *CountMin) Increment(counts []uint32, keys [][]byte, by []uint64) (LSN, 
 	l := &c.store.log
 	start := l.open(opChange, c.id)
 	for i, key := range keys {
-		l.buf = binary.LittleEndian.AppendUint64(l.buf, c.store.hash.Sum(key))
+		if c.kind == kindRedisCountMin { // its columns do not follow from one hash
+			l.buf = appendBytes(l.buf, key)
+		} else {
+			l.buf = binary.LittleEndian.AppendUint64(l.buf, c.store.hash.Sum(key))
+		}
 		l.buf = binary.AppendUvarint(l.buf, by[i])
 	}
 	at := l.close(start)
@@ -145,10 +163,10 @@ func (s *Store) loadCountMin(im *image, contents []byte) (value, error) {
 	var k *sketch.CountMin32
 	var err error
 	if contents != nil {
-		k, err = s.decodeCountMin(contents)
+		k, err = s.decodeCountMin(im.kind, contents)
 	} else {
 		r := reader{b: im.meta}
-		config := sketch.CountMin32Config{Width: r.uvarint(), Depth: int(r.uvarint()), Hash: s.hash}
+		config := sketch.CountMin32Config{Width: r.uvarint(), Depth: int(r.uvarint()), Hash: s.hash, RedisBloom: im.kind == kindRedisCountMin}
 		if err := r.end(); err != nil {
 			return nil, err
 		}
@@ -157,16 +175,23 @@ func (s *Store) loadCountMin(im *image, contents []byte) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := s.newCountMin()
+	c := s.newCountMin(im.kind)
 	return c.fill(c, im, k), nil
 }
 
-func (s *Store) decodeCountMin(b []byte) (*sketch.CountMin32, error) {
+func (s *Store) decodeCountMin(of kind, b []byte) (*sketch.CountMin32, error) {
 	k, err := sketch.NewCountMin32(sketch.CountMin32Config{Width: 1, Depth: 1, Hash: s.hash})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = k.UnmarshalBinary(b)
 	}
-	return k, k.UnmarshalBinary(b)
+	if err == nil && k.RedisBloom() != (of == kindRedisCountMin) {
+		err = errOtherLayout(of)
+	}
+	return k, err
+}
+
+func errOtherLayout(of kind) error {
+	return fmt.Errorf("the contents of a value of kind %d have another layout", of)
 }
 
 func (c *CountMin) renamed() value {
@@ -184,7 +209,7 @@ func (c *CountMin) replay(op operation, at LSN) error {
 			return err
 		}
 		defer b.release()
-		k, err := c.store.decodeCountMin(b.bytes)
+		k, err := c.store.decodeCountMin(c.kind, b.bytes)
 		if err != nil {
 			return err
 		}
@@ -195,8 +220,11 @@ func (c *CountMin) replay(op operation, at LSN) error {
 		k := c.now.Load()
 		r := reader{b: op.body}
 		for len(r.b) > 0 {
-			h, n := r.uint64(), r.uvarint()
-			if r.err == nil {
+			if c.kind == kindRedisCountMin {
+				if key, n := r.bytes(), r.uvarint(); r.err == nil {
+					k.Add(key, n)
+				}
+			} else if h, n := r.uint64(), r.uvarint(); r.err == nil {
 				k.AddHash(h, n)
 			}
 		}

@@ -124,7 +124,7 @@ func createTopK(name string, c TopKConfig) func(*Store, model) (LSN, error) {
 // number of keys.
 func createForeign(name string, capacity uint64) func(*Store, model) (LSN, error) {
 	return func(s *Store, m model) (LSN, error) {
-		at, err := s.Restore([]byte(name), foreignPayload(capacity), time.Time{}, false)
+		at, err := s.Restore([]byte(name), foreignPayload(capacity), time.Time{}, false, 0)
 		if err == nil {
 			m[name] = &modelWhole{seen: observe(s.Get([]byte(name)))}
 		}
@@ -167,9 +167,13 @@ func rank(name string, from, to int) func(*Store, model) (LSN, error) {
 
 // sketchLife is a scenario for the sketches.
 func sketchLife(t *testing.T, j *journey) {
-	j.step(t, createCountMin("c", CountMinConfig{20, 3}))
-	j.step(t, createCountMin("large", CountMinConfig{6000, 3}))
+	j.step(t, createCountMin("c", CountMinConfig{Width: 20, Depth: 3}))
+	j.step(t, createCountMin("large", CountMinConfig{Width: 6000, Depth: 3}))
 	j.step(t, createTopK("t", TopKConfig{K: 10}))
+	j.step(t, createCountMin("c redis", CountMinConfig{Width: 20, Depth: 3, Layout: LayoutRedisBloom}))
+	j.step(t, count("c redis", 0, 30))
+	j.step(t, createTopK("t redis", TopKConfig{K: 10, Layout: LayoutRedisBloom}))
+	j.step(t, rank("t redis", 0, 60))
 	j.step(t, count("c", 0, 50))
 	j.step(t, rank("t", 0, 100))
 	j.save(t)
@@ -177,7 +181,7 @@ func sketchLife(t *testing.T, j *journey) {
 	j.step(t, count("large", 0, 100))
 	j.step(t, rank("t", 0, 100))
 	j.save(t)
-	j.step(t, createCountMin("sum", CountMinConfig{6000, 3}))
+	j.step(t, createCountMin("sum", CountMinConfig{Width: 6000, Depth: 3}))
 	j.step(t, createTopK("wide", TopKConfig{K: 10, Width: 3000, Depth: 3, Decay: 0.8}))
 	j.step(t, rank("wide", 0, 200))
 	j.step(t, mergeCountMin("sum", []int64{3, 1}, "large", "sum"))

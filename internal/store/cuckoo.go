@@ -218,13 +218,17 @@ func (c *Cuckoo) AddCost() int {
 	return 2*i.Filters + i.BucketSize*i.MaxIterations
 }
 
+func (c *Cuckoo) layout() Layout {
+	if hash := c.now.Load().Hash(); hash.Algorithm == bloom.Murmur64A {
+		return LayoutRedisBloom
+	}
+	return LayoutSeen
+}
+
 // Info describes the filter.
 func (c *Cuckoo) Info() CuckooInfo {
 	f := c.now.Load()
-	i := CuckooInfo{CuckooInfo: f.Info(), Layout: LayoutSeen, Bytes: c.Bytes()}
-	if hash := f.Hash(); hash.Algorithm == bloom.Murmur64A {
-		i.Layout = LayoutRedisBloom
-	}
+	i := CuckooInfo{CuckooInfo: f.Info(), Layout: c.layout(), Bytes: c.Bytes()}
 	i.Size = 40 + 16*uint64(i.Filters) + i.Slots
 	return i
 }
@@ -248,7 +252,7 @@ func (c *Cuckoo) Dump(iterator int64) (next int64, data []byte, at LSN, err erro
 	defer c.mu.Unlock()
 	f := c.now.Load()
 	next, data = served(f).ScanDump(nil, iterator)
-	if hash := f.Hash(); iterator == 0 && next != 0 && hash.Algorithm != bloom.Murmur64A {
+	if hash := f.Hash(); iterator == 0 && next != 0 && c.layout() == LayoutSeen {
 		data = append(binary.LittleEndian.AppendUint64([]byte(cuckooMagic), hash.KeyID()), data...)
 	}
 	return next, data, c.LSN(), nil

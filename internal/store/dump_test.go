@@ -19,9 +19,13 @@ func populate(t *testing.T, s *Store) model {
 		create("redis", BloomConfig{ErrorRate: rare, Capacity: 100, Expansion: 2, Layout: LayoutRedisBloom}), add("redis", 50, 150),
 		createCuckoo("cuckoo", CuckooConfig{Capacity: 16, Expansion: 2}), changeCuckoo("cuckoo", addCuckoo(0, 40)),
 		createCuckoo("cuckoo2", CuckooConfig{Capacity: 65536, Layout: LayoutRedisBloom}), changeCuckoo("cuckoo2", addCuckoo(0, 40)),
-		createCountMin("count", CountMinConfig{20, 3}), count("count", 0, 50),
-		createCountMin("count2", CountMinConfig{6000, 3}), count("count2", 0, 50),
+		createCountMin("count", CountMinConfig{Width: 20, Depth: 3}), count("count", 0, 50),
+		createCountMin("count2", CountMinConfig{Width: 6000, Depth: 3}), count("count2", 0, 50),
 		createTopK("top", TopKConfig{K: 10}), rank("top", 0, 100),
+		createCountMin("count3", CountMinConfig{Width: 21, Depth: 3, Layout: LayoutRedisBloom}), count("count3", 0, 50),
+		createCountMin("count4", CountMinConfig{Width: 6000, Depth: 3, Layout: LayoutRedisBloom}), count("count4", 0, 50),
+		createTopK("top2", TopKConfig{K: 10, Layout: LayoutRedisBloom}), rank("top2", 0, 100),
+		createTopK("top3", TopKConfig{K: 1000, Width: 6000, Depth: 3, Layout: LayoutRedisBloom}), rank("top3", 0, 100),
 		createForeign("foreign", 100), createForeign("foreign2", 100_000),
 	} {
 		mustDo(t, s, m, step)
@@ -44,7 +48,7 @@ func TestDumpRestore(t *testing.T) {
 			damaged := append([]byte(nil), payload...)
 			damaged[i] ^= 16
 			for _, b := range [][]byte{damaged, payload[:i]} {
-				if _, err := s.Restore([]byte("x"), b, time.Time{}, false); !errors.Is(err, ErrData) {
+				if _, err := s.Restore([]byte("x"), b, time.Time{}, false, 0); !errors.Is(err, ErrData) {
 					t.Fatalf("%s: byte %d of %d damaged or missing: %v", name, i, len(payload), err)
 				}
 			}
@@ -52,12 +56,12 @@ func TestDumpRestore(t *testing.T) {
 		copyName := []byte(name + " copy")
 		mustDo(t, s, m, func(s *Store, m model) (LSN, error) {
 			m[string(copyName)] = want.clone()
-			return s.Restore(copyName, payload, time.Time{}, false)
+			return s.Restore(copyName, payload, time.Time{}, false, 0)
 		})
-		if _, err := s.Restore(copyName, payload, time.Time{}, false); !errors.Is(err, ErrExists) {
+		if _, err := s.Restore(copyName, payload, time.Time{}, false, 0); !errors.Is(err, ErrExists) {
 			t.Errorf("%s: restored over another: %v", name, err)
 		}
-		mustDo(t, s, m, func(s *Store, m model) (LSN, error) { return s.Restore(copyName, payload, later, true) })
+		mustDo(t, s, m, func(s *Store, m model) (LSN, error) { return s.Restore(copyName, payload, later, true, 0) })
 		if got := s.Get(copyName).Expires(); !got.Equal(later) {
 			t.Errorf("%s: expires %v", name, got)
 		}
@@ -77,7 +81,7 @@ func TestDumpRestore(t *testing.T) {
 	before := s.Memory()
 	again := mustOpen(t, Options{FS: vfs.NewMem(), MaxMemory: 1000})
 	payload, _, _ := s.Dump([]byte("large"))
-	if _, err := again.Restore([]byte("x"), payload, time.Time{}, false); !errors.Is(err, ErrData) {
+	if _, err := again.Restore([]byte("x"), payload, time.Time{}, false, 0); !errors.Is(err, ErrData) {
 		t.Errorf("a payload for another secret: %v", err)
 	}
 	if before != s.Memory() || again.Memory() != 0 {
@@ -160,7 +164,7 @@ func TestMemoryLimit(t *testing.T) {
 			return err
 		},
 		"count-min": func(name []byte) error {
-			_, _, err := s.CreateCountMin(name, CountMinConfig{1 << 30, 5})
+			_, _, err := s.CreateCountMin(name, CountMinConfig{Width: 1 << 30, Depth: 5})
 			return err
 		},
 		"top-k": func(name []byte) error {

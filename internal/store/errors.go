@@ -40,6 +40,12 @@ var (
 	// ErrData says that what is to be loaded is not a dump, or does not fit the value it
 	// is loaded into.
 	ErrData = errors.New("bad data")
+	// ErrPayload says that the checksum or the version of a payload is wrong. It is matched
+	// by ErrData too.
+	ErrPayload error = &dataError{"the payload cannot be read"}
+	// ErrSecret says that a payload is for a server with another secret. It is matched by
+	// ErrData too.
+	ErrSecret error = &dataError{"a payload for another secret"}
 	// ErrOffset says that the position at which a dump is to continue, or a chunk to be
 	// loaded, does not exist.
 	ErrOffset = errors.New("there is nothing at that position")
@@ -54,6 +60,12 @@ var (
 	// their parameters differ; the text names the difference.
 	ErrUnlike = bloom.ErrIncompatible
 )
+
+// dataError is an error that is also an ErrData.
+type dataError struct{ text string }
+
+func (e *dataError) Error() string        { return e.text }
+func (e *dataError) Is(target error) bool { return target == ErrData }
 
 // fullError is an error that is also an ErrFull.
 type fullError struct{ text string }

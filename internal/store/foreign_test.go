@@ -15,7 +15,7 @@ import (
 func TestForeign(t *testing.T) {
 	mem := vfs.NewMem()
 	s := mustOpen(t, Options{FS: mem})
-	if _, err := s.Restore([]byte("f"), foreignPayload(1000), time.Time{}, false); err != nil {
+	if _, err := s.Restore([]byte("f"), foreignPayload(1000), time.Time{}, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	check := func(s *Store, name string) {
@@ -70,7 +70,7 @@ func TestForeign(t *testing.T) {
 	check(s, "g")
 	// It has no secret of a server.
 	other := mustOpen(t, Options{FS: vfs.NewMem()})
-	if _, err := other.Restore([]byte("h"), payload, time.Time{}, false); err != nil {
+	if _, err := other.Restore([]byte("h"), payload, time.Time{}, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	check(other, "h")
@@ -94,7 +94,7 @@ func TestForeignRefuses(t *testing.T) {
 		{AppendForeign(nil, interop.Spec{Name: "redis-recipe", Params: map[string]string{"type": "md5", "bits": "29", "blocks": "256", "rdb": "x"}},
 			[]byte("REDIS0009\x00\x02x0\x01a\x00\x04x255\x01b\xff\x00\x00\x00\x00\x00\x00\x00\x00")), ErrData},
 	} {
-		if _, err := s.Restore([]byte("f"), c.payload, time.Time{}, false); !errors.Is(err, c.want) {
+		if _, err := s.Restore([]byte("f"), c.payload, time.Time{}, false, 0); !errors.Is(err, c.want) {
 			t.Errorf("%v, want %v", err, c.want)
 		}
 		if s.Get([]byte("f")) != nil || s.Memory() != before {

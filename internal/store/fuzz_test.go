@@ -27,7 +27,7 @@ func seeds(f *testing.F, s *Store, each func(name []byte)) {
 	_, _, err2 := s.CreateBloom([]byte("window"), BloomConfig{ErrorRate: 0.01, Capacity: 10, Span: time.Hour})
 	_, _, err3 := s.CreateBloom([]byte("redis"), BloomConfig{ErrorRate: 0.01, Capacity: 10, Expansion: 2, Layout: LayoutRedisBloom})
 	_, _, err4 := s.CreateCuckoo([]byte("cuckoo"), CuckooConfig{Capacity: 10})
-	_, _, err5 := s.CreateCountMin([]byte("count"), CountMinConfig{3, 2})
+	_, _, err5 := s.CreateCountMin([]byte("count"), CountMinConfig{Width: 3, Depth: 2})
 	_, _, err6 := s.CreateTopK([]byte("top"), TopKConfig{K: 3})
 	if err = errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		f.Fatal(err)
@@ -95,7 +95,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		payload = binary.LittleEndian.AppendUint32(payload, crc32.ChecksumIEEE(payload))
 		before := s.Memory()
-		if _, err := s.Restore([]byte("x"), payload, time.Time{}, false); err == nil {
+		if _, err := s.Restore([]byte("x"), payload, time.Time{}, false, 0); err == nil {
 			use(t, s, []byte("x"))
 		}
 		if s.Memory() != before {

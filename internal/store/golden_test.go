@@ -33,7 +33,7 @@ func goldenLife(t *testing.T, s *Store) model {
 	steps(create("small", small), add("small", 0, 30), create("large", BloomConfig{ErrorRate: rare, Capacity: 12000}),
 		add("large", 0, 100), create("redis", BloomConfig{ErrorRate: rare, Capacity: 50, Expansion: 2, Layout: LayoutRedisBloom}),
 		add("redis", 0, 80), createCuckoo("cuckoo", CuckooConfig{Capacity: 30, Expansion: 2}), changeCuckoo("cuckoo", addCuckoo(0, 50)),
-		createCountMin("count", CountMinConfig{30, 4}), count("count", 0, 50), createTopK("top", TopKConfig{K: 5}), rank("top", 0, 100))
+		createCountMin("count", CountMinConfig{Width: 30, Depth: 4}), count("count", 0, 50), createTopK("top", TopKConfig{K: 5}), rank("top", 0, 100))
 	if _, _, err := s.CreateBloom([]byte("window"), BloomConfig{ErrorRate: rare, Capacity: 100, Span: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func goldenLife(t *testing.T, s *Store) model {
 	steps(add("small", 20, 90), add("large", 90, 120), add("redis", 70, 120), changeCuckoo("cuckoo", addCuckoo(40, 60)),
 		changeCuckoo("cuckoo", removeCuckoo(0, 10)), changeCuckoo("cuckoo", compactCuckoo), count("count", 40, 60), rank("top", 50, 120),
 		merge("union", "small"), rename("small", "renamed"), create("gone", small), remove("gone"), create("cleared", small), add("cleared", 0, 5),
-		clearAll("cleared"), add("cleared", 5, 10), createCountMin("sum", CountMinConfig{30, 4}), mergeCountMin("sum", []int64{2}, "count"),
+		clearAll("cleared"), add("cleared", 5, 10), createCountMin("sum", CountMinConfig{Width: 30, Depth: 4}), mergeCountMin("sum", []int64{2}, "count"),
 		load("redis", "loaded"), load("renamed", "loaded2"), merge("union", "cleared"))
 	if _, _, err := s.Get([]byte("window")).(Filter).Add(make([]bool, 50), universe[:50]); err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func TestLoadedBitsLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Restore([]byte("restored"), payload, time.Time{}, false); err != nil {
+	if _, err := s.Restore([]byte("restored"), payload, time.Time{}, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	s = reopened(t, s)
@@ -159,7 +159,7 @@ func TestPoisonIsRefused(t *testing.T) {
 	im := image{kind: kindTopK, meta: meta, parts: []part{{state: partInline, inline: []byte("x")}}}
 	payload := im.append(binary.LittleEndian.AppendUint64([]byte(payloadMagic), s.hash.KeyID()))
 	payload = binary.LittleEndian.AppendUint32(payload, crc32.ChecksumIEEE(payload))
-	if _, err := s.Restore([]byte("poison"), payload, time.Time{}, false); err == nil {
+	if _, err := s.Restore([]byte("poison"), payload, time.Time{}, false, 0); err == nil {
 		t.Error("an absurd top-k sketch was restored")
 	}
 	s = reopened(t, s)

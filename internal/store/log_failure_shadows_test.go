@@ -20,7 +20,7 @@ var everyKind = []change{
 	create("a", small), add("a", 0, 20), create("large", BloomConfig{ErrorRate: rare, Capacity: 15000, Expansion: 2}), add("large", 0, 50),
 	create("redis", BloomConfig{ErrorRate: rare, Capacity: 50, Expansion: 2, Layout: LayoutRedisBloom}), add("redis", 0, 20),
 	createCuckoo("cuckoo", CuckooConfig{Capacity: 30, Expansion: 2}), changeCuckoo("cuckoo", addCuckoo(0, 20)),
-	createCountMin("count", CountMinConfig{30, 4}), count("count", 0, 20), createTopK("top", TopKConfig{K: 5}), rank("top", 0, 50),
+	createCountMin("count", CountMinConfig{Width: 30, Depth: 4}), count("count", 0, 20), createTopK("top", TopKConfig{K: 5}), rank("top", 0, 50),
 	createForeign("foreign", 1000), nil, create("b", small), add("b", 0, 3), add("large", 40, 60), add("a", 20, 25),
 }
 

@@ -136,7 +136,7 @@ func TestHeadersThatAskForTooMuch(t *testing.T) {
 				for i := range im.parts {
 					im.parts[i] = part{state: partInline}
 				}
-				_, err = s.Restore(name, payloadOf(s, im), time.Time{}, false)
+				_, err = s.Restore(name, payloadOf(s, im), time.Time{}, false, 0)
 				refused(fmt.Sprintf("a payload of %d layers of %d bits", layers, bits), err)
 			}
 		}

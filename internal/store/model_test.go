@@ -157,7 +157,8 @@ func observe(v Value) string {
 		v.Count(counts, universe)
 		v.Has(found, universe)
 		list, _ := v.List()
-		fmt.Fprintf(&b, "%+v %v %v %v", v.Config(), counts, found, list)
+		c := v.Config()
+		fmt.Fprintf(&b, "{K:%d Width:%d Depth:%d Decay:%v} %v %v %v", c.K, c.Width, c.Depth, c.Decay, counts, found, list)
 	}
 	return b.String()
 }

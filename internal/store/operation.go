@@ -16,17 +16,21 @@ const (
 	kindCountMin   kind = 4
 	kindTopK       kind = 5
 	kindForeign    kind = 6
+	// Count-min sketches and top-k with the counters of RedisBloom.
+	kindRedisCountMin kind = 7
+	kindRedisTopK     kind = 8
 )
 
 // typeNames are the types of the kinds, as the protocol names them.
 var typeNames = [...]string{
 	kindBloom: "MBbloom--", kindRedisBloom: "MBbloom--", kindForeign: "MBbloom--",
 	kindCuckoo: "MBbloomCF", kindCountMin: "CMSk-TYPE", kindTopK: "TopK-TYPE",
+	kindRedisCountMin: "CMSk-TYPE", kindRedisTopK: "TopK-TYPE",
 }
 
 // check returns an error about a kind that does not exist.
 func (k kind) check() error {
-	if k < kindBloom || k > kindForeign {
+	if k < kindBloom || k > kindRedisTopK {
 		return fmt.Errorf("a value of kind %d, which this program does not know; use a newer one", k)
 	}
 	return nil

@@ -81,8 +81,10 @@ func TestRandomOperations(t *testing.T) {
 					create(n, BloomConfig{ErrorRate: rare, Capacity: 15000, Expansion: 1}),
 					create(n, BloomConfig{ErrorRate: rare, Capacity: 50, Expansion: 3, Layout: LayoutRedisBloom}),
 					createCuckoo(n, CuckooConfig{Capacity: 20, Expansion: 2}),
-					createCountMin(n, CountMinConfig{30, 3}),
+					createCountMin(n, CountMinConfig{Width: 30, Depth: 3}),
 					createTopK(n, TopKConfig{K: 7}),
+					createCountMin(n, CountMinConfig{Width: 30, Depth: 3, Layout: LayoutRedisBloom}),
+					createTopK(n, TopKConfig{K: 7, Layout: LayoutRedisBloom}),
 				}).Draw(r, "kind"))
 			},
 			"add": func(*rapid.T) {

@@ -115,6 +115,9 @@ var wholeLoads = [...]func(s *Store, im *image, contents []byte) (value, error){
 	kindCountMin:   (*Store).loadCountMin,
 	kindTopK:       (*Store).loadTopK,
 	kindForeign:    (*Store).loadForeign,
+
+	kindRedisCountMin: (*Store).loadCountMin,
+	kindRedisTopK:     (*Store).loadTopK,
 }
 
 // build makes the contents of a value.

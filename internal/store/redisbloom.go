@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"seen/internal/rdb"
 	"seen/internal/redisbloom"
 	"seen/sizing"
 )
@@ -45,6 +46,7 @@ func (b *RedisBloom) set(f *redisbloom.Filter) {
 // redisErrors are errors of redisbloom and those that callers of the store know.
 var redisErrors = []struct{ from, to error }{
 	{redisbloom.ErrFull, ErrFull},
+	{rdb.ErrPayload, ErrPayload},
 	{redisbloom.ErrBadData, ErrData},
 	{redisbloom.ErrNoLink, ErrOffset},
 	{redisbloom.ErrTooBig, ErrChunk},

@@ -18,8 +18,8 @@ func TestStoppedWorkLeavesNothing(t *testing.T) {
 	big := BloomConfig{ErrorRate: rare, Capacity: 200_000}
 	for _, step := range []func(*Store, model) (LSN, error){
 		create("a", big), add("a", 0, 100), create("b", big), add("b", 50, 150), create("c", big), add("c", 0, 10),
-		createCountMin("count", CountMinConfig{100_000, 3}), count("count", 0, 50),
-		createCountMin("count2", CountMinConfig{100_000, 3}), count("count2", 0, 50),
+		createCountMin("count", CountMinConfig{Width: 100_000, Depth: 3}), count("count", 0, 50),
+		createCountMin("count2", CountMinConfig{Width: 100_000, Depth: 3}), count("count2", 0, 50),
 	} {
 		mustDo(t, s, m, step)
 	}

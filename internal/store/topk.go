@@ -24,6 +24,7 @@ type TopK struct {
 type TopKConfig struct {
 	K, Width, Depth int
 	Decay           float64
+	Layout          Layout // LayoutSeen or LayoutRedisBloom
 }
 
 // CreateTopK makes a top-k sketch under a name that has no value. The error is ErrExists if
@@ -32,28 +33,32 @@ func (s *Store) CreateTopK(name []byte, c TopKConfig) (*TopK, LSN, error) {
 	if s.lookup(name) != nil {
 		return nil, 0, fmt.Errorf("%w: %q", ErrExists, name)
 	}
-	v := s.newTopK()
+	v := s.newTopK(s.ofLayout(c.Layout, kindTopK, kindRedisTopK))
 	v.seed = rand.Uint64()
-	t, err := s.emptyTopK(c, v.seed, v.ask)
+	t, err := s.emptyTopK(v.kind, c, v.seed, v.ask)
 	at, err := v.enter(v, name, t, err, false, nil)
 	return v, at, err
 }
 
-func (s *Store) newTopK() *TopK {
+func (s *Store) newTopK(k kind) *TopK {
 	t := &TopK{asking: new(sync.RWMutex)}
-	t.start(s, kindTopK)
+	t.start(s, k)
 	return t
 }
 
-func (s *Store) emptyTopK(c TopKConfig, seed uint64, reserve func(uint64) error) (*sketch.TopK, error) {
+func (s *Store) emptyTopK(of kind, c TopKConfig, seed uint64, reserve func(uint64) error) (*sketch.TopK, error) {
 	return sketch.NewTopK(sketch.TopKConfig{
 		K: c.K, Width: c.Width, Depth: c.Depth, Decay: c.Decay, Hash: s.hash, Seed: seed, Reserve: reserve,
+		RedisBloom: of == kindRedisTopK,
 	})
 }
 
 func (t *TopK) set(k *sketch.TopK) {
 	t.now.Store(k)
-	t.config = TopKConfig{k.K(), k.Width(), k.Depth(), k.Decay()}
+	t.config = TopKConfig{k.K(), k.Width(), k.Depth(), k.Decay(), LayoutSeen}
+	if k.RedisBloom() {
+		t.config.Layout = LayoutRedisBloom
+	}
 }
 
 // Config returns how the sketch was made.
@@ -159,14 +164,17 @@ func (t *TopK) capture() (*capture, error) {
 func (s *Store) loadTopK(im *image, contents []byte) (value, error) {
 	r := reader{b: im.meta}
 	c := TopKConfig{K: int(r.uvarint()), Width: int(r.uvarint()), Depth: int(r.uvarint()), Decay: math.Float64frombits(r.uint64())}
-	t := s.newTopK()
+	t := s.newTopK(im.kind)
 	t.seed = r.uint64()
 	if err := r.end(); err != nil {
 		return nil, err
 	}
-	k, err := s.emptyTopK(c, t.seed, nil)
+	k, err := s.emptyTopK(im.kind, c, t.seed, nil)
 	if err == nil && contents != nil {
 		err = k.UnmarshalBinary(contents)
+	}
+	if err == nil && k.RedisBloom() != (im.kind == kindRedisTopK) {
+		err = errOtherLayout(im.kind)
 	}
 	if err != nil {
 		return nil, err
