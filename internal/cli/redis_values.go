@@ -19,7 +19,7 @@ import (
 func withRedisValues(name string, use func(all []interop.RedisValue, file []byte) (done bool, err error)) (done bool, err error) {
 	mapped, err := bloomfile.Map(name)
 	if err != nil {
-		return false, nil // it is no plain file; another reader says what is wrong, if anything
+		return false, nil // another reader says what is wrong, if anything is
 	}
 	defer mapped.Close() // it is only read
 	err = mapped.Guard(func() error {
