@@ -47,7 +47,7 @@ func (s *Set) Join(ctx context.Context, c JoinConfig) error {
 	j := &join{set: s, config: &c, late: nil}
 	if !c.Last {
 		var err error
-		if j.late, err = s.list(printedSize); err != nil {
+		if j.late, err = s.list(printedSize, s.buffers); err != nil {
 			return err
 		}
 		defer j.late.Close() // it is only for this join
@@ -98,7 +98,7 @@ func (s *Set) again(late *spill.Runs) error {
 			}
 		}
 	}
-	doubts, err := s.list(s.doubtSize())
+	doubts, err := s.list(s.doubtSize(), s.buffers)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,11 @@ const group = 32
 type recent struct {
 	memory *pages.Array
 	lines  []kernel.Slots
-	homes  [group]*kernel.Slots // of the keys of the present group that are not fresh
-	next   int                  // of these
+	// The lines of the keys that are not fresh, of the group that is handled and of the next
+	// one, in turns.
+	homes [2][group]*kernel.Slots
+	turn  int // of the group that is handled
+	next  int // of its homes
 }
 
 func newRecent(bytes uint64) (recent, error) {
@@ -40,20 +43,23 @@ func asLines(words []uint64) []kernel.Slots {
 
 func (r *recent) bytes() uint64 { return uint64(len(r.lines)) * lineBytes }
 
-// fetch brings the lines of the keys that are not fresh into the cache of the processor.
+// advance goes on with the group that was fetched last.
+func (r *recent) advance() { r.turn, r.next = 1-r.turn, 0 }
+
+// fetch brings the lines of the keys of the next group that are not fresh into the cache of
+// the processor.
 func (r *recent) fetch(fresh []bool, hashes []uint64) {
-	n := 0
+	n, homes := 0, &r.homes[1-r.turn]
 	fresh = fresh[:len(hashes)]
 	for i, h := range hashes {
 		if fresh[i] {
 			continue
 		}
 		line, _ := bits.Mul64(h, uint64(len(r.lines)))
-		r.homes[n&(group-1)] = &r.lines[line]
+		homes[n&(group-1)] = &r.lines[line]
 		n++
 	}
-	r.next = 0
-	kernel.Fetch(r.homes[:n])
+	kernel.Fetch(homes[:n])
 }
 
 // filled makes a word of a hash: 0 means that there is none.
@@ -70,7 +76,7 @@ func (r *recent) pass() { r.next++ }
 // use reports whether the next key of the group that is not fresh is there. Either way it is
 // the latest then.
 func (r *recent) use(second uint64) bool {
-	l, w := r.homes[r.next&(group-1)], filled(second)
+	l, w := r.homes[r.turn][r.next&(group-1)], filled(second)
 	r.next++
 	for at := range l {
 		if l[at] == w {
@@ -91,10 +97,10 @@ func (r *recent) release() {
 	r.memory, r.lines = nil, nil
 }
 
-// lately is a small cache of new keys, for repetitions that follow soon: it has the first
-// hash of a key at a place that the second hash chooses. It fits into the second-level cache
+// lately is a small cache of new keys, for repetitions that follow soon: it has the second
+// hash of a key at a place that the first hash chooses. It fits into the second-level cache
 // of the processor.
-type lately struct{ hashes []uint64 }
+type lately struct{ seconds []uint64 }
 
 const mostLately = 32 << 10
 
@@ -106,15 +112,16 @@ func newLately(bytes uint64) lately {
 	return lately{make([]uint64, n)}
 }
 
-func (l *lately) bytes() uint64 { return uint64(len(l.hashes)) * 8 }
+func (l *lately) bytes() uint64 { return uint64(len(l.seconds)) * 8 }
 
-func (l *lately) place(second uint64) *uint64 {
-	return &l.hashes[second&uint64(len(l.hashes)-1)]
+func (l *lately) place(hash uint64) *uint64 {
+	return &l.seconds[hash&uint64(len(l.seconds)-1)]
 }
 
-func (l *lately) enter(hash, second uint64) { *l.place(second) = hash }
+func (l *lately) enter(hash, second uint64) { *l.place(hash) = second }
 
-// has reports whether a key was entered and not replaced since. Hash 0 is never there.
+// has reports whether a key was entered and not replaced since. One whose second hash is 0
+// is never there.
 func (l *lately) has(hash, second uint64) bool {
-	return hash != 0 && *l.place(second) == hash
+	return second != 0 && *l.place(hash) == second
 }

@@ -103,8 +103,13 @@ func (s *Set) begin(before iter.Seq[[]uint64]) (err error) {
 	for _, list := range []struct {
 		runs   **spill.Runs
 		record int
-	}{{&s.before, beforeSize}, {&s.printed, printedSize}, {&s.doubts, s.doubtSize()}} {
-		if *list.runs, err = s.list(list.record); err != nil {
+		memory int
+	}{
+		{&s.before, beforeSize, s.buffers / 4}, // beside what before still has
+		{&s.printed, printedSize, s.buffers},
+		{&s.doubts, s.doubtSize(), s.buffers},
+	} {
+		if *list.runs, err = s.list(list.record, list.memory); err != nil {
 			return err
 		}
 	}
@@ -164,8 +169,8 @@ func (s *Set) doubtSize() int {
 	return doubtSize
 }
 
-func (s *Set) list(record int) (*spill.Runs, error) {
-	return spill.NewRuns(s.config.Folder, spill.RunsConfig{Record: record, Partitions: s.partitions, Memory: s.buffers})
+func (s *Set) list(record, memory int) (*spill.Runs, error) {
+	return spill.NewRuns(s.config.Folder, spill.RunsConfig{Record: record, Partitions: s.partitions, Memory: memory})
 }
 
 // Add decides keys, given by two hashes of each, in order. It sets fresh where a key is
@@ -180,8 +185,13 @@ func (s *Set) list(record int) (*spill.Runs, error) {
 func (s *Set) Add(fresh []bool, hashes, seconds []uint64) (doubts []int32, err error) {
 	s.filter.AddHashes(fresh, hashes)
 	s.answers = s.answers[:0]
+	first := min(group, len(hashes))
+	s.recent.fetch(fresh[:first], hashes[:first])
 	for at := 0; at < len(hashes); at += group {
 		end := min(at+group, len(hashes))
+		s.recent.advance()
+		ahead := min(end+group, len(hashes))
+		s.recent.fetch(fresh[end:ahead], hashes[end:ahead])
 		if err := s.addGroup(at, fresh[at:end], hashes[at:end], seconds[at:end]); err != nil {
 			return nil, err
 		}
@@ -192,7 +202,6 @@ func (s *Set) Add(fresh []bool, hashes, seconds []uint64) (doubts []int32, err e
 // addGroup is Add for at most group keys, of which the first has the number at.
 func (s *Set) addGroup(at int, fresh []bool, hashes, seconds []uint64) error {
 	r := &s.recent
-	r.fetch(fresh, hashes)
 	for i, h := range hashes {
 		second := seconds[i]
 		if !fresh[i] {
