@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"seen/internal/rdb"
+	"seen/internal/redisbloom"
 )
 
 // hostile is a store that has little memory.
@@ -97,6 +100,46 @@ func FuzzRestore(f *testing.F) {
 		before := s.Memory()
 		if _, err := s.Restore([]byte("x"), payload, time.Time{}, false, 0); err == nil {
 			use(t, s, []byte("x"))
+		}
+		if s.Memory() != before {
+			t.Fatalf("%d bytes more than before", s.Memory()-before)
+		}
+	})
+}
+
+// FuzzRestoreRedis restores payloads of Redis with right checksums and wrong contents.
+func FuzzRestoreRedis(f *testing.F) {
+	s := hostile(f)
+	cuckoo, _, err := s.CreateCuckoo([]byte("cuckoo"), CuckooConfig{Capacity: 4, Expansion: 2, Layout: LayoutRedisBloom})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := cuckoo.Add(universe[:20], func(int, error) {}); err != nil {
+		f.Fatal(err)
+	}
+	if _, _, err := s.CreateCountMin([]byte("count"), CountMinConfig{Width: 5, Depth: 2, Layout: LayoutRedisBloom}); err != nil {
+		f.Fatal(err)
+	}
+	if _, _, err := s.CreateTopK([]byte("top"), TopKConfig{K: 3, Layout: LayoutRedisBloom}); err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range []string{"cuckoo", "count", "top"} {
+		payload, _, err := s.Dump([]byte(name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(payload[1 : len(payload)-rdb.TailSize])
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		before := s.Memory()
+		_, err := s.Restore([]byte("x"), redisbloom.Seal(value), time.Time{}, false, 4)
+		if err == nil {
+			if _, _, err := s.Dump([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			use(t, s, []byte("x"))
+		} else if !errors.Is(err, ErrData) && !errors.Is(err, ErrMemory) {
+			t.Fatal(err)
 		}
 		if s.Memory() != before {
 			t.Fatalf("%d bytes more than before", s.Memory()-before)
