@@ -136,7 +136,7 @@ func (u *uniqFlags) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case u.exact && (set("capacity") || set("error-rate") || set("memory") || set("on-full") || u.window.IsSet()):
-		return usagef("--exact cannot be combined with -n, -p, -m, --on-full or --window")
+		return usagef("--exact takes all the memory that it needs; leave it out with -n, -p, -m, --on-full and --window: without -n, -p and --window the result is exact in any -m")
 	case u.window.IsSet() && (set("memory") || set("on-full")):
 		return usagef("--window forgets lines by itself; it cannot be combined with -m or --on-full")
 	case !u.window.IsSet() && (u.noRefresh || u.timeKey != ""):

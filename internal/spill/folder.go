@@ -46,6 +46,10 @@ func Open(c Config) (*Folder, error) {
 	}
 	probe, err := f.Create()
 	if err != nil {
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			err = failed.Err // its name means nothing to the user
+		}
 		return nil, fmt.Errorf("temporary files cannot be made in %s: %w", f.dir, err)
 	}
 	return f, probe.Close()
