@@ -176,6 +176,9 @@ func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(
 	if err != nil {
 		return err
 	}
+	if err := a.refuseOwnOutput(in); err != nil {
+		return err
+	}
 	a.sayOfOtherEnds(cmd, []*lookupSet{set}, r, &config)
 	config.Hash, config.Pause = streamHash(set.Hash), flush
 	var found []bool

@@ -158,6 +158,9 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 	if err != nil {
 		return err
 	}
+	if err := a.refuseOwnOutput(in); err != nil {
+		return err
+	}
 	a.sayOfOtherEnds(cmd, all, &flags.records, &config)
 	f.config = config
 	f.hash, f.config.Hash = all[0].Hash, streamHash(all[0].Hash)

@@ -29,6 +29,9 @@ func (a *app) filterFleet(cmd *cobra.Command, f *filterFlags, files []string) er
 	if err != nil {
 		return err
 	}
+	if err := a.refuseOwnOutput(in); err != nil {
+		return err
+	}
 	fleet, err := f.fleet.toAsk(a)
 	if err != nil {
 		return err

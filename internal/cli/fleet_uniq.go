@@ -66,6 +66,9 @@ func (a *app) uniqFleet(cmd *cobra.Command, flags *uniqFlags, files []string) er
 	if err != nil {
 		return err
 	}
+	if err := a.refuseOwnOutput(in); err != nil {
+		return err
+	}
 	fleet, err := flags.fleet.toAdd(a, cmd, flags.capacity, flags.rate, fleetWindow{flags.window.Time, flags.noRefresh})
 	if err != nil {
 		return err

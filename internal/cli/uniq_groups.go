@@ -71,6 +71,11 @@ func (a *app) uniqGroups(cmd *cobra.Command, flags *uniqFlags, files []string) (
 	if g.in, g.config, err = flags.records.open(a, files); err != nil {
 		return err
 	}
+	if flags.output == "" {
+		if err := a.refuseOwnOutput(g.in); err != nil {
+			return err
+		}
+	}
 	g.mode = flags.mode(&g.config)
 	if flags.buffered && !g.mode.streams {
 		return usagef("--line-buffered has no effect with %s, which prints at the end of the input", g.mode.option)

@@ -72,6 +72,11 @@ func (a *app) uniq(cmd *cobra.Command, flags *uniqFlags, files []string) (err er
 	if err != nil {
 		return err
 	}
+	if u.output == "" {
+		if err := a.refuseOwnOutput(in); err != nil {
+			return err
+		}
+	}
 	u.in, u.config = in, config
 	if u.timeKey != "" {
 		if u.config.Time, err = u.records.timeKey(u.timeKey); err != nil {

@@ -67,10 +67,13 @@ func (f *Files) Unchanged() bool {
 }
 
 func (s *source) stat(o Options) (fs.FileInfo, error) {
-	if file, ok := o.Stdin.(*os.File); ok && s.std {
+	if !s.std {
+		return os.Stat(s.name)
+	}
+	if file, ok := o.Stdin.(*os.File); ok {
 		return file.Stat()
 	}
-	return os.Stat(s.name)
+	return nil, fs.ErrNotExist
 }
 
 // traced prepares raw, which has just been opened, for a second reading, or is the second

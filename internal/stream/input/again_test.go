@@ -3,8 +3,10 @@ package input
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -159,6 +161,43 @@ func TestAgainNeedsFilesThatWereRead(t *testing.T) {
 	for what, files := range map[string]*Files{"not read": unread, "a pipe": pipe, "not asked for": unasked} {
 		if _, err := files.Again(); err == nil {
 			t.Errorf("%s: no error", what)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	for _, name := range []string{one, two} {
+		if err := os.WriteFile(name, []byte("x\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdin, err := os.Open(two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	for _, c := range []struct {
+		names []string
+		stdin io.Reader
+		want  string
+	}{
+		{[]string{one}, strings.NewReader("x"), ""},
+		{[]string{one, two}, strings.NewReader("x"), two},
+		{[]string{one, "-"}, strings.NewReader("x"), ""},
+		{[]string{one, "-"}, stdin, StdinName},
+	} {
+		in, err := Open(c.names, Options{Stdin: c.stdin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, is := in.Find(info); name != c.want || is != (c.want != "") {
+			t.Errorf("Find(%v) = %q, %t; want %q", c.names, name, is, c.want)
 		}
 	}
 }

@@ -153,6 +153,16 @@ func (f *Files) Live() bool {
 	return slices.ContainsFunc(f.sources, func(s source) bool { return s.live })
 }
 
+// Find returns the name of the input that is the file info, and whether there is one.
+func (f *Files) Find(info fs.FileInfo) (name string, is bool) {
+	for _, s := range f.sources {
+		if other, err := s.stat(f.opts); err == nil && os.SameFile(other, info) {
+			return s.name, true
+		}
+	}
+	return "", false
+}
+
 // Progress is how far reading has come.
 type Progress struct {
 	Name  string // the file being read
