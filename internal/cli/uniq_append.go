@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"seen/internal/setfile"
 	"seen/internal/spill"
 	"seen/internal/stream"
@@ -40,6 +42,7 @@ type growingList struct {
 	lines     uint64           // that the file has
 	past      bool             // its lines have been read
 	headed    bool             // it has the header of a csv file
+	header    []byte           // of the list, or of the first csv file if the list has none
 	file      *vfs.Replacement // nil until there is a line to add
 }
 
@@ -113,6 +116,37 @@ func (l *growingList) has(b *stream.Block) bool {
 		return false
 	}
 	return true
+}
+
+// checkHeader refuses a csv file whose columns are not those of the list.
+func (l *growingList) checkHeader(b *stream.Block) error {
+	if l.header == nil {
+		l.header = bytes.Clone(b.Data)
+		return nil
+	}
+	if is, want := bytes.TrimRight(b.Data, "\r\n"), bytes.TrimRight(l.header, "\r\n"); !bytes.Equal(is, want) {
+		return fmt.Errorf("%s: its header is %q, and that of the lines in %s is %q; the columns of both have to be the same", b.File, is, l.name, want)
+	}
+	return nil
+}
+
+// sayOfOtherEnds makes a run print a note about each file if only one of it and the list has
+// lines that end in CR LF: all its lines are new then.
+func (l *growingList) sayOfOtherEnds(a *app, cmd *cobra.Command, r *recordFlags, c *stream.Config) {
+	if r.quiet || l.info == nil {
+		return
+	}
+	var list lineEnd
+	atStart(c, func(file string, end lineEnd) {
+		switch {
+		case file == l.name:
+			list = end
+		case list == endCRLF && end == endLF:
+			a.sayOfCR(cmd, l.name, file)
+		case list == endLF && end == endCRLF:
+			a.sayOfCR(cmd, file, l.name)
+		}
+	})
 }
 
 // Write adds whole lines. Errors name the list.

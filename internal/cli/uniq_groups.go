@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,6 +101,7 @@ func (a *app) uniqGroups(cmd *cobra.Command, flags *uniqFlags, files []string) (
 	}
 	if g.list != nil {
 		g.list.delimiter = g.config.Delimiter
+		g.list.sayOfOtherEnds(a, cmd, &flags.records, &g.config)
 		sink = twice{sink, g.list}
 	}
 	g.out = stream.NewWriter(sink, stream.WriterOptions{LineBuffered: flags.buffered, Counters: g.config.Counters})
@@ -270,11 +272,16 @@ func (g *groupRun) noteLate(position uint64) {
 // keepHeader prints the header of the first csv file: at once if lines are printed as they
 // come, otherwise before the first line.
 func (g *groupRun) keepHeader(b *stream.Block) error {
-	if g.headed {
-		return nil
+	if g.list != nil {
+		if g.list.has(b) {
+			g.list.header, g.list.headed = bytes.Clone(b.Data), true
+			return nil
+		}
+		if err := g.list.checkHeader(b); err != nil {
+			return err
+		}
 	}
-	if g.list != nil && g.list.has(b) {
-		g.list.headed = true
+	if g.headed {
 		return nil
 	}
 	g.headed = true
