@@ -187,7 +187,11 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 	if err := makeFolder(fsys, fsys.PathJoin(temp, filesName)); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	if err := list.copy(fsys, backup, temp); err != nil {
+	err = list.copy(fsys, backup, temp)
+	if err == nil {
+		err = verifyCopy(fsys, backup, temp)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("restore: %w", err), fsys.RemoveAll(temp))
 	}
 	// An empty folder may have the new name already.
@@ -198,6 +202,20 @@ func Restore(backup, dir string, fsys vfs.FS) error {
 		return fmt.Errorf("restore: %w", err)
 	}
 	return syncFolder(fsys, fsys.PathDir(dir))
+}
+
+// verifyCopy returns an error unless the folder that was made of a backup is whole. The
+// checksums in the list of a backup do not tell two files of one size apart if both end in
+// their own checksum: CRC-32 of such files depends on the size alone.
+func verifyCopy(fsys vfs.FS, backup, dir string) error {
+	v := newVerifier(context.Background(), fsys, dir, nil)
+	if err := v.run(); err != nil {
+		return err
+	}
+	if err := v.err(); err != nil {
+		return fmt.Errorf("%s: %w; use another backup", backup, err)
+	}
+	return nil
 }
 
 // listAll lists the files of a backup that does not name them.

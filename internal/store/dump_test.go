@@ -23,7 +23,7 @@ func populate(t *testing.T, s *Store) model {
 		createCountMin("count2", CountMinConfig{Width: 6000, Depth: 3}), count("count2", 0, 50),
 		createTopK("top", TopKConfig{K: 10}), rank("top", 0, 100),
 		createCountMin("count3", CountMinConfig{Width: 21, Depth: 3, Layout: LayoutRedisBloom}), count("count3", 0, 50),
-		createCountMin("count4", CountMinConfig{Width: 7000, Depth: 3, Layout: LayoutRedisBloom}), count("count4", 0, 50),
+		createCountMin("count4", CountMinConfig{Width: 6000, Depth: 3, Layout: LayoutRedisBloom}), count("count4", 0, 50),
 		createTopK("top2", TopKConfig{K: 10, Layout: LayoutRedisBloom}), rank("top2", 0, 100),
 		createTopK("top3", TopKConfig{K: 1000, Width: 6000, Depth: 3, Layout: LayoutRedisBloom}), rank("top3", 0, 100),
 		createForeign("foreign", 100), createForeign("foreign2", 100_000),
