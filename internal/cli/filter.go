@@ -114,7 +114,7 @@ type filterRun struct {
 	scratch    []uint64
 	prefix     []byte
 	confirm    *confirmer
-	header     bool
+	header     csvHeader
 	first      []byte // the first key of the input, nil before it
 }
 
@@ -203,10 +203,9 @@ func (a *app) filter(cmd *cobra.Command, flags *filterFlags, files []string) err
 // block selects among the records of one block and writes those selected.
 func (f *filterRun) block(b *stream.Block) error {
 	if b.Header {
-		if f.header {
+		if !f.header.isFirst(f.app, f.cmd, &f.records, b) {
 			return nil
 		}
-		f.header = true
 		if f.confirm != nil {
 			return f.confirm.hold(b, []bool{true}, nil)
 		}

@@ -40,13 +40,12 @@ func (a *app) filterFleet(cmd *cobra.Command, f *filterFlags, files []string) er
 	run := &fleetRun{app: a, cmd: cmd, fleet: fleet, records: &f.records, in: in, config: config}
 	// Answers come by blocks, and from another goroutine than the one that sees a pause.
 	out := stream.NewWriter(a.env.Stdout, stream.WriterOptions{LineBuffered: f.buffered || in.Live(), Counters: config.Counters})
-	header := false
+	var header csvHeader
 	err = run.run(func(b *stream.Block, v *remote.Verdicts) error {
 		if b.Header {
-			if header {
+			if !header.isFirst(a, cmd, &f.records, b) {
 				return nil
 			}
-			header = true
 			return out.Write(b, nil)
 		}
 		if f.invert {

@@ -55,7 +55,7 @@ type fleetUniq struct {
 	run    fleetRun
 	out    *stream.Writer
 	show   []bool
-	header bool
+	header csvHeader
 	broken error  // of the output; nothing is written after it
 	lost   uint64 // lines that are new, and could not be written
 	isNew  uint64
@@ -86,10 +86,9 @@ func (a *app) uniqFleet(cmd *cobra.Command, flags *uniqFlags, files []string) er
 // filter has recorded must not wait in memory.
 func (u *fleetUniq) deliver(b *stream.Block, v *remote.Verdicts) error {
 	if b.Header {
-		if u.header || u.broken != nil {
+		if u.broken != nil || !u.header.isFirst(u.run.app, u.run.cmd, &u.records, b) {
 			return nil
 		}
-		u.header = true
 		return u.written(0, u.out.Write(b, nil))
 	}
 	fresh := trues(v.Yes)

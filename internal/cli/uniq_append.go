@@ -124,8 +124,9 @@ func (l *growingList) checkHeader(b *stream.Block) error {
 		l.header = bytes.Clone(b.Data)
 		return nil
 	}
-	if is, want := bytes.TrimRight(b.Data, "\r\n"), bytes.TrimRight(l.header, "\r\n"); !bytes.Equal(is, want) {
-		return fmt.Errorf("%s: its header is %q, and that of the lines in %s is %q; the columns of both have to be the same", b.File, is, l.name, want)
+	if !sameColumns(b.Data, l.header) {
+		return fmt.Errorf("%s: its header is %q, and that of the lines in %s is %q; the columns of both have to be the same",
+			b.File, headerText(b.Data), l.name, headerText(l.header))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ type groupRun struct {
 	position uint64        // of the next line
 	distinct uint64        // keys, when all are known
 	header   *stream.Block // of the first csv file, until it is printed
-	headed   bool
+	headed   csvHeader
 	spilled  bool // the table was full
 	printing bool // in the second pass
 	keep     []bool
@@ -281,10 +281,9 @@ func (g *groupRun) keepHeader(b *stream.Block) error {
 			return err
 		}
 	}
-	if g.headed {
+	if !g.headed.isFirst(g.app, g.cmd, &g.records, b) {
 		return nil
 	}
-	g.headed = true
 	if g.list != nil && g.list.headed {
 		_, err := g.app.env.Stdout.Write(b.Data)
 		return err

@@ -39,7 +39,7 @@ type uniqRun struct {
 	atRisk  uint64 // new lines, which could have been dropped by error
 	old     uint64 // lines that were dropped as seen
 	notes   uniqNotes
-	header  bool // a csv header was printed
+	header  csvHeader
 
 	// Of a run that goes on on disk; disk is nil while memory suffices.
 	in       *input.Files
@@ -301,10 +301,9 @@ var markNew, markOld = []byte("new\t"), []byte("old\t")
 
 // writeHeader prints a csv header, but only the first.
 func (u *uniqRun) writeHeader(b *stream.Block) error {
-	if u.header {
+	if !u.header.isFirst(u.app, u.cmd, &u.records, b) {
 		return nil
 	}
-	u.header = true
 	return u.out.Write(b, nil)
 }
 
