@@ -2,10 +2,16 @@ package keys
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
+
+// ErrEmail is wrapped by every error about text that is not a mail address.
+var ErrEmail = errors.New("not a mail address")
 
 // taggedDomains are the mail providers that deliver user+tag@domain to
 // user@domain for every user and say so in their documentation.
@@ -31,9 +37,13 @@ var taggedDomains = map[string]bool{
 //     detail): Gmail, Outlook, iCloud, Proton and Fastmail under their own domains
 //   - at Gmail the dots before the @ go too, and googlemail.com becomes gmail.com
 //
-// Elsewhere dots and tags stay, since there they can tell two people apart. Text without
-// an @ is trimmed and in lower case. Text that is not an address is treated alike, and the
-// form of a form is the form itself, whatever the text.
+// Elsewhere dots and tags stay, since there they can tell two people apart. The form of a
+// form is the form itself.
+//
+// An address has one @ with a user before it and a host after it. A comma, a semicolon,
+// white space or < and > are only in a quoted user ("a b"@host), and the host has no quotes
+// either: such text is a line of a file with columns, or a list of addresses. What else
+// mail servers refuse is an address here.
 type EmailConfig struct {
 	// KeepHost leaves hosts in the script that they are written in.
 	KeepHost bool
@@ -43,25 +53,76 @@ type EmailConfig struct {
 }
 
 // AppendEmail appends the canonical form of a mail address under the zero EmailConfig to
-// dst.
-func AppendEmail(dst, address []byte) []byte { return EmailConfig{}.Append(dst, address) }
+// dst. The error is that of [EmailConfig.Append].
+func AppendEmail(dst, address []byte) ([]byte, error) { return EmailConfig{}.Append(dst, address) }
 
 // Append appends the canonical form of a mail address to dst. An address with an ASCII host
-// costs no allocation.
-func (c EmailConfig) Append(dst, address []byte) []byte {
+// costs no allocation. The error, an ErrEmail, names text that is not an address; dst is
+// then returned as it was.
+func (c EmailConfig) Append(dst, address []byte) ([]byte, error) {
 	start := len(dst)
-	dst = c.appendForm(dst, trimEmail(address))
+	trimmed := trimEmail(address)
+	if what := notEmail(trimmed); what != "" {
+		return dst, emailError(address, what)
+	}
+	dst = c.appendForm(dst, trimmed)
 	for {
 		// What was left out may have uncovered white space or a dot. Each round but the
 		// last makes the form shorter.
 		form := trimEmail(dst[start:])
 		end := len(dst)
 		if len(form) == end-start {
-			return dst
+			if what := notEmail(form); what != "" { // nothing is left of ...@gmail.com
+				return dst[:start], emailError(address, what)
+			}
+			return dst, nil
 		}
 		dst = c.appendForm(dst, form)
 		dst = append(dst[:start], dst[end:]...)
 	}
+}
+
+func emailError(text []byte, what string) error {
+	return fmt.Errorf("%.200q is %w: %s", text, ErrEmail, what)
+}
+
+// notEmail says why a trimmed text is not a mail address, "" if it is one.
+func notEmail(b []byte) string {
+	at := bytes.LastIndexByte(b, '@')
+	switch {
+	case at < 0:
+		return "it has no @"
+	case at == 0:
+		return "it has no user before the @"
+	case at == len(b)-1:
+		return "it has no host after the @"
+	}
+	quoted := false
+	for i := 0; i < len(b); {
+		r, size := rune(b[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(b[i:])
+		}
+		switch {
+		case r == '"' && i > at:
+			return "its host has a quote"
+		case r == '"':
+			quoted = !quoted
+		case quoted && r == '\\' && i+1 < at:
+			size = 2 // the next byte is not a quote
+		case quoted && i >= at:
+			return "a quote does not end before the @"
+		case quoted:
+		case r == '@' && i != at:
+			return "it has more than one @"
+		case r == ',' || r == ';' || r == '<' || r == '>':
+			return fmt.Sprintf("it has a %q outside quotes", r)
+		case r < ' ' || unicode.IsSpace(r):
+			return "it has white space outside quotes"
+		}
+		i += size
+	}
+	return ""
 }
 
 // trimEmail returns the address in b without what is around it.

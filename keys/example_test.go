@@ -38,11 +38,17 @@ func ExampleURLForm_Append() {
 
 func ExampleEmailConfig_Append() {
 	c := keys.EmailConfig{DropTags: true}
-	fmt.Printf("%s\n", c.Append(nil, []byte("jane+news@Bücher.example")))
-	// Output: jane@xn--bcher-kva.example
+	key, err := c.Append(nil, []byte("jane+news@Bücher.example"))
+	fmt.Printf("%s %v\n", key, err)
+	// Output: jane@xn--bcher-kva.example <nil>
 }
 
 func ExampleAppendEmail() {
-	fmt.Printf("%s\n", keys.AppendEmail(nil, []byte("Jane Doe <Jane.Doe+news@GMail.com>")))
-	// Output: janedoe@gmail.com
+	for _, text := range []string{"Jane Doe <Jane.Doe+news@GMail.com>", "id,email,subject"} {
+		key, err := keys.AppendEmail(nil, []byte(text))
+		fmt.Printf("%s %v\n", key, err)
+	}
+	// Output:
+	// janedoe@gmail.com <nil>
+	//  "id,email,subject" is not a mail address: it has no @
 }

@@ -46,6 +46,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// address is a line with its canonical form.
+type address struct{ line, key string }
+
 // counts are what happened to the addresses.
 type counts struct{ addresses, passed, forbidden, looked int }
 
@@ -58,22 +61,20 @@ func filter(list string, rate float64, in io.Reader, out io.Writer) (c counts, e
 	// Addresses are processed in blocks: those for which the filter says "maybe" wait for
 	// the second look, and the others wait with them to keep the order.
 	const block = 100_000
-	var lines []string
+	var lines []address
 	maybe := map[string]bool{} // canonical form -> whether it is in the list
 	flush := func() error {
 		c.looked += countMaybe(lines, maybe)
 		if err := confirm(list, maybe); err != nil {
 			return err
 		}
-		var key []byte
-		for _, line := range lines {
-			key = keys.AppendEmail(key[:0], []byte(line))
-			if maybe[string(key)] {
+		for _, l := range lines {
+			if maybe[l.key] {
 				c.forbidden++
 				continue
 			}
 			c.passed++
-			if _, err := fmt.Fprintln(out, line); err != nil {
+			if _, err := fmt.Fprintln(out, l.line); err != nil {
 				return err
 			}
 		}
@@ -81,14 +82,12 @@ func filter(list string, rate float64, in io.Reader, out io.Writer) (c counts, e
 		clear(maybe)
 		return nil
 	}
-	var key []byte
-	err = eachLine(in, func(line string) error {
+	err = eachAddress(in, func(line string, key []byte) error {
 		c.addresses++
-		key = keys.AppendEmail(key[:0], []byte(line))
 		if forbidden.Has(key) {
 			maybe[string(key)] = false
 		}
-		if lines = append(lines, line); len(lines) == block {
+		if lines = append(lines, address{line, string(key)}); len(lines) == block {
 			return flush()
 		}
 		return nil
@@ -106,20 +105,16 @@ func load(list string, rate float64) (*bloom.Scalable, error) {
 	if err != nil {
 		return nil, err
 	}
-	var key []byte
-	return f, eachLineOf(list, func(line string) error {
-		key = keys.AppendEmail(key[:0], []byte(line))
+	return f, eachAddressOf(list, func(_ string, key []byte) error {
 		f.Add(key)
 		return nil
 	})
 }
 
 // countMaybe returns for how many lines the filter said "maybe".
-func countMaybe(lines []string, maybe map[string]bool) (n int) {
-	var key []byte
-	for _, line := range lines {
-		key = keys.AppendEmail(key[:0], []byte(line))
-		if _, is := maybe[string(key)]; is {
+func countMaybe(lines []address, maybe map[string]bool) (n int) {
+	for _, l := range lines {
+		if _, is := maybe[l.key]; is {
 			n++
 		}
 	}
@@ -131,9 +126,7 @@ func confirm(list string, maybe map[string]bool) error {
 	if len(maybe) == 0 {
 		return nil
 	}
-	var key []byte
-	return eachLineOf(list, func(line string) error {
-		key = keys.AppendEmail(key[:0], []byte(line))
+	return eachAddressOf(list, func(_ string, key []byte) error {
 		if _, asked := maybe[string(key)]; asked {
 			maybe[string(key)] = true
 		}
@@ -141,22 +134,28 @@ func confirm(list string, maybe map[string]bool) error {
 	})
 }
 
-func eachLineOf(name string, do func(string) error) error {
+func eachAddressOf(name string, do func(line string, key []byte) error) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close() // it is only read
-	return eachLine(f, do)
+	return eachAddress(f, do)
 }
 
-func eachLine(r io.Reader, do func(string) error) error {
+// eachAddress calls do with each line that is not empty and its canonical form. A line that
+// is not an address is an error: the list or the addresses are not what they should be.
+func eachAddress(r io.Reader, do func(line string, key []byte) error) (err error) {
+	var key []byte
 	in := bufio.NewScanner(r)
 	for in.Scan() {
 		if in.Text() == "" {
 			continue
 		}
-		if err := do(in.Text()); err != nil {
+		if key, err = keys.AppendEmail(key[:0], in.Bytes()); err != nil {
+			return err
+		}
+		if err := do(in.Text(), key); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ import (
 
 // Missing says what happens to a record that has no key: the field, CSV column or JSON
 // value does not exist, the regular expression does not match, the record is not JSON, or
-// the text is not the URL or number that it should be. With several parts a record has no
+// the text is not the URL, mail address or number that it should be. With several parts a record has no
 // key if it lacks one of them. A field or column that exists and is empty is an empty key.
 type Missing uint8
 
@@ -74,9 +74,10 @@ type Options struct {
 	// Trim removes white space (by Unicode) at both ends.
 	Trim bool
 	// Email, unless nil, takes the canonical form of a mail address by these rules.
+	// A part that is not a mail address is missing.
 	Email *keys.EmailConfig
 	// URL, unless nil, takes the canonical form of a URL by these rules. Case is
-	// folded after that. A part that is no URL is missing.
+	// folded after that. A part that is not a URL is missing.
 	URL *keys.URLConfig
 	// Encoding says what bytes each part stands for, after all that is above. A part
 	// that is not written so is missing.
@@ -88,7 +89,8 @@ type Options struct {
 // Key extracts keys. Nil means the whole record.
 type Key struct {
 	parts   []part
-	url     *keys.URLForm // nil: parts are no URLs
+	url     *keys.URLForm     // nil: parts are not URLs
+	email   *keys.EmailConfig // nil: parts are not mail addresses
 	coded   keys.Encoding
 	missing Missing
 }
@@ -109,7 +111,7 @@ type finder interface {
 type Scratch struct {
 	value   []byte   // a decoded part
 	norm    []byte   // a normalised part
-	url     []byte   // a part as a URL
+	form    []byte   // a part as a URL or a mail address
 	decoded []byte   // what a part stands for
 	joined  []byte   // several parts
 	members []member // of JSON objects being put in order
@@ -132,8 +134,8 @@ func Compile(o Options) (*Key, error) {
 	case o.Missing > MissingEmpty:
 		return nil, fmt.Errorf("unknown treatment %d of records without a key", o.Missing)
 	}
-	k := &Key{coded: o.Encoding, missing: o.Missing}
-	norm := normaliser{trim: o.Trim, fold: o.FoldCase, lower: o.Lower, email: o.Email}
+	k := &Key{email: o.Email, coded: o.Encoding, missing: o.Missing}
+	norm := normaliser{trim: o.Trim, fold: o.FoldCase, lower: o.Lower}
 	if o.URL != nil {
 		if o.Email != nil {
 			return nil, errors.New("a key is a URL or a mail address, not both")
@@ -156,7 +158,7 @@ func Compile(o Options) (*Key, error) {
 		return nil, errors.New("a key has columns of csv or of tsv, not of both")
 	}
 	if len(k.parts) == 0 {
-		if !uniq && norm == (normaliser{}) && k.url == nil && k.coded == keys.Text {
+		if !uniq && norm == (normaliser{}) && k.url == nil && k.email == nil && k.coded == keys.Text {
 			return nil, nil
 		}
 		k.parts = []part{{uniqFields{o.SkipFields, o.SkipChars, o.Width}, norm}}
@@ -296,9 +298,14 @@ func (k *Key) Extract(record []byte, s *Scratch) ([]byte, error) {
 
 func (k *Key) extractPart(p *part, record []byte, s *Scratch) ([]byte, error) {
 	b, err := p.find.find(record, s)
-	if err == nil && k.url != nil {
-		s.url, err = k.url.Append(s.url[:0], b)
-		b = s.url
+	switch {
+	case err != nil:
+	case k.url != nil:
+		s.form, err = k.url.Append(s.form[:0], b)
+		b = s.form
+	case k.email != nil:
+		s.form, err = k.email.Append(s.form[:0], b)
+		b = s.form
 	}
 	if err != nil {
 		if k.missing != MissingEmpty {

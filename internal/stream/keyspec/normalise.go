@@ -7,11 +7,9 @@ import (
 )
 
 // normaliser is what is done to a part of a key after it was taken from the record.
-// Lower case by Unicode includes that of ASCII, and the form of mail addresses everything
-// else. The zero value leaves a part as it is.
+// Lower case by Unicode includes that of ASCII. The zero value leaves a part as it is.
 type normaliser struct {
 	trim, fold, lower bool
-	email             *keys.EmailConfig
 }
 
 // FoldsCase reports whether the key is one part of which the case of A to Z is ignored.
@@ -20,10 +18,6 @@ func (k *Key) FoldsCase() bool { return k != nil && len(k.parts) == 1 && k.parts
 // apply returns the normalised form of b, which stays as it is: the result
 // aliases b where nothing had to change, and s otherwise.
 func (n normaliser) apply(b []byte, s *Scratch) []byte {
-	if n.email != nil {
-		s.norm = n.email.Append(s.norm[:0], b)
-		return s.norm
-	}
 	if n.trim {
 		b = bytes.TrimSpace(b)
 	}
