@@ -2,7 +2,9 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -159,12 +161,21 @@ func (a *app) add(cmd *cobra.Command, c *changeFlags, name string, files []strin
 func (a *app) eachHash(cmd *cobra.Command, c *changeFlags, files []string, hash bloom.Hash, change func(hs []uint64) error) (uint64, error) {
 	in, config, err := c.records.open(a, files)
 	if err != nil {
-		return 0, err
+		return 0, sayKeysAreInFiles(cmd, files, err)
 	}
 	a.sayOfKeysWithCR(cmd, &c.records, &config)
 	config.Hash = streamHash(hash)
 	err = a.readKeys(&c.records, in, config, func(hs []uint64, _ []int64) error { return change(hs) })
-	return config.Counters.Records.Load(), err
+	return config.Counters.Records.Load(), sayKeysAreInFiles(cmd, files, err)
+}
+
+// sayKeysAreInFiles adds to an error about a file that does not exist that arguments are not
+// keys.
+func sayKeysAreInFiles(cmd *cobra.Command, files []string, err error) error {
+	if len(files) == 0 || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w; keys come from a FILE or from standard input: echo KEY | %s SET", err, cmd.CommandPath())
 }
 
 // addInPlace adds through a mapping of the file.
@@ -205,6 +216,12 @@ func asGrowing(name string, v bloom.View) (bloom.View, error) {
 		return v, nil
 	case *bloom.Filter:
 		s, err := f.Grow()
+		if errors.Is(err, bloom.ErrFull) {
+			st := f.Stats()
+			n := max(st.Added, uint64(min(st.Cardinality.Value, math.MaxInt64)))
+			return nil, fmt.Errorf("%s cannot grow any more: it has %s keys, too many for the first layer of a filter that grows; build a larger one from all keys with %s, or add with --force",
+				name, figure.Comma(n), buildCommand("scalable", n, st.AskedErrorRate, f.Rules()))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot grow: %w; build a larger one from all keys, or add with --force", name, err)
 		}

@@ -179,5 +179,9 @@ func (a *app) reportFilled(cmd *cobra.Command, name string, asJSON, quiet bool, 
 			a.say(cmd, "the file %s does not say what its layout is; open it with --format %s", name, r.Format)
 		}
 	}
-	return past(name, st) // the filter is written in any case
+	// The filter is written in any case.
+	if cmd.Name() == "build" && keys > st.Capacity && st.Capacity > 0 {
+		return pastBuilt(name, st, keys)
+	}
+	return past(name, st)
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -19,10 +20,12 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"seen/bloom"
 	"seen/bloomfile"
 	"seen/internal/stream"
+	"seen/keys"
 )
 
 // Exit codes, for scripts. An interrupted run exits with 128 plus the number of the
@@ -93,6 +96,9 @@ func Run(ctx context.Context, env Env) int {
 	root.SetOut(help)
 	describeDefaults(root)
 	refuseUnknownTopics(root)
+	if len(env.Args) > 0 && env.Args[0] == cobra.ShellCompRequestCmd {
+		plainUsages(root)
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = help.err
@@ -159,6 +165,10 @@ memory of "seen uniq" from one run to the next.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "version" {
+				_, err := fmt.Fprintf(a.env.Stdout, "%s version %s\n", cmd.Name(), Version())
+				return err
+			}
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
@@ -192,7 +202,30 @@ func describeDefaults(root *cobra.Command) {
 			cmd.Short, cmd.GroupID = "print the help of a command", "more"
 		case "completion":
 			cmd.Short, cmd.GroupID = "print a completion script for a shell", "more"
+			cmd.Args = cobra.ArbitraryArgs
+			cmd.RunE = func(_ *cobra.Command, args []string) error { return unknownShell(cmd, args) }
 		}
+	}
+}
+
+// unknownShell is the error for "seen completion" without a shell that it knows.
+func unknownShell(completion *cobra.Command, args []string) error {
+	var shells []string
+	for _, shell := range completion.Commands() {
+		shells = append(shells, shell.Name())
+	}
+	if len(args) == 0 {
+		return usagef("name the shell: %s", orList(shells))
+	}
+	return usagef("there is no completion script for %q; known are %s", args[0], strings.Join(shells, ", "))
+}
+
+// plainUsages takes the quotes of the names of values out of the descriptions of flags, for
+// completion, which prints them as they are.
+func plainUsages(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
+	for _, sub := range cmd.Commands() {
+		plainUsages(sub)
 	}
 }
 
@@ -249,18 +282,39 @@ func (a *app) say(cmd *cobra.Command, format string, args ...any) {
 // sayError prints an error, and for some of them what to do. Libraries do not know
 // options and commands, so this is the place for it.
 func (a *app) sayError(cmd *cobra.Command, err error) {
-	a.say(cmd, "%v%s", err, formatHint(err))
+	a.say(cmd, "%s%s", sayPath(err), formatHint(err))
 	if errors.Is(err, bloomfile.ErrDirty) && !errors.Is(err, bloomfile.ErrLocked) {
 		fmt.Fprintln(a.env.Stderr, "Accept it as it is with \"seen verify --rebuild\"; see \"seen verify --help\".")
 	}
 	var record *stream.RecordError
 	if errors.As(err, &record) && record.NoKey {
+		key := cmd.Flags().Lookup("key")
+		if (errors.Is(err, keys.ErrEmail) || errors.Is(err, keys.ErrURL)) && key != nil && !key.Changed {
+			fmt.Fprintln(a.env.Stderr, "If the file has columns, choose one, as in -k csv:NAME.")
+		}
 		fmt.Fprintln(a.env.Stderr, "Leave such lines out with --missing drop; \"seen help keys\" has other ways.")
 	}
 	var secret *bloom.SecretError
 	if errors.As(err, &secret) {
 		fmt.Fprintln(a.env.Stderr, "Give the file with the secret: --secret FILE.")
 	}
+}
+
+// sayPath returns the text of an error without the system call that failed on a path.
+func sayPath(err error) string {
+	text := err.Error()
+	var path *fs.PathError
+	if !errors.As(err, &path) {
+		return text
+	}
+	own := path.Path + ": " + path.Err.Error()
+	switch {
+	case path.Op == "lock" && errors.Is(path.Err, fs.ErrNotExist):
+		own = path.Path + ": the folder does not exist"
+	case path.Op != "stat" && path.Op != "lstat" && path.Op != "lock" && path.Op != "open":
+		return text
+	}
+	return strings.Replace(text, path.Error(), own, 1)
 }
 
 // stamp is the version set by the linker for release builds.

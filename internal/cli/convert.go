@@ -43,7 +43,12 @@ chunk-NNN.bin that BF.LOADCHUNK loads.`,
 		Example: `  seen convert dump.rdb --format rdb:key=urls urls.dump --to redisbloom
   seen convert urls.dump urls.chunks/ --to redisbloom:form=chunks
   seen convert a.bin a.rdb --format redisson:m=9585058,k=7 --to rdb:key=a`,
-		Args:              arguments(2, 2, "IN OUT"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("to") {
+				return usagef("name the format to write: --to FORMAT, see \"seen formats\"")
+			}
+			return arguments(2, 2, "IN OUT")(cmd, args)
+		},
 		ValidArgsFunction: filesUpTo(2),
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.convert(cmd, &c, args[0], args[1]) },
 	}
@@ -52,7 +57,6 @@ chunk-NNN.bin that BF.LOADCHUNK loads.`,
 	c.foreign.login = &c.login
 	cmd.Flags().Var(&c.to, "to", "what to write; see \"seen formats\"")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "no report")
-	_ = cmd.MarkFlagRequired("to") // the flag is there
 	return cmd
 }
 

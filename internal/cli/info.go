@@ -199,6 +199,7 @@ type setState struct {
 	RateAtCap   *float64        `json:"error_rate_at_capacity,omitempty"`
 	Collisions  *float64        `json:"expected_collisions,omitempty"`
 	Stuck       *uint64         `json:"stuck_counters,omitempty"`
+	estimated   bool            // Added is an estimate
 	uncounted   bool            // the file does not say how many keys were added
 	unit        string          // what m counts in a sketch
 }
@@ -320,6 +321,9 @@ func (s *setState) rows(t table, indent string) {
 		t.row(indent+"k", "%d", s.K)
 	}
 	added := figure.Comma(s.Added)
+	if s.estimated {
+		added = "about " + added
+	}
 	switch {
 	case s.uncounted:
 		added = "the file does not say"

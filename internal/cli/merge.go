@@ -3,6 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +19,7 @@ type mergeFlags struct {
 	output  string
 	foreign foreignFlags
 	force   bool
+	replace bool
 	json    bool
 	quiet   bool
 }
@@ -29,7 +33,8 @@ func (a *app) mergeCommand() *cobra.Command {
 report its new fill and error rate. To put keys into a filter, use add.
 
 Files that differ are refused, with the difference.
-OUT is replaced as a whole and may be one of the SETs.
+OUT is replaced as a whole and may be one of the SETs. If it exists and is not one of
+them, its keys would be lost: this is an error without --replace.
 
 A union that would be past its error rate is refused before anything is written; --force
 writes it.
@@ -38,16 +43,21 @@ All types can be merged, except static filters and windows of a number of keys. 
 secret of the filters is not needed. Filters of one other system, with one layout and
 hash, become one filter of that system.`,
 		Example: `  seen merge -o all.seen shard-*.seen
-  seen merge -o known.seen known.seen today.seen`,
-		Args: arguments(1, anyMore, "SET"),
+  seen merge -o known.seen known.seen today.seen     add the keys of today to known.seen`,
+		Args: func(cmd *cobra.Command, names []string) error {
+			if m.output == "" {
+				return usagef("name the file for the union: -o OUT")
+			}
+			return arguments(1, anyMore, "SET")(cmd, names)
+		},
 		RunE: func(cmd *cobra.Command, names []string) error { return a.merge(cmd, &m, names) },
 	}
 	cmd.Flags().StringVarP(&m.output, "output", "o", "", "write the union to `OUT`")
 	cmd.Flags().BoolVar(&m.force, "force", false, "write the union even if it is past its error rate")
+	cmd.Flags().BoolVar(&m.replace, "replace", false, "replace an OUT that is not one of the SETs")
 	cmd.Flags().BoolVar(&m.json, "json", false, "report as JSON")
 	cmd.Flags().BoolVarP(&m.quiet, "quiet", "q", false, "no report")
 	m.foreign.registerFormat(cmd)
-	_ = cmd.MarkFlagRequired("output") // the flag is there
 	return cmd
 }
 
@@ -68,6 +78,9 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 		return err
 	}
 	defer lock.Close() // a lock file that is left behind does no harm
+	if err := m.refuseLoss(names); err != nil {
+		return err
+	}
 	all, err := setfile.Unite(a.ctx, names, a.opener(&m.foreign))
 	if errors.Is(err, bloom.ErrFull) {
 		return &exitError{ExitLimit, err}
@@ -86,6 +99,7 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 	}
 	r := mergeReport{Output: m.output, Sets: names, setState: stateOf(st), Warnings: warningsOf(st, true)}
 	r.uncounted = st.Added == 0 && st.Ones > 0
+	r.estimated = len(names) > 1 && !st.Exact
 	r.OrFewer = len(names) > 1 && st.Layers > 1 && st.Type != "cascade"
 	switch {
 	case m.json:
@@ -107,6 +121,17 @@ func (a *app) merge(cmd *cobra.Command, m *mergeFlags, names []string) error {
 		return err
 	}
 	return past(m.output, st)
+}
+
+// refuseLoss returns the error about an OUT with keys that the union does not have. Who
+// writes -o OUT SET may mean to add the keys of SET to OUT.
+func (m *mergeFlags) refuseLoss(names []string) error {
+	info, err := os.Stat(m.output)
+	if err != nil || info.Size() == 0 || m.replace || slices.ContainsFunc(names, func(name string) bool { return sameFile(name, m.output) }) {
+		return nil
+	}
+	return usagef("%s exists and is not one of the SETs, so its keys would be lost; to keep them: seen merge -o %s %s %s; to replace it, add --replace",
+		m.output, m.output, m.output, strings.Join(names, " "))
 }
 
 // explainUnlike adds to an error about unlike sets why random keys differ, and to an error

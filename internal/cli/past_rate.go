@@ -23,6 +23,15 @@ func pastError(name string, now, asked float64, added, capacity uint64) error {
 	return &exitError{ExitLimit, fmt.Errorf("%s; make a larger filter", text)}
 }
 
+// pastBuilt is past for a filter that was built from a number of keys.
+func pastBuilt(name string, st bloom.Stats, keys uint64) error {
+	if !pastRate(st) {
+		return nil
+	}
+	return &exitError{ExitLimit, fmt.Errorf("%s is past its error rate: it says yes to a new key with probability %s instead of %s, since %s keys came in for a filter for %s; build it with -n %d, or without -n",
+		name, figure.Rate(figure.ThreeDigits(st.ErrorRate)), figure.Rate(st.AskedErrorRate), figure.Comma(keys), figure.Comma(st.Capacity), roomFor(keys))}
+}
+
 // past returns the error about a filter, nil unless it is past its error rate.
 func past(name string, st bloom.Stats) error {
 	if !pastRate(st) {

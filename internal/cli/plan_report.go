@@ -106,8 +106,8 @@ func (r *planReport) remarks() []string {
 		{"counting", fmt.Sprintf("counting: m counters of %d bits.", sizing.DefaultCounterBits)},
 		{"scalable", "scalable: grows past n and keeps the rate; it then needs more memory."},
 		{planner.Cascade, "cascade: 4 classic filters, each for twice the keys; every key is in all of them. For comparison: scalable is better."},
-		{"static", "static: approximate; read-only, built from all keys at once. Its memory depends on them."},
-		{"exact", "exact: approximate; 64-bit fingerprints. Its memory depends on the keys."},
+		{"static", "static: read-only, built from all keys at once. Its memory, which depends on them, is approximate."},
+		{"exact", "exact: 64-bit fingerprints, which are as good as never wrong. Its memory, which depends on the keys, is approximate."},
 	} {
 		if has(remark.name) {
 			lines = append(lines, remark.text)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -131,6 +133,9 @@ func (f *serverFlags) dial(ctx context.Context) (net.Conn, error) {
 		return d.DialContext(ctx, "unix", path)
 	}
 	address := f.addr
+	if strings.Trim(address, "0123456789") == "" {
+		return nil, usagef("--server %q has no host; write HOST:PORT, as in 127.0.0.1:%s", address, cmp.Or(address, remote.ServerPort))
+	}
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		address = net.JoinHostPort(strings.Trim(address, "[]"), remote.ServerPort)
 	}
@@ -166,6 +171,9 @@ const maxReply = 1 << 20
 
 func (r *replyReader) next() (resp.Value, error) {
 	for {
+		if bytes.HasPrefix(r.buf, []byte("HTTP/")) {
+			return resp.Value{}, errors.New("the server answers in HTTP; --server is the address of the Redis protocol, which seen serve --addr has, not that of --http")
+		}
 		v, n, err := resp.ParseReply(r.buf)
 		if err != nil {
 			return v, fmt.Errorf("the server does not speak this protocol: %w", err)

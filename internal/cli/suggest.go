@@ -73,6 +73,9 @@ func unknownOption(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	}
 	name, group := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()
 	if group == "" {
+		if name == "json" && cmd.Flags().Lookup("stats") != nil {
+			return usagef("unknown option --json%s", didYouMean([]string{"--stats=json"}))
+		}
 		if owners := commandsWith(cmd.Root(), name); len(owners) > 0 {
 			return usagef("unknown option --%s; %s has it", name, orList(owners))
 		}

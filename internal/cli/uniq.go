@@ -96,7 +96,7 @@ their inputs, one is printed. -n creates the filter if it does not exist. With
 	f.VarP(&u.capacity, "capacity", "n", "size for N distinct lines: use a filter from the start, which grows past N")
 	f.VarP(&u.rate, "error-rate", "p", "use a filter from the start, with this error rate (default 1e-6 where a filter is used)")
 	u.memory = defaultMemory
-	f.VarP(&u.memory, "memory", "m", "keep this much in memory, and go on as --on-full says; with -n: the largest size that the filter may start with")
+	f.VarP(&u.memory, "memory", "m", "keep this much in memory (the process takes some 40 MiB more), and go on as --on-full says; with -n: the largest size that the filter may start with")
 	f.BoolVar(&u.exact, "exact", false, "never use a filter, whatever the memory; compare 64-bit fingerprints")
 	u.onFull = flagvalue.OneOf("", "spill", "grow", "stop", "warn", "rotate")
 	f.Var(&u.onFull, "on-full", "when memory or the filter is full: spill to disk and stay exact (default without -n, -p, --state and --window), grow a filter (default with them), stop (exit code 3), warn and go on, or rotate: forget the oldest lines")

@@ -39,7 +39,8 @@ type growingList struct {
 	delimiter []byte
 	lock      io.Closer
 	info      fs.FileInfo      // before it is read; nil if there is no file
-	lines     uint64           // that the file has
+	lines     uint64           // that the file has, without the header of a csv file
+	keyless   uint64           // of these, those without a key
 	past      bool             // its lines have been read
 	headed    bool             // it has the header of a csv file
 	header    []byte           // of the list, or of the first csv file if the list has none

@@ -207,6 +207,7 @@ func (g *groupRun) block(b *stream.Block) error {
 // learn counts the lines that the list of --append has. They are not printed.
 func (g *groupRun) learn(b *stream.Block) error {
 	seconds := b.Seconds()
+	g.list.keyless += uint64(len(b.Missing))
 	for lo, hi := range b.Keyed() {
 		for i := lo; i < hi; i++ {
 			if _, _, err := g.groups.Add(b.Hashes[i], seconds[i], g.position+uint64(i)); err != nil {

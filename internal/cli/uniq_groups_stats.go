@@ -17,6 +17,8 @@ type groupReport struct {
 	Dropped uint64 `json:"dropped"`
 	Missing uint64 `json:"without_key"`
 	Bytes   uint64 `json:"bytes"`
+	// ListLines is how many lines the list of --append had, which are not among the others.
+	ListLines uint64 `json:"list_lines,omitempty"`
 
 	Distinct uint64 `json:"distinct"`
 	Exact    bool   `json:"exact"`
@@ -47,6 +49,12 @@ func (g *groupRun) report() error {
 		Distinct: g.distinct, Exact: true, PeakBytes: peakMemory(), Seconds: seconds,
 		Collisions: math.Ldexp(float64(g.distinct)*float64(g.distinct), -fingerprintBits-1),
 	}
+	if l := g.list; l != nil && l.info != nil {
+		r.ListLines = l.lines
+		r.Lines -= l.lines
+		r.Missing -= l.keyless
+		r.Bytes -= min(r.Bytes, uint64(l.info.Size()))
+	}
 	r.Dropped = r.Lines - r.Kept
 	r.LinesPerSecond, r.BytesPerSecond = float64(r.Lines)/seconds, float64(r.Bytes)/seconds
 	if f := g.spilling.opened; f != nil {
@@ -57,6 +65,9 @@ func (g *groupRun) report() error {
 	}
 	w := newTable(g.app.env.Stderr)
 	w.row("lines", figure.Comma(r.Lines))
+	if r.ListLines > 0 {
+		w.row("in the list", figure.Comma(r.ListLines))
+	}
 	w.row("kept", "%s (%.2f %%)", figure.Comma(r.Kept), percent(r.Kept, r.Lines))
 	w.row("dropped", "%s (%.2f %%)", figure.Comma(r.Dropped), percent(r.Dropped, r.Lines))
 	if r.Missing > 0 {

@@ -51,7 +51,7 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 	o, err := h.load()
 	if err == nil {
 		if v, err = lock.Read(o); err != nil {
-			err = setfile.ExplainCompressed(path, err)
+			err = explainState(path, err)
 		}
 	}
 	if err == nil {
@@ -62,6 +62,15 @@ func openState(path string, every time.Duration, h *hashFlags) (*state, bloom.Se
 	}
 	s.close()
 	return nil, nil, err
+}
+
+// explainState says of a file that is not a filter of seen that it is not a state, and what
+// it may be.
+func explainState(path string, err error) error {
+	if explained := setfile.ExplainCompressed(path, err); explained != err || !errors.Is(err, bloomfile.ErrNotFrame) {
+		return explained
+	}
+	return fmt.Errorf("%s is not a state of \"seen uniq\"; choose another --state, or keep a list of lines with --append %s", path, path)
 }
 
 // due reports whether it is time for a checkpoint.

@@ -122,6 +122,9 @@ func withPort(host string) (string, error) {
 		if name == "" {
 			name = "localhost"
 		}
+		if strings.Trim(name, "0123456789") == "" {
+			return "", errors.New("a port alone is not an address; write HOST:PORT, as in 127.0.0.1:6380")
+		}
 		return net.JoinHostPort(name, port), nil
 	}
 	name := host
