@@ -194,8 +194,9 @@ func (r *recordFlags) tag() uint64 {
 }
 
 // otherTag explains that a state has another tag than these options. Options that restore
-// rules of earlier versions are named if they are all that is missing, or too much.
-func (r *recordFlags) otherTag(state string, tag uint64) error {
+// rules of earlier versions are named if they are all that is missing, or too much, and
+// otherwise the options about keys, if the rules of the state are others.
+func (r *recordFlags) otherTag(state string, tag uint64, rules string) error {
 	for _, blanks := range []bool{false, true} {
 		for _, host := range []bool{false, true} {
 			other := *r
@@ -204,6 +205,9 @@ func (r *recordFlags) otherTag(state string, tag uint64) error {
 				return r.explainOld(state, &other)
 			}
 		}
+	}
+	if asked, err := r.keptRules(); err == nil && rules != "" && asked != rules {
+		return fmt.Errorf("%s was made with %s, not with %s; give the same, or use another state", state, optionsOfRules(rules), optionsOfRules(asked))
 	}
 	return fmt.Errorf("%s was made with other options about records and keys (-k, -i, --lower and the like); give the same, or use another state", state)
 }

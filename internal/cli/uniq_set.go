@@ -146,7 +146,7 @@ func (u *uniqRun) checkState() error {
 		return differ("type", "--time-key", describeSet(u.set))
 	}
 	if tag := u.set.Tag(); tag != 0 && tag != u.records.tag() {
-		return u.records.otherTag(u.uniqFlags.state, tag)
+		return u.records.otherTag(u.uniqFlags.state, tag, u.set.Rules())
 	}
 	if u.records.quiet || design.ErrorRate == 0 || u.hasRoom() {
 		return nil
