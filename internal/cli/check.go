@@ -163,7 +163,7 @@ func argumentRecords(r *recordFlags) recordFlags {
 func (a *app) withArguments(args []string) *app {
 	env := a.env
 	env.Stdin = strings.NewReader(strings.Join(args, "\x00") + "\x00")
-	return &app{env: env, ctx: a.ctx, stdinName: "the arguments"}
+	return &app{env: env, ctx: a.ctx, stdinName: argumentsName}
 }
 
 // asker passes every record of standard input with its answer to each, and calls flush
@@ -201,3 +201,6 @@ func (a *app) ask(cmd *cobra.Command, r *recordFlags, set *lookupSet, each func(
 		return nil
 	})
 }
+
+// argumentsName is the name of keys that are arguments, in messages.
+const argumentsName = "the arguments"

@@ -289,7 +289,7 @@ func (a *app) sayError(cmd *cobra.Command, err error) {
 	var record *stream.RecordError
 	if errors.As(err, &record) && record.NoKey {
 		key := cmd.Flags().Lookup("key")
-		if (errors.Is(err, keys.ErrEmail) || errors.Is(err, keys.ErrURL)) && key != nil && !key.Changed {
+		if (errors.Is(err, keys.ErrEmail) || errors.Is(err, keys.ErrURL)) && key != nil && !key.Changed && record.File != argumentsName {
 			fmt.Fprintln(a.env.Stderr, "If the file has columns, choose one, as in -k csv:NAME.")
 		}
 		fmt.Fprintln(a.env.Stderr, "Leave such lines out with --missing drop; \"seen help keys\" has other ways.")

@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,16 @@ import (
 
 	"seen/internal/redistest"
 )
+
+// A client that is sent to the port of HTTP says so.
+func TestListOverHTTP(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	text, code := seenOutput(t, "list", "--server", strings.TrimPrefix(web.URL, "http://"))
+	if code != ExitError || !strings.Contains(text, "the server answers in HTTP; --server is the address of the Redis protocol") {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+}
 
 // The list has what the server says about each filter that the user may read, and the
 // names of the others.
