@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,6 +88,7 @@ func TestUniqAgainstExactSet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	written := filepath.Join(t.TempDir(), "out")
 	cases := []struct {
 		args string
 		rate float64 // 0: exact
@@ -96,7 +98,8 @@ func TestUniqAgainstExactSet(t *testing.T) {
 		{"uniq -n 5M -p 1e-3", 1e-3},
 		{"uniq -n 100k -p 1e-2", 1e-2}, // grows by six layers
 		{"uniq -m 20MiB -p 1e-4", 1e-4},
-		{"uniq -m 20MiB", 1e-6}, // becomes a filter
+		{"uniq -m 20MiB --on-full grow", 1e-6}, // becomes a filter
+		{"uniq -m 20MiB -o " + written, 0},     // goes on with temporary files
 	}
 	type run struct {
 		out      onceChecker
@@ -130,6 +133,14 @@ func TestUniqAgainstExactSet(t *testing.T) {
 		end.Close()
 	}
 	group.Wait()
+	file, err := os.Open(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := io.Copy(&runs[len(cases)-1].out, file); err != nil {
+		t.Error(err)
+	}
 	for i, c := range cases {
 		t.Run(c.args, func(t *testing.T) {
 			r := &runs[i]

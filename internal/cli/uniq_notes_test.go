@@ -62,7 +62,7 @@ func TestMemoryPastItsLimit(t *testing.T) {
 	}
 	note := regexp.MustCompile(`(?:after|has the) ([0-9,]+) distinct lines.*grows by about (\d+) bytes for each further distinct line, without a limit \(--on-full stop, warn or rotate set one\)\n`)
 	input := numbers(300_000)
-	for _, args := range [][]string{{"-m", "512KiB"}, {"-n", "40000"}, {"-n", "40000", "-p", "1e-3"}, {"-p", "1e-4", "-m", "128KiB"}} {
+	for _, args := range [][]string{{"-m", "512KiB", "--on-full", "grow"}, {"-n", "40000"}, {"-n", "40000", "-p", "1e-3"}, {"-p", "1e-4", "-m", "128KiB"}} {
 		r, said := uniqReportOf(t, input, args...)
 		found := note.FindAllStringSubmatch(said, -1)
 		if len(found) != 1 || strings.Count(said, "\n") > 2 {
