@@ -171,7 +171,11 @@ func ExampleInfo() {
 	if err := f.SetRules(rules.String()); err != nil {
 		log.Fatal(err)
 	}
-	f.Add(rules.Email.Append(nil, []byte("Jane.Doe+news@GMail.com")))
+	key, err := rules.Email.Append(nil, []byte("Jane.Doe+news@GMail.com"))
+	if err != nil {
+		log.Fatal(err) // not an address
+	}
+	f.Add(key)
 	if err := bloomfile.Write(path, f); err != nil {
 		log.Fatal(err)
 	}
@@ -185,9 +189,11 @@ func ExampleInfo() {
 	if err != nil {
 		log.Fatal(err) // a rule of a later version: no key can be looked up
 	}
-	key := []byte("janedoe@googlemail.com")
+	key = []byte("janedoe@googlemail.com")
 	if kept.Email != nil {
-		key = kept.Email.Append(nil, key)
+		if key, err = kept.Email.Append(nil, key); err != nil {
+			log.Fatal(err)
+		}
 	}
 	found, err := file.Has(key)
 	fmt.Println(kept, found, err)
