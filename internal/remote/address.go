@@ -113,6 +113,11 @@ func (a *Address) setLogin(login string) error {
 	return nil
 }
 
+var errPort = errors.New("a port alone is not an address; write HOST:PORT, as in 127.0.0.1:6380")
+
+// isNumber reports whether a host is only digits, which no host is named.
+func isNumber(host string) bool { return host != "" && strings.Trim(host, "0123456789") == "" }
+
 // withPort returns HOST:PORT for a host with or without a port.
 func withPort(host string) (string, error) {
 	if name, port, err := net.SplitHostPort(host); err == nil {
@@ -122,14 +127,17 @@ func withPort(host string) (string, error) {
 		if name == "" {
 			name = "localhost"
 		}
-		if strings.Trim(name, "0123456789") == "" {
-			return "", errors.New("a port alone is not an address; write HOST:PORT, as in 127.0.0.1:6380")
+		if isNumber(name) {
+			return "", errPort
 		}
 		return net.JoinHostPort(name, port), nil
 	}
 	name := host
 	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
 		name = host[1 : len(host)-1]
+	}
+	if isNumber(name) {
+		return "", errPort
 	}
 	if name == "" || strings.ContainsAny(name, "[]") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
 		return "", errors.New("a host is missing or not as HOST:PORT; an IPv6 address needs brackets")

@@ -66,6 +66,7 @@ func TestErrorsDoNotTellPasswords(t *testing.T) {
 func FuzzAddress(f *testing.F) {
 	f.Add("redis://u:p@a:1,b:2/name?sentinel=m&db=1")
 	f.Add("rediss://[::1]/%2F?ca=x")
+	f.Add("redis://0")
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := ParseAddress(text)
 		if err != nil {
