@@ -21,7 +21,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -148,9 +147,15 @@ func look(name string, o Options) (source, error) {
 	return s, nil
 }
 
-// Live reports whether a read of one of the inputs can wait for somebody; see File.Live.
+// Live reports whether a read of one of the inputs can wait for somebody; see File.Live. It
+// may be called while another goroutine reads.
 func (f *Files) Live() bool {
-	return slices.ContainsFunc(f.sources, func(s source) bool { return s.live })
+	for i := range f.sources { // a copy of a source would have its trace, which a reader sets
+		if f.sources[i].live {
+			return true
+		}
+	}
+	return false
 }
 
 // Find returns the name of the input that is the file info, and whether there is one.
