@@ -223,7 +223,6 @@ func (s *Shared) still(do func(f *Filter)) {
 	s.locks.lockAll()
 	defer s.locks.unlockAll()
 	s.f.added = s.locks.count()
-	s.f.label = s.label
 	do(s.f)
 	runtime.KeepAlive(s.f)
 }
@@ -260,6 +259,12 @@ func (s *Shared) Clear() {
 		}
 		f.added = 0
 	})
+}
+
+// SetTag is [View.SetTag]. It must not run at the same time as any other call.
+func (s *Shared) SetTag(tag uint64) {
+	s.tag = tag
+	s.f.SetTag(tag)
 }
 
 // SetRules is [View.SetRules]. It must not run at the same time as any other call.
