@@ -41,7 +41,7 @@ func TestLegend(t *testing.T) {
 	}
 }
 
-// The legend is above the curves and covers none of them, and its names are wider than in the
+// The legend is above the curves and does not cover them, and its names are wider than in the
 // font of the picture without covering the next symbol.
 func TestLegendCoversNothing(t *testing.T) {
 	p := NewPanel("keys", "bits")

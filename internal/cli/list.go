@@ -31,7 +31,7 @@ func (a *app) listCommand() *cobra.Command {
 		Long: `List the filters of a running server by name: type, keys, share of the capacity in use,
 fill ratio, error rate now and the one that was asked for, memory, and when the filter
 will be full (or will grow) at the rate of the last minutes. With a PATTERN, list only
-names that match it: * stands for any characters, ? for one, [ab] for one of several.
+names that match it: * matches any characters, ? one, [ab] one of several.
 
 Filters that you may not read are listed by name alone.`,
 		Example: `  seen list

@@ -38,7 +38,7 @@ type growingList struct {
 	name      string
 	delimiter []byte
 	lock      io.Closer
-	info      fs.FileInfo      // before it is read; nil if there is no file
+	info      fs.FileInfo      // before it is read; nil if the file does not exist
 	lines     uint64           // that the file has, without the header of a csv file
 	keyless   uint64           // of these, those without a key
 	past      bool             // its lines have been read

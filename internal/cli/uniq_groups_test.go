@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// groupLine is a line of a test, with the key that it has by the options; "" is no key.
+// groupLine is a line of a test and its key under the options; "" means that it has none.
 type groupLine struct {
 	text, key string
 	missing   bool

@@ -15,7 +15,7 @@ import (
 )
 
 // addKeys adds the keys of the body and answers how many were new or, if asked, for each
-// whether it was new. If there is no filter of this name, it creates a Bloom filter.
+// whether it was new. If the filter does not exist, it creates a Bloom filter.
 func addKeys(r *request) {
 	each := false
 	if text := r.URL.Query().Get("each"); text != "" {

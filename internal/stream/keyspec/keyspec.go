@@ -314,7 +314,7 @@ func (k *Key) extractPart(p *part, record []byte, s *Scratch) ([]byte, error) {
 		b = nil
 	}
 	b = p.norm.apply(b, s)
-	if k.coded == keys.Text || err != nil { // what is missing stands for nothing
+	if k.coded == keys.Text || err != nil { // a key that is missing has no encoding
 		return b, nil
 	}
 	if b, err = decode(k.coded, b, s); err != nil && k.missing == MissingEmpty {
