@@ -41,6 +41,7 @@ type onDisk struct {
 	active   time.Time     // when the last block was decided
 	failed   error         // of a join in the background
 	printed  uint64        // late lines
+	shown    uint64        // of these, those in late
 
 	// Doubts of the present block, by the numbers of their records.
 	doubts []uint32
@@ -217,7 +218,7 @@ func (d *onDisk) undecided() string {
 	if d == nil {
 		return ""
 	}
-	n := d.set.Stats().Open + d.late.Len() - d.printed
+	n := d.set.Stats().Open + d.late.Len() - d.shown
 	if n == 0 {
 		return ""
 	}
@@ -279,7 +280,7 @@ func (d *onDisk) joinNow() error {
 		err = errors.Join(d.print(), d.run.out.Flush())
 	}
 	late, spool := d.late, d.spool
-	d.late, d.spool = d.newSelection(), d.newSpool()
+	d.late, d.spool, d.shown = d.newSelection(), d.newSpool(), 0
 	return errors.Join(err, late.Close(), spool.Close())
 }
 
@@ -346,6 +347,7 @@ func (d *onDisk) print() error {
 		kept := uint64(trues(b.keep))
 		u.config.Counters.Dropped.Add(-uint64(b.Len()))
 		d.printed += kept
+		d.shown += kept
 		return nil
 	})
 }
@@ -397,6 +399,7 @@ func (d *onDisk) insert() error {
 				return err
 			}
 			d.printed++
+			d.shown++
 		}
 		return nil
 	})
